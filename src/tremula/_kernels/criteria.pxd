@@ -1,0 +1,84 @@
+"""What a split is worth, from two sums over its branches.
+
+With n_b the weight of branch b and n_bc that of class c in it:
+
+=============  ==================================  ==============================
+criteria       `within`                            `branches`
+=============  ==================================  ==============================
+information    sum of f(n_bc), f(x) = x log2 x     sum of f(n_b)
+Gini           sum of n_bc^2 / n_b                 unused
+variance       sum of (sum of targets in b)^2/n_b  unused
+fifth root     sum of n_b * variance_b^(1/5)       unused
+=============  ==================================  ==============================
+
+All worths are weight times impurity, so that rows whose value is missing add nothing: C4.5's factor (1 - share
+missing) comes by itself. A new criterion is one more function and its line in `worth_of`.
+"""
+
+from libc.math cimport log2, pow
+
+cdef enum Criterion:
+    GAIN = 0
+    GAIN_RATIO = 1
+    SYMMETRIC_UNCERTAINTY = 2
+    GINI = 3
+    VARIANCE = 4
+    FIFTH_ROOT = 5
+
+cdef struct Whole:
+    # The rows of a node whose value of one attribute is known, before they are split by it.
+    double weight           # their weight
+    double node_weight      # the node's weight, missing values included
+    double within           # the same sum as a split's, with a single branch
+    double branches         # likewise
+    double split_constant   # f(node weight) - f(missing weight): what the split information is measured from
+
+
+cdef inline double x_log_x(double x) noexcept nogil:
+    return x * log2(x) if x > 1e-300 else 0.0
+
+
+cdef inline bint is_information(int criterion) noexcept nogil:
+    return criterion <= SYMMETRIC_UNCERTAINTY
+
+
+cdef inline double term_of(int criterion, double class_weight) noexcept nogil:
+    return x_log_x(class_weight) if is_information(criterion) else class_weight * class_weight
+
+
+cdef inline double fifth_root_term(double weight, double total, double total_of_squares) noexcept nogil:
+    cdef double variance = (total_of_squares - total * total / weight) / weight
+    return weight * pow(variance, 0.2) if variance > 0.0 else 0.0
+
+
+cdef inline double information_gain(double within, double branches, const Whole* whole) noexcept nogil:
+    return (whole.branches - whole.within) - (branches - within)
+
+
+cdef inline double split_information(double branches, const Whole* whole) noexcept nogil:
+    return whole.split_constant - branches
+
+
+cdef inline double gain_ratio(double gain, double branches, const Whole* whole) noexcept nogil:
+    cdef double information = split_information(branches, whole)
+    return gain / information if information > 1e-3 * whole.node_weight else 0.0
+
+
+cdef inline double symmetric_uncertainty(double within, double branches, const Whole* whole) noexcept nogil:
+    cdef double class_information = whole.branches - whole.within
+    return 2.0 * information_gain(within, branches, whole) / (class_information + whole.branches - branches)
+
+
+cdef inline double reduction(double within, const Whole* whole) noexcept nogil:
+    return within - whole.within
+
+
+cdef inline double worth_of(int criterion, double within, double branches, const Whole* whole) noexcept nogil:
+    """The worth by which cuts of one attribute are compared; gain ratio picks its cut by gain (C4.5 Release 8)."""
+    if criterion <= GAIN_RATIO:
+        return information_gain(within, branches, whole)
+    if criterion == SYMMETRIC_UNCERTAINTY:
+        return symmetric_uncertainty(within, branches, whole)
+    if criterion == FIFTH_ROOT:
+        return -reduction(within, whole)
+    return reduction(within, whole)

@@ -1,0 +1,421 @@
+"""Carries a split out: makes the children, decides which are leaves, and divides the sorted lists among the others.
+
+Pending nodes lie in the lists in the order of the stack, the node at hand at the top, so its children may take its
+place and more: rows whose value is missing go to every child. The order within a list is kept, nothing is sorted.
+"""
+
+from libc.math cimport NAN, isnan
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport realloc
+from libc.string cimport memcpy, memset
+
+from tremula._kernels.choose cimport list_bounds
+from tremula._kernels.grower cimport COUNTED, MEASURED, SUBSET_SPLIT, Cut, Frame, Grower, Segment
+from tremula._kernels.nodes cimport MULTIWAY_SPLIT, NUMERIC_SPLIT, Node
+from tremula._kernels.scan cimport add_words, order_groups, tabulate_groups, value_at, weight_of
+
+cdef enum:
+    OUT_OF_MEMORY = -1
+    UNKNOWN = -2            # branch of a row whose value is missing
+
+
+# ---- room
+
+cdef inline bint grow_room(void** buffer, int64_t* capacity, int64_t needed, size_t size) noexcept nogil:
+    cdef int64_t new_capacity
+    cdef void* new_buffer
+    if needed <= capacity[0]:
+        return True
+    new_capacity = needed + needed // 2 + 64
+    new_buffer = realloc(buffer[0], new_capacity * size)
+    if new_buffer == NULL:
+        return False
+    buffer[0] = new_buffer
+    capacity[0] = new_capacity
+    return True
+
+
+cdef inline bint room_for_nodes(Grower* g, int64_t n_more) noexcept nogil:
+    cdef int64_t capacity = g.nodes_capacity
+    if not grow_room(<void**> &g.nodes, &capacity, g.n_nodes + n_more, sizeof(Node)):
+        return False
+    return grow_room(<void**> &g.statistics, &g.nodes_capacity, g.n_nodes + n_more, g.n_statistics * sizeof(double))
+
+
+cdef inline bint room_for_rows(Grower* g, int64_t needed) noexcept nogil:
+    cdef int64_t capacity = g.rows_capacity
+    if not grow_room(<void**> &g.node_rows, &capacity, needed, sizeof(uint32_t)):
+        return False
+    return grow_room(<void**> &g.node_row_weights, &g.rows_capacity, needed, sizeof(double))
+
+
+cdef inline bint room_for_spare_rows(Grower* g, int64_t needed) noexcept nogil:
+    cdef int64_t capacity = g.spare_rows_capacity
+    if not grow_room(<void**> &g.spare_rows, &capacity, needed, sizeof(uint32_t)):
+        return False
+    return grow_room(<void**> &g.spare_weights, &g.spare_rows_capacity, needed, sizeof(double))
+
+
+cdef inline bint room_for_frames(Grower* g, int64_t n_more) noexcept nogil:
+    cdef int64_t capacity = g.stack_capacity
+    if not grow_room(<void**> &g.stack, &capacity, g.stack_size + n_more, sizeof(Frame)):
+        return False
+    return grow_room(<void**> &g.frame_bounds, &g.stack_capacity, g.stack_size + n_more,
+                     (2 * g.n_incomplete + 1) * sizeof(int64_t))
+
+
+# ---- the branches of the chosen split
+
+cdef inline double threshold_of(Grower* g, int64_t a, const Cut* cut) noexcept nogil:
+    """Halfway between the neighbours, on the right side of both whatever the rounding."""
+    cdef int64_t attribute = g.attributes[a], first, last, middle
+    cdef double low = value_at(g, g.lists[a][cut.place - 1], attribute)
+    cdef double high = value_at(g, g.lists[a][cut.place], attribute)
+    cdef double threshold = (low + high) / 2
+    cdef const uint64_t* base = g.base[a]
+    if not isnan(cut.threshold):
+        return cut.threshold
+    if threshold - threshold != 0.0:                    # the sum overflowed
+        threshold = low / 2 + high / 2
+    if g.rules.strict:
+        return threshold if threshold > low else high
+    if threshold >= high:
+        threshold = low
+    if not g.rules.observed_threshold:
+        return threshold
+    first = 0
+    last = g.base_length[a]
+    while first < last:                                 # the first value above the threshold
+        middle = (first + last) // 2
+        if value_at(g, base[middle], attribute) > threshold:
+            last = middle
+        else:
+            first = middle + 1
+    first -= 1
+    while not g.present[base[first] & g.row_mask]:
+        first -= 1
+    return value_at(g, base[first], attribute)
+
+
+cdef inline bint segment_list(Grower* g, const Cut* cut, int64_t start, int64_t end, Node* node) noexcept nogil:
+    """Cut the list of the split's attribute in stretches, each going to one child; write the test into the node."""
+    cdef int64_t a = cut.attribute, attribute = g.attributes[a], group, level, order, n_first
+    cdef const uint64_t* words = g.lists[a]
+    node.attribute = <int32_t> attribute
+    node.index = cut.kind
+    node.n_branches = 2
+    if cut.kind == NUMERIC_SPLIT:
+        node.threshold = threshold_of(g, a, cut)
+        g.segments[0] = Segment(start, cut.place, 0)
+        g.segments[1] = Segment(cut.place, end, 1)
+        g.n_segments = 2
+        return True
+    node.threshold = NAN
+    tabulate_groups(g, words, start, end)
+    g.n_segments = g.n_groups
+    if cut.kind == MULTIWAY_SPLIT:
+        node.n_branches = g.n_levels[attribute]
+        for group in range(g.n_groups):
+            level = <int64_t> value_at(g, words[g.group_start[group]], attribute)
+            g.segments[group] = Segment(g.group_start[group], g.group_start[group + 1], level)
+        return True
+    order = (cut.place - 1) // g.n_groups
+    n_first = cut.place - order * g.n_groups
+    order_groups(g, order)
+    if not grow_room(<void**> &g.subsets, &g.subsets_capacity, g.n_subsets + g.n_levels[attribute], sizeof(uint8_t)):
+        return False
+    node.index = <int32_t> g.n_subsets
+    memset(g.subsets + g.n_subsets, 2, g.n_levels[attribute])
+    for order in range(g.n_groups):
+        group = g.group_order[order].group
+        level = <int64_t> value_at(g, words[g.group_start[group]], attribute)
+        g.subsets[g.n_subsets + level] = order >= n_first
+        g.segments[group] = Segment(g.group_start[group], g.group_start[group + 1], order >= n_first)
+    g.n_subsets += g.n_levels[attribute]
+    return True
+
+
+cdef inline void add_row(Grower* g, uint32_t row, double weight, double* statistics) noexcept nogil:
+    cdef double y
+    if g.rows_kind == MEASURED:
+        y = g.row[row].target.number
+        statistics[0] += weight
+        statistics[1] += weight * y
+        statistics[2] += weight * y * y
+    else:
+        statistics[g.row[row].target.code] += weight
+
+
+cdef inline void measure_children(Grower* g, const Frame* frame, const uint64_t* words, int64_t n_branches,
+                                  int64_t n_unknown, double* statistics) noexcept nogil:
+    """Statistics of every child; with missing values also `branch` by row and the children's shares."""
+    cdef int64_t i, p, child
+    cdef double known = 0.0
+    memset(statistics, 0, n_branches * g.n_statistics * sizeof(double))
+    for i in range(g.n_segments):
+        child = g.segments[i].child
+        add_words(g, words, g.segments[i].start, g.segments[i].end, statistics + child * g.n_statistics)
+    if n_unknown == 0:
+        return
+    for child in range(n_branches):
+        g.shares[child] = weight_of(g, statistics + child * g.n_statistics)
+        known += g.shares[child]
+    for child in range(n_branches):
+        g.shares[child] /= known
+    for p in range(frame.start, frame.end):
+        g.branch[g.node_rows[p]] = UNKNOWN
+    for i in range(g.n_segments):
+        for p in range(g.segments[i].start, g.segments[i].end):
+            g.branch[words[p] & g.row_mask] = 0
+    for p in range(frame.start, frame.end):
+        if g.branch[g.node_rows[p]] == UNKNOWN:
+            for child in range(n_branches):
+                if g.shares[child] > 0.0:
+                    add_row(g, g.node_rows[p], g.node_row_weights[p] * g.shares[child],
+                            statistics + child * g.n_statistics)
+
+
+# ---- leaves
+
+cdef inline bint is_terminal(Grower* g, const double* statistics, double weight, int64_t depth) noexcept nogil:
+    cdef int64_t code, n_present = 0
+    cdef double squares
+    if weight < g.rules.min_split_weight - 1e-9 or depth >= g.rules.max_depth or weight <= 0.0:
+        return True
+    if g.rows_kind == MEASURED:
+        squares = statistics[2] - statistics[1] * statistics[1] / weight
+        return squares <= 1e-14 * statistics[2] or squares / weight <= g.rules.min_variance     # rounding, or constant
+    for code in range(g.n_classes):
+        n_present += statistics[code] > 0.0
+    return n_present < 2
+
+
+cdef inline void make_leaf(Node* node, double weight) noexcept nogil:
+    node.threshold = 0.0
+    node.weight = weight
+    node.attribute = -1
+    node.first_child = 0
+    node.n_branches = 0
+    node.index = -1
+
+
+# ---- dividing lists
+
+cdef inline int64_t keep_one(uint64_t* words, int64_t start, int64_t end, const uint8_t* flag,
+                             uint64_t row_mask) noexcept nogil:
+    """Move flagged words to the front; return where they end."""
+    cdef int64_t p, q = start
+    cdef uint64_t word
+    for p in range(start, end):
+        word = words[p]
+        words[q] = word
+        q += flag[word & row_mask]
+    return q
+
+
+cdef inline int64_t divide_two(uint64_t* words, int64_t start, int64_t end, const uint8_t* flag, uint64_t row_mask,
+                               uint64_t* spare) noexcept nogil:
+    """Move flagged words to the front and the others behind them, without a branch; return where the first end."""
+    cdef int64_t p, q = start, r = 0, flagged
+    cdef uint64_t word
+    for p in range(start, end):
+        word = words[p]
+        flagged = flag[word & row_mask]
+        words[q] = word
+        spare[r] = word
+        q += flagged
+        r += 1 - flagged
+    memcpy(words + q, spare, r * sizeof(uint64_t))
+    return q
+
+
+cdef inline int64_t divide_many(Grower* g, int64_t a, int64_t start, int64_t end, int64_t n_survivors) noexcept nogil:
+    """Any number of children, words of unknown rows copied to each; fills `sizes`."""
+    cdef uint64_t* words = g.lists[a]
+    cdef int64_t p, s, total = 0, survivor
+    memset(g.sizes, 0, n_survivors * sizeof(int64_t))
+    for p in range(start, end):
+        survivor = g.branch[words[p] & g.row_mask]
+        if survivor >= 0:
+            g.sizes[survivor] += 1
+        elif survivor == UNKNOWN:
+            for s in range(n_survivors):
+                g.sizes[s] += 1
+    for s in range(n_survivors):
+        g.places[s] = total
+        total += g.sizes[s]
+    if not grow_room(<void**> &g.spare, &g.spare_capacity, total, sizeof(uint64_t)):
+        return OUT_OF_MEMORY
+    if not grow_room(<void**> &g.lists[a], &g.capacity[a], start + total, sizeof(uint64_t)):
+        return OUT_OF_MEMORY
+    words = g.lists[a]
+    for p in range(start, end):
+        survivor = g.branch[words[p] & g.row_mask]
+        if survivor >= 0:
+            g.spare[g.places[survivor]] = words[p]
+            g.places[survivor] += 1
+        elif survivor == UNKNOWN:
+            for s in range(n_survivors):
+                g.spare[g.places[s]] = words[p]
+                g.places[s] += 1
+    memcpy(words + start, g.spare, total * sizeof(uint64_t))
+    return total
+
+
+cdef inline int64_t divide_rows(Grower* g, const Frame* frame, int64_t n_survivors) noexcept nogil:
+    """The rows and weights of the node, as `divide_many` does a list."""
+    cdef int64_t p, s, total = 0, survivor
+    memset(g.sizes, 0, n_survivors * sizeof(int64_t))
+    for p in range(frame.start, frame.end):
+        survivor = g.branch[g.node_rows[p]]
+        for s in range(n_survivors):
+            g.sizes[s] += survivor == s or survivor == UNKNOWN
+    for s in range(n_survivors):
+        g.places[s] = total
+        total += g.sizes[s]
+    if not room_for_rows(g, frame.start + total) or not room_for_spare_rows(g, total):
+        return OUT_OF_MEMORY
+    for p in range(frame.start, frame.end):
+        survivor = g.branch[g.node_rows[p]]
+        for s in range(n_survivors):
+            if survivor == s or survivor == UNKNOWN:
+                g.spare_rows[g.places[s]] = g.node_rows[p]
+                g.spare_weights[g.places[s]] = g.node_row_weights[p] * (g.shares[s] if survivor == UNKNOWN else 1.0)
+                g.places[s] += 1
+    memcpy(g.node_rows + frame.start, g.spare_rows, total * sizeof(uint32_t))
+    memcpy(g.node_row_weights + frame.start, g.spare_weights, total * sizeof(double))
+    return total
+
+
+cdef inline void flag_rows(Grower* g, const uint64_t* words, bint many) noexcept nogil:
+    """Where each row of known value goes: the survivor's number, and a flag where one or two survive."""
+    cdef int64_t i, p, survivor
+    cdef uint8_t flag
+    for i in range(g.n_segments):
+        survivor = g.survivor[g.segments[i].child]
+        if many or g.has_missing:
+            for p in range(g.segments[i].start, g.segments[i].end):
+                g.branch[words[p] & g.row_mask] = <int32_t> survivor
+        if not many:
+            flag = survivor == 0
+            for p in range(g.segments[i].start, g.segments[i].end):
+                g.flag[words[p] & g.row_mask] = flag
+
+
+cdef inline int64_t* bounds_of_frame(Grower* g, int64_t frame) noexcept nogil:
+    return g.frame_bounds + frame * (2 * g.n_incomplete + 1)
+
+
+cdef inline bint divide_lists(Grower* g, const Frame* frame, int64_t n_survivors, bint many) noexcept nogil:
+    """Divide every list and write the bounds of the survivors' frames, which lie at the top of the stack."""
+    cdef int64_t a, start, end, place, s, slot, first = g.stack_size - n_survivors
+    cdef int64_t* bounds
+    for a in range(g.n_attributes):
+        list_bounds(g, frame, a, &start, &end)
+        slot = g.incomplete_slot[a]
+        if not g.has_missing and not ((g.lists[a][start] ^ g.lists[a][end - 1]) & g.rank_mask):
+            continue        # constant here, so never looked at again below
+        if many:
+            if divide_many(g, a, start, end, n_survivors) < 0:
+                return False
+        elif n_survivors == 1:
+            g.sizes[0] = keep_one(g.lists[a], start, end, g.flag, g.row_mask) - start
+        else:
+            g.sizes[0] = divide_two(g.lists[a], start, end, g.flag, g.row_mask, g.spare) - start
+            g.sizes[1] = end - start - g.sizes[0]
+        if slot >= 0:
+            place = start
+            for s in range(n_survivors):
+                bounds = bounds_of_frame(g, first + s) + 2 * slot
+                bounds[0] = place
+                place += g.sizes[s]
+                bounds[1] = place
+    return True
+
+
+# ---- the whole step
+
+cdef inline int64_t mark_survivors(Grower* g, int64_t first_child, int64_t n_branches, int64_t depth) noexcept nogil:
+    """Make every child a leaf; number those that will be split further."""
+    cdef int64_t child, n_survivors = 0
+    cdef double weight
+    cdef double* statistics
+    for child in range(n_branches):
+        statistics = g.statistics + (first_child + child) * g.n_statistics
+        weight = weight_of(g, statistics)
+        make_leaf(&g.nodes[first_child + child], weight)
+        g.survivor[child] = -1
+        if not is_terminal(g, statistics, weight, depth):
+            g.survivor[child] = n_survivors
+            n_survivors += 1
+    return n_survivors
+
+
+cdef inline bint too_few_heavy_branches(Grower* g, int64_t first_child, int64_t n_branches) noexcept nogil:
+    cdef int64_t child, n_heavy = 0
+    for child in range(n_branches):
+        n_heavy += weight_of(g, g.statistics + (first_child + child) * g.n_statistics) >= g.rules.min_branch_weight
+    return n_heavy < 2
+
+
+cdef inline void count_survivors(Grower* g) noexcept nogil:
+    """`sizes` of the survivors, where no value is missing."""
+    cdef int64_t i, s
+    memset(g.sizes, 0, g.n_segments * sizeof(int64_t))
+    for i in range(g.n_segments):
+        s = g.survivor[g.segments[i].child]
+        if s >= 0:
+            g.sizes[s] += g.segments[i].end - g.segments[i].start
+
+
+cdef inline void push_survivors(Grower* g, const Frame* frame, int64_t first_child, int64_t n_branches) noexcept nogil:
+    cdef int64_t child, s, place = frame.start
+    for child in range(n_branches):
+        s = g.survivor[child]
+        if s >= 0:
+            g.stack[g.stack_size] = Frame(place, place + g.sizes[s], first_child + child, frame.depth + 1)
+            place += g.sizes[s]
+            g.stack_size += 1
+
+
+cdef inline void keep_survivors_shares(Grower* g, int64_t n_branches) noexcept nogil:
+    cdef int64_t child
+    for child in range(n_branches):
+        if g.survivor[child] >= 0:
+            g.shares[g.survivor[child]] = g.shares[child]
+
+
+cdef inline int split_node(Grower* g, const Frame* frame, const Cut* cut) noexcept nogil:
+    """Carry the cut out; 0, or OUT_OF_MEMORY."""
+    cdef int64_t a = cut.attribute, start, end, first_child, n_branches, n_survivors, n_unknown
+    cdef int64_t n_subsets = g.n_subsets
+    cdef Node node = g.nodes[frame.node]
+    cdef bint many
+    list_bounds(g, frame, a, &start, &end)
+    n_unknown = (frame.end - frame.start) - (end - start)
+    if not segment_list(g, cut, start, end, &node):
+        return OUT_OF_MEMORY
+    n_branches = node.n_branches
+    if not room_for_nodes(g, n_branches) or not room_for_frames(g, n_branches):
+        return OUT_OF_MEMORY
+    first_child = g.n_nodes
+    measure_children(g, frame, g.lists[a], n_branches, n_unknown, g.statistics + first_child * g.n_statistics)
+    if g.rules.branch_veto and too_few_heavy_branches(g, first_child, n_branches):
+        g.n_subsets = n_subsets
+        return 0
+    node.first_child = <int32_t> first_child
+    g.nodes[frame.node] = node
+    g.n_nodes += n_branches
+    n_survivors = mark_survivors(g, first_child, n_branches, frame.depth + 1)
+    if n_survivors == 0:
+        return 0
+    many = n_survivors > 2 or n_unknown > 0 or (n_survivors == 2 and n_branches > 2)
+    flag_rows(g, g.lists[a], many)
+    if g.has_missing:
+        keep_survivors_shares(g, n_branches)
+        if divide_rows(g, frame, n_survivors) < 0:
+            return OUT_OF_MEMORY
+    else:
+        count_survivors(g)
+    push_survivors(g, frame, first_child, n_branches)
+    return 0 if divide_lists(g, frame, n_survivors, many) else OUT_OF_MEMORY

@@ -1,0 +1,150 @@
+"""The state of one growing tree, shared by the files that scan columns, choose splits and divide rows."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+
+from numpy.random cimport bitgen_t
+
+from tremula._kernels.criteria cimport Whole
+from tremula._kernels.nodes cimport Node
+
+cdef enum:
+    SUBSET_SPLIT = 0        # a `Cut` of this kind sends a set of levels to the first branch
+
+cdef enum Rows:
+    COUNTED = 0             # classes, small whole multiplicities: everything the scan needs is inside the word
+    WEIGHTED = 1            # classes, real weights looked up by row
+    MEASURED = 2            # a numeric target and real weights looked up by row
+
+cdef struct Rules:
+    int criterion
+    bint subsets            # nominal attributes split in two sets of levels, else one branch per level
+    bint strict             # the test is value < threshold, else value <= threshold
+    bint observed_threshold # round a threshold down to a value of the training rows
+    bint random_threshold   # one threshold drawn per attribute instead of the best one
+    int n_best              # draw the split among this many best ones
+    int64_t n_drawn         # attributes drawn per node
+    int64_t max_depth
+    double min_split_weight # a lighter node is a leaf
+    double min_side_weight  # a numeric cut leaves at least this on both sides
+    double min_side_share   # and this share of the known weight divided by the number of classes, up to 25 (C4.5)
+    double min_side_fifth   # 1: both sides have more than a fifth of the rows (M5)
+    double min_branch_weight # two branches at least reach this
+    bint branch_veto        # if the best split's branches do not, the node is a leaf; else the search skips such splits
+    bint average_gain       # C4.5's rule: the best ratio among attributes of at least average gain
+    bint count_cuts         # Release 8: the gain of a numeric attribute pays for the choice of its cut
+    bint cut_by_ratio       # Release 1: the cut of best gain ratio among those of at least average gain
+    bint spread_missing     # attributes are ranked with the missing rows spread over the branches (REPTree)
+    double min_worth        # a split must be worth more than this per unit of weight
+    double tolerance        # and a later split more than this above an earlier one
+    double min_variance     # a node of smaller variance is a leaf
+
+cdef struct Cut:
+    double worth            # what attributes are compared by
+    double gain             # weight times gain, for C4.5's average
+    double branches         # see criteria
+    double threshold        # where it was drawn; else NaN
+    int64_t place           # numeric: where the second branch starts in the list; subset: see `scan.order_groups`
+    int32_t attribute       # -1: no split
+    int32_t kind            # NUMERIC_SPLIT, MULTIWAY_SPLIT or SUBSET_SPLIT
+
+cdef struct Segment:
+    int64_t start
+    int64_t end
+    int64_t child
+
+cdef struct Frame:
+    int64_t start
+    int64_t end
+    int64_t node
+    int64_t depth
+
+cdef union Target:
+    int64_t code
+    double number
+
+cdef struct Row:
+    double weight
+    Target target
+
+cdef struct GroupKey:
+    double key
+    int64_t group
+
+cdef struct Grower:
+    Rules rules
+    Rows rows_kind
+    # the training table
+    const double* values
+    int64_t row_stride
+    int64_t column_stride
+    int64_t n_rows
+    int64_t n_classes
+    int64_t n_statistics    # per node: one per class, or weight, sum and sum of squares of the target
+    double total_weight
+    const int32_t* n_levels
+    int64_t max_levels
+    Row* row                # by row; NULL where rows are COUNTED
+    const int64_t* terms    # f(count) in fixed point, where rows are COUNTED
+    double term_unit
+    # sorted lists, one per attribute in use
+    int64_t n_attributes
+    const int32_t* attributes
+    const uint64_t** base   # all rows, never changed
+    const int64_t* base_length
+    const uint8_t* present  # by row: has positive weight
+    uint64_t** lists        # this tree's rows, divided as the tree grows
+    int64_t* capacity
+    uint64_t row_mask
+    uint64_t rank_mask
+    # missing values: lists that lack rows have bounds of their own
+    bint has_missing
+    int64_t n_incomplete
+    int32_t* incomplete_slot # by attribute in use: -1 or its place among the incomplete ones
+    int64_t* frame_bounds   # [frame, slot, start/end]
+    int64_t* bounds         # of the node at hand
+    uint32_t* node_rows     # rows of pending nodes, in the regions of the complete lists
+    double* node_row_weights
+    int64_t rows_capacity
+    # the tree so far
+    Node* nodes
+    double* statistics
+    uint8_t* subsets
+    int64_t n_nodes
+    int64_t nodes_capacity
+    int64_t n_subsets
+    int64_t subsets_capacity
+    Frame* stack
+    int64_t stack_size
+    int64_t stack_capacity
+    # scratch
+    bitgen_t* random
+    int64_t* order          # attributes, shuffled as they are drawn
+    Whole node_whole
+    double* known           # statistics of the rows whose value is known
+    double* left
+    double* left_terms
+    double* right_terms
+    double* node_terms
+    int32_t* counts         # of the node at hand, where rows are COUNTED
+    int32_t* left_counts
+    Cut* cuts               # every admissible cut of one attribute
+    int64_t n_cuts
+    Cut* candidates         # the best cut of every attribute, or the n best of all
+    int64_t n_candidates
+    double* group_statistics
+    int64_t* group_start
+    GroupKey* group_order
+    int64_t n_groups
+    Segment* segments
+    int64_t n_segments
+    int64_t* survivor       # by child: its place among the children that go on, -1 if it is a leaf
+    int64_t* sizes          # by survivor
+    int64_t* places
+    double* shares          # by child: of the rows whose value is missing
+    uint8_t* flag           # by row
+    int32_t* branch         # by row
+    uint64_t* spare
+    int64_t spare_capacity
+    uint32_t* spare_rows
+    double* spare_weights
+    int64_t spare_rows_capacity

@@ -1,0 +1,32 @@
+"""The record of one node, shared by every kernel: 32 bytes, two to a cache line."""
+
+from libc.stdint cimport int32_t, uint8_t
+
+cdef packed struct Node:
+    double threshold        # numeric split: values up to it (below it, in a strict tree) take the first branch
+    double weight           # training weight that reached the node; shares of missing values follow it
+    int32_t attribute       # column tested, -1 in a leaf
+    int32_t first_child     # branches are consecutive nodes from here on; 0 in a leaf
+    int32_t n_branches      # 0 in a leaf
+    int32_t index           # leaf: its row in `values`; subset split: its first entry in `subsets`; else one of the below
+
+cdef enum:
+    NUMERIC_SPLIT = -1      # two branches, by threshold
+    MULTIWAY_SPLIT = -2     # one branch per level of a nominal attribute
+    MISSING = -1            # in place of a branch: no usable value
+
+
+cdef inline int32_t branch_taken(const Node* node, const uint8_t* subsets, const int32_t* n_levels, bint strict,
+                                 double value) noexcept nogil:
+    """The branch that a value takes at a split, or MISSING."""
+    cdef int32_t branch
+    if node.index == NUMERIC_SPLIT:
+        if value != value:
+            return MISSING
+        return (value > node.threshold) | (strict & (value == node.threshold))
+    if not (0 <= value < n_levels[node.attribute]):
+        return MISSING
+    if node.index == MULTIWAY_SPLIT:
+        return <int32_t> value
+    branch = subsets[node.index + <int32_t> value]
+    return branch if branch < 2 else MISSING

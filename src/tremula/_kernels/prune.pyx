@@ -1,0 +1,411 @@
+"""Cuts trees back: useless splits, C4.5's error estimate with subtree raising, and weakest links.
+
+Trees are arrays of nodes changed in place; a node that becomes a leaf leaves its branches behind unreachable, until
+`compact` drops them. Children always have larger numbers than their parent, before and after.
+"""
+
+from libc.math cimport INFINITY, pow, sqrt
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdlib cimport free, malloc, realloc
+from libc.string cimport memset
+
+from tremula._kernels.nodes cimport Node, branch_taken, MISSING
+
+cdef enum:
+    FAILED = -1
+
+
+# ---- shape
+
+cdef inline void become_leaf(Node* node) noexcept nogil:
+    node.threshold = 0.0
+    node.attribute = -1
+    node.first_child = 0
+    node.n_branches = 0
+    node.index = -1
+
+
+def make_leaves(Node[::1] nodes, const uint8_t[::1] chosen):
+    """Turn the chosen nodes into leaves."""
+    cdef Py_ssize_t node
+    for node in range(nodes.shape[0]):
+        if chosen[node]:
+            become_leaf(&nodes[node])
+
+
+def sum_over_leaves(const Node[::1] nodes, double[::1] totals):
+    """From a number per leaf to the sum over the leaves below every node."""
+    cdef Py_ssize_t node, child
+    for node in range(nodes.shape[0] - 1, -1, -1):
+        if nodes[node].n_branches > 0:
+            totals[node] = 0.0
+            for child in range(nodes[node].first_child, nodes[node].first_child + nodes[node].n_branches):
+                totals[node] += totals[child]
+
+
+def compact(const Node[::1] nodes, Node[::1] kept, int32_t[::1] origin):
+    """Copy the nodes that can be reached, renumbered; `origin` tells where each came from. Returns their number."""
+    cdef Py_ssize_t node, place, n_kept = 1, child
+    origin[0] = 0
+    place = 0
+    while place < n_kept:
+        node = origin[place]
+        kept[place] = nodes[node]
+        if nodes[node].n_branches > 0:
+            kept[place].first_child = <int32_t> n_kept
+            for child in range(nodes[node].first_child, nodes[node].first_child + nodes[node].n_branches):
+                origin[n_kept] = <int32_t> child
+                n_kept += 1
+        place += 1
+    return n_kept
+
+
+def collapse(Node[::1] nodes, const double[::1] errors, double[::1] scratch, double slack):
+    """C4.5: a split whose leaves make as many training errors as the node itself would, becomes a leaf."""
+    cdef Py_ssize_t node
+    scratch[:] = errors
+    sum_over_leaves(nodes, scratch)
+    for node in range(nodes.shape[0]):
+        if nodes[node].n_branches > 0 and scratch[node] >= errors[node] - slack:
+            become_leaf(&nodes[node])
+
+
+def reduce_errors(Node[::1] nodes, const double[::1] errors, double[::1] best):
+    """A split whose branches do not make fewer errors (on held-out rows) than the node as a leaf, becomes a leaf.
+
+    `best` is scratch, one number a node.
+    """
+    cdef Py_ssize_t node, child
+    cdef double below
+    for node in range(nodes.shape[0] - 1, -1, -1):
+        best[node] = errors[node]
+        if nodes[node].n_branches > 0:
+            below = 0.0
+            for child in range(nodes[node].first_child, nodes[node].first_child + nodes[node].n_branches):
+                below += best[child]
+            if below >= errors[node]:
+                become_leaf(&nodes[node])
+            else:
+                best[node] = below
+
+
+# ---- error-based pruning
+
+cdef struct Estimate:
+    double confidence
+    double z_squared
+    double tail             # where nearly all rows are wrong: the share of the others counted as errors
+
+cdef struct Pruner:
+    Node* nodes
+    double* statistics
+    int64_t n_classes
+    const uint8_t* subsets
+    const int32_t* n_levels
+    bint strict
+    const double* values
+    int64_t row_stride
+    int64_t column_stride
+    const int32_t* codes
+    Estimate estimate
+    bint raising
+    # rows of the nodes on the path at hand, one stretch after another
+    int32_t* rows
+    double* weights
+    int32_t* branches
+    int64_t capacity
+    double* distribution    # scratch
+
+
+cdef double extra_errors(const Estimate* estimate, double n, double errors) noexcept nogil:
+    """What to add to the errors seen among n rows, for the upper confidence limit of their number."""
+    cdef double base, share, z2 = estimate.z_squared
+    if errors < 0.9999:
+        base = n * (1.0 - pow(estimate.confidence, 1.0 / n))
+        if errors < 1e-6:
+            return base
+        return base + errors * (extra_errors(estimate, n, 1.0) - base)
+    if errors + 0.5 >= n:
+        return estimate.tail * (n - errors) if n > errors else 0.0
+    share = (errors + 0.5 + z2 / 2 + sqrt(z2 * ((errors + 0.5) * (1.0 - (errors + 0.5) / n) + z2 / 4))) / (n + z2)
+    return n * share - errors
+
+
+cdef double estimated_errors(const Pruner* p, const double* distribution) noexcept nogil:
+    cdef double total = 0.0, largest = 0.0
+    cdef int64_t code
+    for code in range(p.n_classes):
+        total += distribution[code]
+        if distribution[code] > largest:
+            largest = distribution[code]
+    if total < 1e-6:
+        return 0.0
+    return total - largest + extra_errors(&p.estimate, total, total - largest)
+
+
+cdef bint room_for(Pruner* p, int64_t needed) noexcept nogil:
+    cdef int64_t capacity
+    cdef void* buffer
+    if needed <= p.capacity:
+        return True
+    capacity = needed + needed // 2 + 64
+    buffer = realloc(p.rows, capacity * sizeof(int32_t))
+    if buffer == NULL:
+        return False
+    p.rows = <int32_t*> buffer
+    buffer = realloc(p.weights, capacity * sizeof(double))
+    if buffer == NULL:
+        return False
+    p.weights = <double*> buffer
+    buffer = realloc(p.branches, capacity * sizeof(int32_t))
+    if buffer == NULL:
+        return False
+    p.branches = <int32_t*> buffer
+    p.capacity = capacity
+    return True
+
+
+cdef void tabulate(const Pruner* p, int64_t start, int64_t end, double* distribution) noexcept nogil:
+    cdef int64_t i
+    memset(distribution, 0, p.n_classes * sizeof(double))
+    for i in range(start, end):
+        distribution[p.codes[p.rows[i]]] += p.weights[i]
+
+
+cdef bint divide(Pruner* p, const Node* node, int64_t start, int64_t end, int64_t top, int64_t* places) noexcept nogil:
+    """Append the rows of every branch from `top` on; branch b gets [places[b], places[b + 1])."""
+    cdef int64_t i, b, k = node.n_branches, n_missing = 0, total
+    cdef double known = 0.0
+    cdef double* shares = <double*> malloc(k * sizeof(double))
+    cdef int64_t* next_place = <int64_t*> malloc(k * sizeof(int64_t))
+    if shares == NULL or next_place == NULL:
+        free(shares)
+        free(next_place)
+        return False
+    memset(shares, 0, k * sizeof(double))
+    memset(places, 0, (k + 1) * sizeof(int64_t))
+    for i in range(start, end):
+        b = branch_taken(node, p.subsets, p.n_levels, p.strict,
+                         p.values[p.rows[i] * p.row_stride + node.attribute * p.column_stride])
+        p.branches[i] = <int32_t> b
+        if b == MISSING:
+            n_missing += 1
+        else:
+            places[b + 1] += 1
+            shares[b] += p.weights[i]
+            known += p.weights[i]
+    places[0] = top
+    for b in range(k):
+        shares[b] = shares[b] / known if known > 0.0 else 1.0 / k
+        places[b + 1] += places[b] + (n_missing if shares[b] > 0.0 else 0)
+        next_place[b] = places[b]
+    total = places[k]
+    if not room_for(p, total):
+        free(shares)
+        free(next_place)
+        return False
+    for i in range(start, end):
+        b = p.branches[i]
+        if b != MISSING:
+            p.rows[next_place[b]] = p.rows[i]
+            p.weights[next_place[b]] = p.weights[i]
+            next_place[b] += 1
+        else:
+            for b in range(k):
+                if shares[b] > 0.0:
+                    p.rows[next_place[b]] = p.rows[i]
+                    p.weights[next_place[b]] = p.weights[i] * shares[b]
+                    next_place[b] += 1
+    free(shares)
+    free(next_place)
+    return True
+
+
+cdef double estimate_subtree(Pruner* p, int64_t node, int64_t start, int64_t end, int64_t top) noexcept nogil:
+    """Errors to expect of a subtree, as it stands, on the rows from start to end; negative if memory ran out.
+
+    Rows are free to be written from `top` on.
+    """
+    cdef double total = 0.0, part
+    cdef int64_t b
+    cdef int64_t* places
+    if start == end:
+        return 0.0
+    if p.nodes[node].n_branches == 0:
+        tabulate(p, start, end, p.distribution)
+        return estimated_errors(p, p.distribution)
+    places = <int64_t*> malloc((p.nodes[node].n_branches + 1) * sizeof(int64_t))
+    if places == NULL or not divide(p, &p.nodes[node], start, end, top, places):
+        free(places)
+        return FAILED
+    top = places[p.nodes[node].n_branches]
+    for b in range(p.nodes[node].n_branches):
+        part = estimate_subtree(p, p.nodes[node].first_child + b, places[b], places[b + 1], top)
+        if part < 0.0:
+            total = FAILED
+            break
+        total += part
+    free(places)
+    return total
+
+
+cdef int64_t heaviest_branch(const Pruner* p, const Node* node) noexcept nogil:
+    """The last of the heaviest branches."""
+    cdef int64_t b, heaviest = 0
+    for b in range(1, node.n_branches):
+        if p.nodes[node.first_child + b].weight >= p.nodes[node.first_child + heaviest].weight - 1e-6:
+            heaviest = b
+    return heaviest
+
+
+cdef void lift(Node* node, const Node* branch) noexcept nogil:
+    """Let a node test what its branch tested, with the branch's branches."""
+    node.threshold = branch.threshold
+    node.attribute = branch.attribute
+    node.first_child = branch.first_child
+    node.n_branches = branch.n_branches
+    node.index = branch.index
+
+
+cdef double prune_node(Pruner* p, int64_t node, int64_t start, int64_t end, int64_t top) noexcept nogil:
+    """Prune below a node that these rows reach, and the node; errors to expect, negative if memory ran out."""
+    cdef double* distribution = p.statistics + node * p.n_classes
+    cdef double as_leaf, as_tree = 0.0, as_branch = INFINITY, part
+    cdef int64_t b, heaviest, code
+    cdef int64_t* places
+    tabulate(p, start, end, distribution)
+    p.nodes[node].weight = 0.0
+    for code in range(p.n_classes):
+        p.nodes[node].weight += distribution[code]
+    as_leaf = estimated_errors(p, distribution)
+    if p.nodes[node].n_branches == 0:
+        return as_leaf
+    if start == end:
+        become_leaf(&p.nodes[node])
+        return as_leaf
+    places = <int64_t*> malloc((p.nodes[node].n_branches + 1) * sizeof(int64_t))
+    if places == NULL or not divide(p, &p.nodes[node], start, end, top, places):
+        free(places)
+        return FAILED
+    for b in range(p.nodes[node].n_branches):
+        part = prune_node(p, p.nodes[node].first_child + b, places[b], places[b + 1],
+                          places[p.nodes[node].n_branches])
+        if part < 0.0:
+            free(places)
+            return FAILED
+        as_tree += part
+    free(places)
+    heaviest = p.nodes[node].first_child + heaviest_branch(p, &p.nodes[node])
+    if p.raising:
+        as_branch = estimate_subtree(p, heaviest, start, end, top)
+        if as_branch < 0.0:
+            return FAILED
+    if as_leaf <= as_branch + 0.1 + 1e-6 and as_leaf <= as_tree + 0.1 + 1e-6:
+        become_leaf(&p.nodes[node])
+        return as_leaf
+    if as_branch <= as_tree + 0.1 + 1e-6:
+        lift(&p.nodes[node], &p.nodes[heaviest])
+        return prune_node(p, node, start, end, top)
+    return as_tree
+
+
+def prune_by_error(Node[::1] nodes, double[:, ::1] statistics, const uint8_t[::1] subsets,
+                   const int32_t[::1] n_levels, bint strict, const double[:, :] values, const int32_t[::1] codes,
+                   const double[::1] weights, double confidence, double z_squared, double tail, bint raising):
+    """C4.5's error-based pruning, in place; statistics and weights become those of the pruned tree."""
+    cdef Pruner p
+    cdef int64_t row, n = 0
+    cdef double outcome = FAILED
+    cdef uint8_t no_subsets = 0
+    p.nodes = &nodes[0]
+    p.statistics = &statistics[0, 0]
+    p.n_classes = statistics.shape[1]
+    p.subsets = &subsets[0] if subsets.shape[0] > 0 else &no_subsets
+    p.n_levels = &n_levels[0]
+    p.strict = strict
+    p.values = &values[0, 0]
+    p.row_stride = values.strides[0] // <int64_t> sizeof(double)
+    p.column_stride = values.strides[1] // <int64_t> sizeof(double)
+    p.codes = &codes[0]
+    p.estimate = Estimate(confidence, z_squared, tail)
+    p.raising = raising
+    p.rows = NULL
+    p.weights = NULL
+    p.branches = NULL
+    p.capacity = 0
+    p.distribution = <double*> malloc(p.n_classes * sizeof(double))
+    with nogil:
+        if p.distribution != NULL and room_for(&p, 2 * values.shape[0]):
+            for row in range(values.shape[0]):
+                if weights[row] > 0.0:
+                    p.rows[n] = <int32_t> row
+                    p.weights[n] = weights[row]
+                    n += 1
+            outcome = prune_node(&p, 0, 0, n, n)
+        free(p.rows)
+        free(p.weights)
+        free(p.branches)
+        free(p.distribution)
+    if outcome < 0.0:
+        raise MemoryError("pruning a tree")
+
+
+# ---- weakest links
+
+cdef inline double link_strength(double risk, double risk_below, double n_leaves) noexcept nogil:
+    return (risk - risk_below) / (n_leaves - 1.0)
+
+
+cdef void refresh(const Node[::1] nodes, Py_ssize_t node, const double[::1] risk, double[::1] below, double[::1] leaves,
+                  double[::1] weakest) noexcept nogil:
+    """Sums over the branches of one node, and the weakest link at or below it."""
+    cdef Py_ssize_t child
+    cdef double least = INFINITY
+    below[node] = 0.0
+    leaves[node] = 0.0
+    for child in range(nodes[node].first_child, nodes[node].first_child + nodes[node].n_branches):
+        below[node] += below[child]
+        leaves[node] += leaves[child]
+        if weakest[child] < least:
+            least = weakest[child]
+    weakest[node] = link_strength(risk[node], below[node], leaves[node])
+    if least < weakest[node]:
+        weakest[node] = least
+
+
+def weakest_links(const Node[::1] nodes, const int64_t[::1] parents, const double[::1] risk, double[::1] below,
+                  double[::1] leaves, double[::1] weakest, double[::1] alpha, double tolerance):
+    """The complexity price at which each split is given up, in `alpha`; below a split it is never higher.
+
+    `below`, `leaves` and `weakest` are scratch, one number a node.
+    """
+    cdef Py_ssize_t node, child, n = nodes.shape[0]
+    cdef double price = 0.0
+    with nogil:
+        for node in range(n - 1, -1, -1):
+            alpha[node] = INFINITY
+            if nodes[node].n_branches > 0:
+                refresh(nodes, node, risk, below, leaves, weakest)
+            else:
+                below[node] = risk[node]
+                leaves[node] = 1.0
+                weakest[node] = INFINITY
+        while weakest[0] < INFINITY:
+            node = 0
+            if weakest[0] > price:
+                price = weakest[0]
+            while link_strength(risk[node], below[node], leaves[node]) > weakest[node] + tolerance:
+                for child in range(nodes[node].first_child, nodes[node].first_child + nodes[node].n_branches):
+                    if weakest[child] == weakest[node]:
+                        break
+                node = child
+            alpha[node] = price
+            below[node] = risk[node]
+            leaves[node] = 1.0
+            weakest[node] = INFINITY
+            while node > 0:
+                node = parents[node]
+                refresh(nodes, node, risk, below, leaves, weakest)
+        for node in range(1, n):
+            if nodes[node].n_branches > 0 and alpha[parents[node]] < alpha[node]:
+                alpha[node] = alpha[parents[node]]

@@ -1,0 +1,358 @@
+"""Sends rows down one tree: leaves, mixed leaf values, labels, visited nodes and the weight that reaches each node.
+
+A row whose value is missing at a split goes down every branch in shares proportional to the branches' training weights.
+Visited nodes are listed level by level, branches in order, and every sum over leaves is taken in that order.
+"""
+
+import numpy as np
+
+from libc.stdint cimport int32_t, uint8_t
+
+from .nodes cimport MULTIWAY_SPLIT, NUMERIC_SPLIT, Node
+
+cdef enum:
+    MISSING = -1            # in place of a branch: the row has no usable value for the attribute tested
+    FAILED = -2             # a bounds check failed (checked builds only)
+    BLOCK = 64              # rows that descend together: their memory accesses overlap
+
+
+cdef inline Py_ssize_t n_blocks(Py_ssize_t n_rows) noexcept nogil:
+    return (n_rows + BLOCK - 1) // BLOCK
+
+
+cdef inline int32_t branch_taken(
+    const Node* here, const uint8_t[::1] subsets, const int32_t[::1] n_levels, bint strict, double x,
+) except FAILED nogil:
+    """Branch that value x takes at a split, or MISSING."""
+    cdef int32_t level_count, branch
+    if here.index == NUMERIC_SPLIT:
+        if x != x:
+            return MISSING
+        return (x > here.threshold) | (strict & (x == here.threshold))
+    level_count = here.n_branches if here.index == MULTIWAY_SPLIT else n_levels[here.attribute]
+    if not (0 <= x < level_count):
+        return MISSING
+    if here.index == MULTIWAY_SPLIT:
+        return <int32_t> x
+    branch = subsets[here.index + <int32_t> x]
+    return branch if branch < 2 else MISSING
+
+
+cdef inline int descend(
+    const Node[::1] nodes, const uint8_t[::1] subsets, const int32_t[::1] n_levels, bint strict,
+    const double[:, :] X, Py_ssize_t start, int count, int32_t* reached,
+) except FAILED nogil:
+    """Node where each of `count` rows from `start` on stops: its leaf, or the first split at which it has no value."""
+    cdef int32_t[BLOCK] moving
+    cdef const Node* here
+    cdef int32_t branch
+    cdef int k, place, n_kept, n_moving = count
+    for place in range(count):
+        reached[place] = 0
+        moving[place] = place
+    while n_moving > 0:
+        n_kept = 0
+        for k in range(n_moving):
+            place = moving[k]
+            here = &nodes[reached[place]]
+            if here.n_branches == 0:
+                continue
+            branch = branch_taken(here, subsets, n_levels, strict, X[start + place, here.attribute])
+            if branch == MISSING:
+                continue
+            reached[place] = here.first_child + branch
+            moving[n_kept] = place
+            n_kept += 1
+        n_moving = n_kept
+    return 0
+
+
+cdef int spread(
+    const Node[::1] nodes, const uint8_t[::1] subsets, const int32_t[::1] n_levels, bint strict,
+    const double[:, :] X, Py_ssize_t row, int32_t start, int32_t[::1] visited, double[::1] shares,
+) except FAILED nogil:
+    """List the nodes that a row reaches from node `start` on, with its share in each; returns their number."""
+    cdef const Node* here
+    cdef int32_t branch, child
+    cdef int k = 0, n_visited = 1
+    cdef double total, share
+    visited[0] = start
+    shares[0] = 1.0
+    while k < n_visited:
+        here = &nodes[visited[k]]
+        if here.n_branches > 0:
+            branch = branch_taken(here, subsets, n_levels, strict, X[row, here.attribute])
+            if branch != MISSING:
+                visited[n_visited] = here.first_child + branch
+                shares[n_visited] = shares[k]
+                n_visited += 1
+            else:
+                total = 0.0
+                for child in range(here.first_child, here.first_child + here.n_branches):
+                    total += nodes[child].weight
+                for child in range(here.first_child, here.first_child + here.n_branches):
+                    share = shares[k] * (nodes[child].weight / total if total > 0 else 1.0 / here.n_branches)
+                    if share > 0:
+                        visited[n_visited] = child
+                        shares[n_visited] = share
+                        n_visited += 1
+        k += 1
+    return n_visited
+
+
+cdef int32_t heaviest_branch(const Node[::1] nodes, const Node* here) except FAILED nogil:
+    """Branch of the largest training weight, the first of equals."""
+    cdef int32_t branch, best = 0
+    for branch in range(1, here.n_branches):
+        if nodes[here.first_child + branch].weight > nodes[here.first_child + best].weight:
+            best = branch
+    return best
+
+
+cdef int mix(
+    const Node[::1] nodes, const uint8_t[::1] subsets, const int32_t[::1] n_levels, bint strict,
+    const double[:, :] X, Py_ssize_t row, int32_t start, const double[:, ::1] values,
+    int32_t[::1] visited, double[::1] shares, double[::1] mixture,
+) except FAILED nogil:
+    """Write the expected leaf value of a row that goes on from node `start`."""
+    cdef int n_visited = spread(nodes, subsets, n_levels, strict, X, row, start, visited, shares)
+    cdef int k
+    cdef Py_ssize_t column, index
+    mixture[:] = 0.0
+    for k in range(n_visited):
+        if nodes[visited[k]].n_branches == 0:
+            index = nodes[visited[k]].index
+            for column in range(values.shape[1]):
+                mixture[column] += shares[k] * values[index, column]
+    return 0
+
+
+def apply(
+    const Node[::1] nodes, const uint8_t[::1] subsets, const int32_t[::1] n_levels, bint strict,
+    const double[:, :] X, int32_t[::1] out,
+):
+    """Write the leaf of every row; where its value is missing a row takes the heaviest branch, the first of equals."""
+    cdef int32_t[BLOCK] reached
+    cdef const Node* here
+    cdef int32_t branch, node
+    cdef Py_ssize_t block, start, n_rows = X.shape[0]
+    cdef int place, count
+    with nogil:
+        for block in range(n_blocks(n_rows)):
+            start = block * BLOCK
+            count = <int> min(BLOCK, n_rows - start)
+            descend(nodes, subsets, n_levels, strict, X, start, count, reached)
+            for place in range(count):
+                node = reached[place]
+                here = &nodes[node]
+                while here.n_branches > 0:
+                    branch = branch_taken(here, subsets, n_levels, strict, X[start + place, here.attribute])
+                    if branch == MISSING:
+                        branch = heaviest_branch(nodes, here)
+                    node = here.first_child + branch
+                    here = &nodes[node]
+                out[start + place] = node
+
+
+def add_values(
+    const Node[::1] nodes, const uint8_t[::1] subsets, const int32_t[::1] n_levels, bint strict,
+    const double[:, ::1] values, const double[:, :] X, double weight, double[:, ::1] out,
+):
+    """Add to every row of `out` weight times the expected leaf value: a class distribution, or the mean target."""
+    cdef int32_t[BLOCK] reached
+    cdef int32_t[::1] visited
+    cdef double[::1] shares, mixture
+    cdef Py_ssize_t block, start, column, index, row, n_rows = X.shape[0], n_columns = values.shape[1]
+    cdef int place, count
+    cdef bint ready = False
+    with nogil:
+        for block in range(n_blocks(n_rows)):
+            start = block * BLOCK
+            count = <int> min(BLOCK, n_rows - start)
+            descend(nodes, subsets, n_levels, strict, X, start, count, reached)
+            for place in range(count):
+                row = start + place
+                if nodes[reached[place]].n_branches == 0:
+                    index = nodes[reached[place]].index
+                    for column in range(n_columns):
+                        out[row, column] += weight * values[index, column]
+                    continue
+                if not ready:
+                    with gil:
+                        visited, shares = np.empty(nodes.shape[0], np.int32), np.empty(nodes.shape[0])
+                        mixture = np.empty(n_columns)
+                    ready = True
+                mix(nodes, subsets, n_levels, strict, X, row, reached[place], values, visited, shares, mixture)
+                for column in range(n_columns):
+                    out[row, column] += weight * mixture[column]
+
+
+def label_rows(
+    const Node[::1] nodes, const uint8_t[::1] subsets, const int32_t[::1] n_levels, bint strict,
+    const double[:, ::1] values, const Py_ssize_t[::1] labels, const double[:, :] X, Py_ssize_t[::1] out,
+):
+    """Write the column of the largest expected leaf value, the first of equals; `labels` holds that of `values`' rows."""
+    cdef int32_t[BLOCK] reached
+    cdef int32_t[::1] visited
+    cdef double[::1] shares, mixture
+    cdef Py_ssize_t block, start, column, best, row, n_rows = X.shape[0], n_columns = values.shape[1]
+    cdef int place, count
+    cdef bint ready = False
+    with nogil:
+        for block in range(n_blocks(n_rows)):
+            start = block * BLOCK
+            count = <int> min(BLOCK, n_rows - start)
+            descend(nodes, subsets, n_levels, strict, X, start, count, reached)
+            for place in range(count):
+                row = start + place
+                if nodes[reached[place]].n_branches == 0:
+                    out[row] = labels[nodes[reached[place]].index]
+                    continue
+                if not ready:
+                    with gil:
+                        visited, shares = np.empty(nodes.shape[0], np.int32), np.empty(nodes.shape[0])
+                        mixture = np.empty(n_columns)
+                    ready = True
+                mix(nodes, subsets, n_levels, strict, X, row, reached[place], values, visited, shares, mixture)
+                best = 0
+                for column in range(1, n_columns):
+                    if mixture[column] > mixture[best]:
+                        best = column
+                out[row] = best
+
+
+def add_class_weights(
+    const Node[::1] nodes, const uint8_t[::1] subsets, const int32_t[::1] n_levels, bint strict,
+    const double[:, :] X, const int32_t[::1] classes, const double[::1] weights, double[:, ::1] out,
+):
+    """Add every row's weight, in shares, to the column of its class at each node that it reaches."""
+    cdef int32_t[::1] visited = np.empty(nodes.shape[0], np.int32)
+    cdef double[::1] shares = np.empty(nodes.shape[0])
+    cdef Py_ssize_t row
+    cdef int k, n_visited
+    with nogil:
+        for row in range(X.shape[0]):
+            n_visited = spread(nodes, subsets, n_levels, strict, X, row, 0, visited, shares)
+            for k in range(n_visited):
+                out[visited[k], classes[row]] += weights[row] * shares[k]
+
+
+def add_moments(
+    const Node[::1] nodes, const uint8_t[::1] subsets, const int32_t[::1] n_levels, bint strict,
+    const double[:, :] X, const double[::1] targets, const double[::1] weights, double[:, ::1] out,
+):
+    """Add every row's weight, weighted target and weighted squared target, in shares, at each node that it reaches."""
+    cdef int32_t[::1] visited = np.empty(nodes.shape[0], np.int32)
+    cdef double[::1] shares = np.empty(nodes.shape[0])
+    cdef Py_ssize_t row
+    cdef int k, n_visited
+    cdef double weight, target
+    with nogil:
+        for row in range(X.shape[0]):
+            n_visited = spread(nodes, subsets, n_levels, strict, X, row, 0, visited, shares)
+            target = targets[row]
+            for k in range(n_visited):
+                weight = weights[row] * shares[k]
+                out[visited[k], 0] += weight
+                out[visited[k], 1] += weight * target
+                out[visited[k], 2] += weight * target * target
+
+
+def list_visited(
+    const Node[::1] nodes, const uint8_t[::1] subsets, const int32_t[::1] n_levels, bint strict,
+    const double[:, :] X, Py_ssize_t[::1] starts, int32_t[::1] out,
+):
+    """List the nodes each row reaches, row r's at starts[r] to starts[r + 1]; an empty `out` fills `starts` alone."""
+    cdef int32_t[::1] visited = np.empty(nodes.shape[0], np.int32)
+    cdef double[::1] shares = np.empty(nodes.shape[0])
+    cdef Py_ssize_t row
+    cdef int k, n_visited
+    cdef bint counting = out.shape[0] == 0
+    with nogil:
+        for row in range(X.shape[0]):
+            n_visited = spread(nodes, subsets, n_levels, strict, X, row, 0, visited, shares)
+            if counting:
+                starts[row + 1] = starts[row] + n_visited
+                continue
+            for k in range(n_visited):
+                out[starts[row] + k] = visited[k]
+
+
+def fill_node_values(const Node[::1] nodes, const double[:, ::1] values, double[:, ::1] out):
+    """Write every node's value: a leaf's own, a split's the mean of its branches weighted by their training weights."""
+    cdef const Node* here
+    cdef Py_ssize_t node, column
+    cdef int32_t child
+    cdef double total, share
+    with nogil:
+        for node in range(nodes.shape[0] - 1, -1, -1):
+            here = &nodes[node]
+            if here.n_branches == 0:
+                out[node, :] = values[here.index, :]
+                continue
+            total = 0.0
+            out[node, :] = 0.0
+            for child in range(here.first_child, here.first_child + here.n_branches):
+                total += nodes[child].weight
+            for child in range(here.first_child, here.first_child + here.n_branches):
+                share = nodes[child].weight / total if total > 0 else 1.0 / here.n_branches
+                for column in range(values.shape[1]):
+                    out[node, column] += share * out[child, column]
+
+
+def fill_depths(const Node[::1] nodes, int32_t[::1] out):
+    """Write the number of splits above every node."""
+    cdef Py_ssize_t node
+    cdef int32_t child
+    out[0] = 0
+    with nogil:
+        for node in range(nodes.shape[0]):
+            for child in range(nodes[node].first_child, nodes[node].first_child + nodes[node].n_branches):
+                out[child] = out[node] + 1
+
+
+def index_leaves(
+    Node[::1] nodes, const double[:, ::1] counts, int32_t[::1] sources, int32_t[::1] node_rows,
+    int32_t[::1] class_rows, double[:, ::1] values,
+):
+    """Write the class distribution of every leaf to `values` and its row to the leaf's `index`; returns rows written.
+
+    Pure leaves of one class share a row; leaves that no weight reached share that of their nearest ancestor with some.
+    `node_rows` and `class_rows` come filled with -1; `sources` is room for the node whose counts each node goes by.
+    """
+    cdef Py_ssize_t node, source, column, first, last, n_columns = counts.shape[1]
+    cdef int32_t child, row, n_rows = 0
+    cdef double total
+    sources[0] = 0
+    with nogil:
+        for node in range(nodes.shape[0]):
+            for child in range(nodes[node].first_child, nodes[node].first_child + nodes[node].n_branches):
+                sources[child] = sources[node]
+                for column in range(n_columns):
+                    if counts[child, column] > 0:
+                        sources[child] = child
+                        break
+            if nodes[node].n_branches > 0:
+                continue
+            source = sources[node]
+            first = 0
+            while first < n_columns - 1 and counts[source, first] == 0:
+                first += 1
+            last = n_columns - 1
+            while last > first and counts[source, last] == 0:
+                last -= 1
+            row = class_rows[first] if first == last else node_rows[source]
+            if row < 0:
+                row = n_rows
+                n_rows += 1
+                if first == last:
+                    class_rows[first] = row
+                else:
+                    node_rows[source] = row
+                total = 0.0
+                for column in range(n_columns):
+                    total += counts[source, column]
+                for column in range(n_columns):
+                    values[row, column] = counts[source, column] / total if total > 0 else 1.0 / n_columns
+            nodes[node].index = row
+    return n_rows

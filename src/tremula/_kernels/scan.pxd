@@ -1,0 +1,333 @@
+"""Walks one sorted list of a node and finds its best cut.
+
+There is one walk for each kind of rows; what they share is `consider`, which judges a cut. A nominal attribute's list
+is grouped by level: its groups are tabulated first and judged from the table.
+"""
+
+from libc.math cimport log2
+from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdlib cimport qsort
+from libc.string cimport memcpy, memset
+
+from tremula._kernels.criteria cimport (
+    FIFTH_ROOT, GAIN, GAIN_RATIO, GINI, SYMMETRIC_UNCERTAINTY, Whole, fifth_root_term, gain_ratio, information_gain,
+    is_information, split_information, term_of, worth_of, x_log_x,
+)
+from tremula._kernels.grower cimport COUNTED, MEASURED, SUBSET_SPLIT, WEIGHTED, Cut, Grower, GroupKey
+from tremula._kernels.nodes cimport MULTIWAY_SPLIT, NUMERIC_SPLIT
+
+
+cdef inline double value_at(Grower* g, uint64_t word, int64_t attribute) noexcept nogil:
+    return g.values[<int64_t> (word & g.row_mask) * g.row_stride + attribute * g.column_stride]
+
+
+cdef inline double min_side(Grower* g, double known_weight) noexcept nogil:
+    """The least weight a numeric cut leaves on either side."""
+    cdef double least = g.rules.min_side_weight
+    cdef double share
+    if g.rules.min_side_share > 0.0:
+        share = g.rules.min_side_share * known_weight / g.n_classes
+        if share > 25.0:
+            share = 25.0
+        if share > least:
+            least = share
+    if g.rules.min_side_fifth > 0.0:
+        share = (<int64_t> (known_weight / 5.0) if known_weight >= 5.0 else 1) + 1.0
+        if share > least:
+            least = share
+    return least
+
+
+# ---- judging cuts
+
+cdef inline void consider(Grower* g, int criterion, bint collect, double within, double branches, int64_t place,
+                          const Whole* whole, double slack, Cut* best) noexcept nogil:
+    cdef double worth = worth_of(criterion, within, branches, whole)
+    cdef Cut* cut
+    if collect:
+        cut = &g.cuts[g.n_cuts]
+        g.n_cuts += 1
+        cut.gain = worth
+        cut.branches = branches
+        cut.place = place
+    elif worth > best.worth + slack or best.place < 0:
+        best.worth = worth
+        best.branches = branches
+        best.place = place
+
+
+# ---- walks over a numeric list
+
+cdef inline int64_t walk_counts(Grower* g, int criterion, bint collect, const uint64_t* words, int64_t start,
+                                int64_t end, const Whole* whole, Cut* best) noexcept nogil:
+    """Rows COUNTED: sums are whole numbers, exact and independent of order."""
+    cdef const int64_t* terms = g.terms
+    cdef const int32_t* counts = g.counts
+    cdef int32_t* left_counts = g.left_counts
+    cdef uint64_t rank_mask = g.rank_mask
+    cdef double unit = g.term_unit
+    cdef double slack = g.rules.tolerance * whole.node_weight
+    cdef int64_t least = <int64_t> min_side(g, whole.weight)
+    cdef int64_t total = <int64_t> whole.weight, weight = 0, n_tried = 0
+    cdef int64_t code, count, left, right, change, p, other
+    cdef int64_t left_term = 0, right_term = 0, score, best_score = 0, best_place = -1, best_weight = 0
+    cdef int64_t score_slack = <int64_t> (slack / unit)
+    cdef uint64_t word, next_word
+    if least < min_side(g, whole.weight):
+        least += 1
+    memset(left_counts, 0, g.n_classes * sizeof(int32_t))
+    for p in range(g.n_classes):
+        right_term += terms[counts[p]]
+    next_word = words[start]
+    for p in range(start, end - 1):
+        word = next_word
+        next_word = words[p + 1]
+        code = (word >> 48) & 255
+        count = word >> 56
+        left = left_counts[code]
+        right = counts[code] - left
+        left_term += terms[left + count] - terms[left]
+        right_term += terms[right - count] - terms[right]
+        left_counts[code] = <int32_t> (left + count)
+        weight += count
+        if (word ^ next_word) & rank_mask:
+            other = total - weight
+            if weight < least:
+                continue
+            if other < least:
+                break
+            n_tried += 1
+            if criterion <= GAIN_RATIO and not collect:
+                score = left_term + right_term - terms[weight] - terms[other]
+                if best_place < 0 or score > best_score + score_slack:
+                    best_score = score
+                    best_place = p + 1
+                    best_weight = weight
+            elif is_information(criterion):
+                consider(g, criterion, collect, (left_term + right_term) * unit, (terms[weight] + terms[other]) * unit,
+                         p + 1, whole, slack, best)
+            else:
+                consider(g, criterion, collect, <double> left_term / weight + <double> right_term / other, 0.0,
+                         p + 1, whole, slack, best)
+    if best_place >= 0:
+        best.worth = (whole.branches - whole.within) + best_score * unit
+        best.branches = (terms[best_weight] + terms[total - best_weight]) * unit
+        best.place = best_place
+    return n_tried
+
+
+cdef inline int64_t walk_weights(Grower* g, int criterion, bint collect, const uint64_t* words, int64_t start,
+                                 int64_t end, const Whole* whole, const double* class_weights, const double* class_terms,
+                                 Cut* best) noexcept nogil:
+    """Rows WEIGHTED: real weights; two logarithms a row, two a cut, whatever the number of classes."""
+    cdef double slack = g.rules.tolerance * whole.node_weight
+    cdef double least = min_side(g, whole.weight) - 1e-9
+    cdef double weight = 0.0, other, left, right, term, left_sum = 0.0, right_sum = whole.within
+    cdef int64_t p, code, n_tried = 0
+    cdef uint64_t word
+    if not is_information(criterion):
+        right_sum *= whole.weight
+    memset(g.left, 0, g.n_classes * sizeof(double))
+    memset(g.left_terms, 0, g.n_classes * sizeof(double))
+    memcpy(g.right_terms, class_terms, g.n_classes * sizeof(double))
+    for p in range(start, end - 1):
+        word = words[p]
+        code = g.row[word & g.row_mask].target.code
+        left = g.left[code] + g.row[word & g.row_mask].weight
+        weight += g.row[word & g.row_mask].weight
+        g.left[code] = left
+        term = term_of(criterion, left)
+        left_sum += term - g.left_terms[code]
+        g.left_terms[code] = term
+        right = class_weights[code] - left
+        term = term_of(criterion, right) if right > 0.0 else 0.0
+        right_sum += term - g.right_terms[code]
+        g.right_terms[code] = term
+        if (word ^ words[p + 1]) & g.rank_mask:
+            other = whole.weight - weight
+            if weight < least:
+                continue
+            if other < least or other <= 0.0:
+                break
+            n_tried += 1
+            if is_information(criterion):
+                consider(g, criterion, collect, left_sum + right_sum, x_log_x(weight) + x_log_x(other), p + 1, whole,
+                         slack, best)
+            else:
+                consider(g, criterion, collect, left_sum / weight + right_sum / other, 0.0, p + 1, whole, slack, best)
+    return n_tried
+
+
+cdef inline int64_t walk_targets(Grower* g, int criterion, const uint64_t* words, int64_t start, int64_t end,
+                                 const Whole* whole, const double* known, Cut* best) noexcept nogil:
+    """Rows MEASURED: sums of a numeric target."""
+    cdef double slack = g.rules.tolerance * whole.node_weight
+    cdef double least = min_side(g, whole.weight) - 1e-9
+    cdef double weight = 0.0, total = 0.0, squares = 0.0, other, rest, w, y, within
+    cdef int64_t p, n_tried = 0
+    cdef uint64_t word
+    for p in range(start, end - 1):
+        word = words[p]
+        w = g.row[word & g.row_mask].weight
+        y = g.row[word & g.row_mask].target.number
+        weight += w
+        total += w * y
+        if criterion == FIFTH_ROOT:
+            squares += w * y * y
+        if (word ^ words[p + 1]) & g.rank_mask:
+            other = whole.weight - weight
+            if weight < least:
+                continue
+            if other < least or other <= 0.0:
+                break
+            n_tried += 1
+            rest = known[1] - total
+            if criterion == FIFTH_ROOT:
+                within = fifth_root_term(weight, total, squares) + fifth_root_term(other, rest, known[2] - squares)
+            else:
+                within = total * total / weight + rest * rest / other
+            consider(g, criterion, False, within, 0.0, p + 1, whole, slack, best)
+    return n_tried
+
+
+# ---- statistics of a stretch of a list
+
+cdef inline void add_words(Grower* g, const uint64_t* words, int64_t start, int64_t end, double* statistics) noexcept nogil:
+    """Add the rows of a stretch to the statistics of a node."""
+    cdef int64_t p
+    cdef double w, y
+    if g.rows_kind == COUNTED:
+        for p in range(start, end):
+            statistics[(words[p] >> 48) & 255] += <double> (words[p] >> 56)
+    elif g.rows_kind == WEIGHTED:
+        for p in range(start, end):
+            statistics[g.row[words[p] & g.row_mask].target.code] += g.row[words[p] & g.row_mask].weight
+    else:
+        for p in range(start, end):
+            w = g.row[words[p] & g.row_mask].weight
+            y = g.row[words[p] & g.row_mask].target.number
+            statistics[0] += w
+            statistics[1] += w * y
+            statistics[2] += w * y * y
+
+
+cdef inline double weight_of(Grower* g, const double* statistics) noexcept nogil:
+    cdef double total = 0.0
+    cdef int64_t code
+    if g.rows_kind == MEASURED:
+        return statistics[0]
+    for code in range(g.n_classes):
+        total += statistics[code]
+    return total
+
+
+cdef inline double within_of(Grower* g, const double* statistics, double weight) noexcept nogil:
+    """What one branch adds to `within`."""
+    cdef double total = 0.0
+    cdef int64_t code
+    if weight <= 0.0:
+        return 0.0
+    if g.rows_kind == MEASURED:
+        if g.rules.criterion == FIFTH_ROOT:
+            return fifth_root_term(weight, statistics[1], statistics[2])
+        return statistics[1] * statistics[1] / weight
+    for code in range(g.n_classes):
+        if statistics[code] > 0.0:
+            total += term_of(g.rules.criterion, statistics[code])
+    return total if is_information(g.rules.criterion) else total / weight
+
+
+cdef inline void describe_whole(Grower* g, const double* statistics, double node_weight, Whole* whole) noexcept nogil:
+    cdef double missing
+    whole.weight = weight_of(g, statistics)
+    whole.node_weight = node_weight
+    whole.within = within_of(g, statistics, whole.weight)
+    whole.branches = x_log_x(whole.weight)
+    missing = node_weight - whole.weight
+    whole.split_constant = x_log_x(node_weight) - (x_log_x(missing) if missing > 0.0 else 0.0)
+
+
+# ---- nominal attributes
+
+cdef inline void tabulate_groups(Grower* g, const uint64_t* words, int64_t start, int64_t end) noexcept nogil:
+    """Statistics of every level present, in `group_statistics`; group i is the stretch from `group_start[i]`."""
+    cdef int64_t p = start, first
+    g.n_groups = 0
+    while p < end:
+        first = p
+        while p < end and not ((words[p] ^ words[first]) & g.rank_mask):
+            p += 1
+        memset(g.group_statistics + g.n_groups * g.n_statistics, 0, g.n_statistics * sizeof(double))
+        add_words(g, words, first, p, g.group_statistics + g.n_groups * g.n_statistics)
+        g.group_start[g.n_groups] = first
+        g.n_groups += 1
+    g.group_start[g.n_groups] = end
+
+
+cdef inline void judge_multiway(Grower* g, const Whole* whole, Cut* best) noexcept nogil:
+    cdef int64_t group, n_heavy = 0
+    cdef double within = 0.0, branches = 0.0, weight
+    cdef const double* statistics
+    for group in range(g.n_groups):
+        statistics = g.group_statistics + group * g.n_statistics
+        weight = weight_of(g, statistics)
+        n_heavy += weight >= g.rules.min_branch_weight - 1e-9
+        within += within_of(g, statistics, weight)
+        branches += x_log_x(weight)
+    if n_heavy < 2 and not g.rules.branch_veto:
+        return
+    best.worth = worth_of(g.rules.criterion, within, branches, whole)
+    best.branches = branches
+    best.place = 0
+
+
+cdef inline int by_key(const void* a, const void* b) noexcept nogil:
+    cdef const GroupKey* x = <const GroupKey*> a
+    cdef const GroupKey* y = <const GroupKey*> b
+    if x.key != y.key:
+        return 1 if x.key > y.key else -1
+    return 1 if x.group > y.group else -1
+
+
+cdef inline void order_groups(Grower* g, int64_t code) noexcept nogil:
+    """Levels by the share of class `code`, or by the mean target."""
+    cdef int64_t group
+    cdef const double* statistics
+    for group in range(g.n_groups):
+        statistics = g.group_statistics + group * g.n_statistics
+        g.group_order[group].group = group
+        if g.rows_kind == MEASURED:
+            g.group_order[group].key = statistics[1] / statistics[0]
+        else:
+            g.group_order[group].key = statistics[code] / weight_of(g, statistics)
+    qsort(g.group_order, g.n_groups, sizeof(GroupKey), by_key)
+
+
+cdef inline int64_t judge_subsets(Grower* g, const double* known, const Whole* whole, Cut* best) noexcept nogil:
+    """Cuts of the levels in the order of one class's share; with more than two classes, of each class in turn.
+
+    The place of a cut is `code * n_groups + number of levels in the first branch`.
+    """
+    cdef int64_t n_orders = g.n_classes if g.rows_kind != MEASURED and g.n_classes > 2 else 1
+    cdef int64_t code, i, k, n_tried = 0
+    cdef double weight, other, within
+    cdef double slack = g.rules.tolerance * whole.node_weight
+    cdef double least = min_side(g, whole.weight) - 1e-9
+    cdef const double* statistics
+    for code in range(n_orders):
+        order_groups(g, code)
+        memset(g.left, 0, g.n_statistics * sizeof(double))
+        for i in range(g.n_groups - 1):
+            statistics = g.group_statistics + g.group_order[i].group * g.n_statistics
+            for k in range(g.n_statistics):
+                g.left[k] += statistics[k]
+                g.right_terms[k] = known[k] - g.left[k]
+            weight = weight_of(g, g.left)
+            other = whole.weight - weight
+            if weight < least or other < least or other <= 0.0:
+                continue
+            n_tried += 1
+            within = within_of(g, g.left, weight) + within_of(g, g.right_terms, other)
+            consider(g, g.rules.criterion, False, within, x_log_x(weight) + x_log_x(other), code * g.n_groups + i + 1,
+                     whole, slack, best)
+    return n_tried

@@ -1,0 +1,59 @@
+"""What can go wrong, by name: every error tremula raises itself is a TremulaError and the fitting builtin.
+
+Each message says what was given, what was expected and what to do next.
+"""
+
+import difflib
+from collections.abc import Iterable
+
+
+class TremulaError(Exception):
+    """Base of every error tremula raises itself."""
+
+
+class InvalidParameter(TremulaError, ValueError):
+    """An estimator or function was given an argument it cannot work with."""
+
+
+class InvalidInput(TremulaError, ValueError):
+    """Data that cannot be learned from or predicted for."""
+
+
+class UnsupportedType(InvalidInput, TypeError):
+    """A table, column or value of a type that is neither numeric nor nominal."""
+
+
+class ColumnMismatch(InvalidInput):
+    """Columns other than those seen in fit, or a column name that the table does not have."""
+
+
+class InfiniteValue(InvalidInput):
+    """A numeric column holds an infinite value."""
+
+
+class InvalidTarget(InvalidInput):
+    """A target that is absent, has missing values, or has the wrong type or length."""
+
+
+class OneClassTarget(InvalidTarget):
+    """Fewer than two classes have a row of positive weight."""
+
+
+class ConstantTarget(InvalidTarget):
+    """A numeric target has the same value in every row of positive weight."""
+
+
+class InvalidWeights(InvalidInput):
+    """Row weights that are negative, all zero, not finite, or of the wrong length."""
+
+
+def did_you_mean(given: str, known: Iterable[str]) -> str:
+    """Return ``": did you mean 'income'?"`` for the known name closest to `given`, or an empty string.
+
+    Examples
+    --------
+    >>> did_you_mean("incme", ["age", "income"])
+    ": did you mean 'income'?"
+    """
+    closest = difflib.get_close_matches(given, list(known), n=1)
+    return f": did you mean {closest[0]!r}?" if closest else ""

@@ -1,0 +1,1 @@
+"""The laboratory: which methods are compared, on which data, by which protocol."""

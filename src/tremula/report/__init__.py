@@ -1,0 +1,1 @@
+"""Reports: results as one plain dict, and the dict as a page."""

@@ -1,0 +1,1 @@
+"""One tree: its arrays, how it is grown, pruned, routed through and written out."""

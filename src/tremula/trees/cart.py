@@ -1,0 +1,429 @@
+"""CART: binary splits by any criterion, and weakest-link pruning by price, on held-out rows or by cross-validation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from tremula.errors import InvalidParameter
+from tremula.parameters import check_choice, check_number
+from tremula.seeds import RandomState
+from tremula.trees.criteria import CLASSIFICATION, REGRESSION, Criterion, find_criterion
+from tremula.trees.growing import (
+    GrownTree,
+    Rules,
+    SortedColumns,
+    attributes_to_draw,
+    depth_limit,
+    grow_classification_tree,
+    grow_regression_tree,
+    mean_and_variance,
+    node_means,
+    tree_of_means,
+)
+from tremula.trees.learner import HeldOut, TreeClassifier, TreeLearner, TreeRegressor
+from tremula.trees.pruning import cut_at, subtree_losses, training_errors, weakest_link_prices
+from tremula.trees.tree import Tree
+
+CHOICES_OF_PRICE = ("validation", "cv")
+
+
+@dataclass(frozen=True)
+class PrunedSequence:
+    """The subtrees that weakest-link pruning went through, and the one that was taken.
+
+    Attributes
+    ----------
+    alphas : array
+        Complexity prices per leaf, increasing.
+    losses : array
+        Loss of the subtree at each price, on the rows that chose among them: error share, or mean squared error.
+    alpha : float
+        The price taken: the largest among those of least loss.
+    """
+
+    alphas: np.ndarray
+    losses: np.ndarray
+    alpha: float
+
+
+def choose_price(alphas: np.ndarray, losses: np.ndarray) -> PrunedSequence:
+    """Take the least loss, ties to the larger price, which is the smaller tree."""
+    slack = 1e-12 * max(1.0, float(losses.max()))
+    best = np.flatnonzero(losses <= losses.min() + slack)[-1]
+    return PrunedSequence(alphas, losses, float(alphas[best]))
+
+
+class _CART(TreeLearner):
+    """What the two CARTs share: parameters, rules, and the choice among subtrees."""
+
+    criterion: str
+    max_depth: int | None
+    min_samples_split: float
+    min_samples_leaf: float
+    max_features: int | float | str | None
+    ccp_alpha: float | str
+    cv: int
+    pruned_sequence_: PrunedSequence
+
+    _criteria: ClassVar[dict[str, Criterion]]
+
+    @property
+    def _impurity(self) -> str:
+        return find_criterion(self.criterion, self._criteria).impurity
+
+    def _check_parameters(self) -> None:
+        find_criterion(self.criterion, self._criteria)
+        check_number("min_samples_split", self.min_samples_split, 0.0)
+        check_number("min_samples_leaf", self.min_samples_leaf, 0.0)
+        check_number("cv", self.cv, 2, whole=True)
+        if isinstance(self.ccp_alpha, str):
+            check_choice("ccp_alpha", self.ccp_alpha, CHOICES_OF_PRICE)
+        else:
+            check_number("ccp_alpha", self.ccp_alpha, 0.0)
+        depth_limit(self.max_depth)
+        attributes_to_draw(self.max_features, 1)
+
+    def _draws(self) -> bool:
+        return self.ccp_alpha == "cv" or self.max_features is not None
+
+    def _rules(self, n_attributes: int, **others: Any) -> Rules:
+        return Rules(
+            criterion=find_criterion(self.criterion, self._criteria).code,
+            subsets=True,
+            n_drawn=attributes_to_draw(self.max_features, n_attributes),
+            max_depth=depth_limit(self.max_depth),
+            min_split_weight=self.min_samples_split,
+            min_side_weight=self.min_samples_leaf,
+            **others,
+        )
+
+    def _check_held_out(self, held_out: HeldOut | None) -> None:
+        if held_out is not None and self.ccp_alpha != "validation":
+            raise InvalidParameter(
+                f"X_val and y_val were given, but ccp_alpha={self.ccp_alpha!r} does not use them: set "
+                "ccp_alpha='validation' to choose the subtree on them"
+            )
+        if held_out is None and self.ccp_alpha == "validation":
+            raise InvalidParameter("ccp_alpha='validation' needs rows to choose the subtree on: give fit X_val and y_val")
+
+    def _folds(
+        self,
+        columns: SortedColumns,
+        target: np.ndarray,
+        weights: np.ndarray | None,
+        groups: np.ndarray,
+        random: np.random.Generator,
+    ) -> list[tuple[np.ndarray, HeldOut]]:
+        """For each fold, spread evenly over the groups, the weights that grow a tree and the rows that judge it."""
+        weights = np.ones(columns.n_rows) if weights is None else weights
+        order = random.permutation(np.flatnonzero(weights > 0))
+        order = order[np.argsort(groups[order], kind="stable")]
+        folds = []
+        for first in range(min(self.cv, len(order))):
+            judges = order[first :: self.cv]
+            growing = weights.copy()
+            growing[judges] = 0
+            folds.append((growing, HeldOut(columns.values[judges], target[judges])))
+        return folds
+
+    def _prune(
+        self,
+        grown: GrownTree,
+        risk: Callable[[GrownTree], np.ndarray],
+        losses: Callable[[GrownTree, HeldOut], np.ndarray],
+        folds: Callable[[], list[tuple[GrownTree, HeldOut]]],
+        held_out: HeldOut | None,
+    ) -> GrownTree:
+        """Cut the tree at the price given, or at the one that held-out rows or cross-validation choose."""
+        if not isinstance(self.ccp_alpha, str) and self.ccp_alpha == 0.0:
+            return grown
+        prices = weakest_link_prices(grown.nodes, risk(grown))
+        if held_out is not None:
+            alphas, totals = subtree_losses(grown.nodes, prices, losses(grown, held_out))
+            self.pruned_sequence_ = choose_price(alphas, totals / len(held_out.target))
+            alpha = self.pruned_sequence_.alpha
+        elif self.ccp_alpha == "cv":
+            alphas = np.union1d([0.0], prices[np.isfinite(prices)])
+            self.pruned_sequence_ = choose_price(alphas, _cross_validated_losses(alphas, risk, losses, folds()))
+            alpha = self.pruned_sequence_.alpha
+        else:
+            alpha = float(self.ccp_alpha)
+        return cut_at(grown, (prices <= alpha) & (grown.nodes["n_branches"] > 0))
+
+
+def _cross_validated_losses(
+    alphas: np.ndarray,
+    risk: Callable[[GrownTree], np.ndarray],
+    losses: Callable[[GrownTree, HeldOut], np.ndarray],
+    folds: list[tuple[GrownTree, HeldOut]],
+) -> np.ndarray:
+    """Mean loss of the folds' own trees at the geometric means of neighbouring prices."""
+    between = np.sqrt(alphas * np.append(alphas[1:], np.inf))
+    total, n_rows = np.zeros(len(alphas)), 0
+    for grown, held_out in folds:
+        prices = weakest_link_prices(grown.nodes, risk(grown))
+        levels, level_losses = subtree_losses(grown.nodes, prices, losses(grown, held_out))
+        total += level_losses[np.searchsorted(levels, between, side="right") - 1]
+        n_rows += len(held_out.target)
+    return total / n_rows
+
+
+class CARTClassifier(_CART, TreeClassifier):
+    """Decision tree with binary splits, after Breiman, Friedman, Olshen and Stone; also the tree of dual perturb & combine.
+
+    Parameters
+    ----------
+    criterion : {"gini", "entropy", "gain_ratio", "symmetric_uncertainty"}, default="gini"
+        What a split is worth.
+    max_depth : int or None, default=None
+        Splits on a path at most.
+    min_samples_split : float, default=2
+        A node of less weight is a leaf.
+    min_samples_leaf : float, default=1
+        Least weight on either side of a split.
+    max_features : int, float, "sqrt", "log2" or None, default=None
+        Attributes drawn at each node to choose the split from; None is all.
+    ccp_alpha : float, "validation" or "cv", default=0.0
+        Price of a leaf in minimal cost-complexity pruning, in units of the training error share (not of impurity, as
+        in scikit-learn). 0 prunes nothing. "validation" takes the subtree of least error on `X_val` and `y_val`, "cv"
+        that of least cross-validated error; ties go to the smaller tree.
+    cv : int, default=10
+        Folds of "cv".
+    categorical_features : "from_dtype", list, mask or None, default="from_dtype"
+        Which columns are nominal; see the guide to columns.
+    random_state : int, RandomState, Generator or None, default=None
+        Draws attributes and folds.
+
+    Attributes
+    ----------
+    tree_ : Tree
+        The tree as flat arrays.
+    classes_ : array
+        The class labels.
+    pruned_sequence_ : PrunedSequence
+        Prices and losses of the subtrees, where one was chosen.
+
+    Notes
+    -----
+    A nominal attribute is split into two sets of levels. With two classes the levels are ordered by their share of the
+    second class and cut where it is best: for Gini and entropy no set of levels is better. With more classes they are
+    ordered by the share of each class in turn and the best of all these cuts is taken, which need not be the best of
+    all sets. Missing values go down both branches in shares.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tremula import CARTClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> tree = CARTClassifier(criterion="symmetric_uncertainty", ccp_alpha="cv", random_state=0).fit(X, y)
+    >>> tree.get_n_leaves()
+    3
+    """
+
+    _criteria: ClassVar[dict[str, Criterion]] = CLASSIFICATION
+
+    def __init__(
+        self,
+        criterion: str = "gini",
+        max_depth: int | None = None,
+        min_samples_split: float = 2,
+        min_samples_leaf: float = 1,
+        max_features: int | float | str | None = None,
+        ccp_alpha: float | str = 0.0,
+        cv: int = 10,
+        categorical_features: Any = "from_dtype",
+        random_state: RandomState = None,
+    ) -> None:
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.max_features = max_features
+        self.ccp_alpha = ccp_alpha
+        self.cv = cv
+        self.categorical_features = categorical_features
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, X_val: Any = None, y_val: Any = None) -> Self:
+        """Grow the tree, and prune it.
+
+        Parameters
+        ----------
+        X : array, data frame or table of shape (n_rows, n_attributes)
+            Numbers and, in frames, nominal columns; NaN and null are missing values.
+        y : array of shape (n_rows,)
+            Class labels of any type.
+        sample_weight : array of shape (n_rows,), optional
+            Row weights.
+        X_val, y_val : optional
+            Rows to choose the subtree on, with ``ccp_alpha="validation"``.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X, y, sample_weight, X_val, y_val)
+
+    def grow(
+        self,
+        columns: SortedColumns,
+        codes: np.ndarray,
+        n_classes: int,
+        weights: np.ndarray | None,
+        random: np.random.Generator,
+        attributes: np.ndarray | None = None,
+        held_out: HeldOut | None = None,
+    ) -> Tree:
+        """Grow and prune a tree from sorted columns, class codes and row weights."""
+        self._check_held_out(held_out)
+        rules = self._rules(columns.n_attributes)
+
+        def grow_from(row_weights: np.ndarray | None) -> GrownTree:
+            return grow_classification_tree(columns, codes, n_classes, row_weights, rules, random, attributes)
+
+        def as_tree(grown: GrownTree) -> Tree:
+            return Tree.from_node_counts(grown.nodes, grown.statistics, grown.subsets, columns.n_levels, strict=False)
+
+        def risk(grown: GrownTree) -> np.ndarray:
+            return training_errors(grown) / grown.nodes["weight"][0]
+
+        def losses(grown: GrownTree, rows: HeldOut) -> np.ndarray:
+            counts = as_tree(grown).class_weights(rows.values, rows.target, np.ones(len(rows.target)))
+            return counts.sum(axis=1) - counts[np.arange(len(counts)), grown.statistics.argmax(axis=1)]
+
+        def folds() -> list[tuple[GrownTree, HeldOut]]:
+            return [(grow_from(w), rows) for w, rows in self._folds(columns, codes, weights, codes, random)]
+
+        return as_tree(self._prune(grow_from(weights), risk, losses, folds, held_out))
+
+
+class CARTRegressor(_CART, TreeRegressor):
+    """Regression tree with binary splits, after Breiman, Friedman, Olshen and Stone.
+
+    Parameters
+    ----------
+    criterion : {"variance", "fifth_root_variance"}, default="variance"
+        What a split is worth: the reduction of the variance, or of its fifth root as in Weka's M5'.
+    max_depth : int or None, default=None
+        Splits on a path at most.
+    min_samples_split : float, default=2
+        A node of less weight is a leaf.
+    min_samples_leaf : float, default=1
+        Least weight on either side of a split.
+    max_features : int, float, "sqrt", "log2" or None, default=None
+        Attributes drawn at each node to choose the split from; None is all.
+    ccp_alpha : float, "validation" or "cv", default=0.0
+        Price of a leaf in minimal cost-complexity pruning, in units of the training mean squared error. 0 prunes
+        nothing. "validation" takes the subtree of least error on `X_val` and `y_val`, "cv" that of least
+        cross-validated error; ties go to the smaller tree.
+    cv : int, default=10
+        Folds of "cv".
+    categorical_features : "from_dtype", list, mask or None, default="from_dtype"
+        Which columns are nominal; see the guide to columns.
+    random_state : int, RandomState, Generator or None, default=None
+        Draws attributes and folds.
+
+    Attributes
+    ----------
+    tree_ : Tree
+        The tree as flat arrays.
+    pruned_sequence_ : PrunedSequence
+        Prices and losses of the subtrees, where one was chosen.
+
+    Notes
+    -----
+    A nominal attribute is split into two sets of levels, ordered by their mean target: for the variance no set of
+    levels is better. Missing values go down both branches in shares.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from tremula import CARTRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> CARTRegressor(max_depth=3).fit(X, y).get_n_leaves()
+    8
+    """
+
+    _criteria: ClassVar[dict[str, Criterion]] = REGRESSION
+
+    def __init__(
+        self,
+        criterion: str = "variance",
+        max_depth: int | None = None,
+        min_samples_split: float = 2,
+        min_samples_leaf: float = 1,
+        max_features: int | float | str | None = None,
+        ccp_alpha: float | str = 0.0,
+        cv: int = 10,
+        categorical_features: Any = "from_dtype",
+        random_state: RandomState = None,
+    ) -> None:
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.max_features = max_features
+        self.ccp_alpha = ccp_alpha
+        self.cv = cv
+        self.categorical_features = categorical_features
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, X_val: Any = None, y_val: Any = None) -> Self:
+        """Grow the tree, and prune it.
+
+        Parameters
+        ----------
+        X : array, data frame or table of shape (n_rows, n_attributes)
+            Numbers and, in frames, nominal columns; NaN and null are missing values.
+        y : array of shape (n_rows,)
+            Finite numbers.
+        sample_weight : array of shape (n_rows,), optional
+            Row weights.
+        X_val, y_val : optional
+            Rows to choose the subtree on, with ``ccp_alpha="validation"``.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X, y, sample_weight, X_val, y_val)
+
+    def grow(
+        self,
+        columns: SortedColumns,
+        target: np.ndarray,
+        weights: np.ndarray | None,
+        random: np.random.Generator,
+        attributes: np.ndarray | None = None,
+        held_out: HeldOut | None = None,
+    ) -> Tree:
+        """Grow and prune a tree from sorted columns, a target and row weights."""
+        self._check_held_out(held_out)
+        centre, variance = mean_and_variance(target, weights)
+        rules = self._rules(columns.n_attributes, min_variance=1e-13 * variance)
+
+        def grow_from(row_weights: np.ndarray | None) -> GrownTree:
+            return grow_regression_tree(columns, target - centre, row_weights, rules, random, attributes)
+
+        def as_tree(grown: GrownTree) -> Tree:
+            return tree_of_means(grown, grown.statistics, centre, columns.n_levels, strict=False)
+
+        def risk(grown: GrownTree) -> np.ndarray:
+            weight, total, squares = grown.statistics.T
+            spread = squares - np.divide(total**2, weight, out=np.zeros(len(weight)), where=weight > 0)
+            return np.maximum(spread, 0.0) / weight[0]
+
+        def losses(grown: GrownTree, rows: HeldOut) -> np.ndarray:
+            weight, total, squares = as_tree(grown).moments(rows.values, rows.target - centre, np.ones(len(rows.target))).T
+            means = np.nan_to_num(node_means(grown.statistics))
+            return squares - 2 * means * total + means**2 * weight
+
+        def folds() -> list[tuple[GrownTree, HeldOut]]:
+            no_groups = np.zeros(columns.n_rows)
+            return [(grow_from(w), rows) for w, rows in self._folds(columns, target, weights, no_groups, random)]
+
+        return as_tree(self._prune(grow_from(weights), risk, losses, folds, held_out))

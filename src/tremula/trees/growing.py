@@ -1,0 +1,296 @@
+"""The one door to the growing kernel: sorts columns once, and grows trees from them under given rules.
+
+An ensemble calls `sort_columns` a single time and `grow_tree` once per member, each with its own row weights: a
+member's sorted lists are those of the table, filtered. Rows of weight 0 are as if they were not there, a row of
+weight 2 as if it were there twice.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from numbers import Integral
+
+import numpy as np
+
+from tremula._kernels.grow import grow as _grow
+from tremula._kernels.sort import sort_columns as _sort_columns
+from tremula.parameters import check_choice, check_number
+from tremula.trees.criteria import CLASSIFICATION, REGRESSION, Criterion
+from tremula.trees.structure import NODE_DTYPE
+from tremula.trees.tree import Tree
+
+NO_LIMIT = np.iinfo(np.int64).max
+INFORMATION_UNIT = 2.0**-32
+# What fits into a 64-bit word beside the row and its rank; beyond it, weights are looked up by row.
+MAX_PACKED_ROWS = 1 << 24
+MAX_PACKED_CLASSES = 256
+MAX_PACKED_COUNT = 127
+# Past this the fixed-point table of the counts would outgrow the caches, and 63 bits.
+MAX_TABLED_WEIGHT = 1 << 24
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How a tree is grown, as numbers for the kernel; `_kernels/grower.pxd` says what each does."""
+
+    criterion: int
+    subsets: bool = False
+    strict: bool = False
+    observed_threshold: bool = False
+    random_threshold: bool = False
+    n_best: int = 1
+    n_drawn: int = NO_LIMIT
+    max_depth: int = NO_LIMIT
+    min_split_weight: float = 2.0
+    min_side_weight: float = 0.0
+    min_side_share: float = 0.0
+    min_side_fifth: float = 0.0
+    min_branch_weight: float = 0.0
+    branch_veto: bool = False
+    average_gain: bool = False
+    count_cuts: bool = False
+    cut_by_ratio: bool = False
+    spread_missing: bool = False
+    min_worth: float = -np.inf
+    tolerance: float = 0.0
+    min_variance: float = -1.0
+
+
+@dataclass(frozen=True)
+class SortedColumns:
+    """Columns with their known values sorted: words of row and rank, a list per attribute."""
+
+    values: np.ndarray
+    n_levels: np.ndarray
+    lists: np.ndarray
+    lengths: np.ndarray
+    row_bits: int
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the table."""
+        return int(self.values.shape[0])
+
+    @property
+    def n_attributes(self) -> int:
+        """Columns of the table."""
+        return int(self.values.shape[1])
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether no value is missing."""
+        return bool((self.lengths == self.n_rows).all())
+
+
+@dataclass(frozen=True)
+class GrownTree:
+    """A tree as it leaves the kernel: leaves not yet given values, statistics kept for every node.
+
+    `statistics` holds class weights, or weight, sum and sum of squares of the (centred) target.
+    """
+
+    nodes: np.ndarray
+    statistics: np.ndarray
+    subsets: np.ndarray
+
+
+def depth_limit(max_depth: int | None) -> int:
+    """Return the kernel's number for `max_depth`."""
+    if max_depth is None:
+        return NO_LIMIT
+    check_number("max_depth", max_depth, 1, whole=True)
+    return int(max_depth)
+
+
+def attributes_to_draw(max_features: int | float | str | None, n_attributes: int) -> int:
+    """Return how many attributes a node draws.
+
+    Examples
+    --------
+    >>> attributes_to_draw("sqrt", 16), attributes_to_draw(0.5, 16), attributes_to_draw(3, 16)
+    (4, 8, 3)
+    """
+    if max_features is None:
+        return NO_LIMIT
+    if isinstance(max_features, str):
+        check_choice("max_features", max_features, ["sqrt", "log2"])
+        count = math.sqrt(n_attributes) if max_features == "sqrt" else math.log2(n_attributes)
+        return max(1, int(count))
+    if isinstance(max_features, Integral):
+        check_number("max_features", max_features, 1, whole=True)
+        return int(max_features)
+    check_number("max_features", max_features, 0.0, 1.0, above=True)
+    return max(1, int(max_features * n_attributes))
+
+
+def sort_columns(values: np.ndarray, n_levels: np.ndarray, gap: float = 0.0) -> SortedColumns:
+    """Sort every column once.
+
+    Parameters
+    ----------
+    values : float64 array (n_rows, n_attributes)
+        Nominal columns hold level codes; NaN is missing.
+    n_levels : int32 array (n_attributes,)
+        0 for a numeric attribute.
+    gap : float, default=0.0
+        A value at most this much above its predecessor cannot be told from it (C4.5: 1e-5).
+
+    Returns
+    -------
+    SortedColumns
+    """
+    n_rows, n_attributes = values.shape
+    lists = np.empty((n_attributes, n_rows), np.uint64)
+    lengths = np.empty(n_attributes, np.int64)
+    row_bits = 24 if n_rows < MAX_PACKED_ROWS else 32
+    _sort_columns(values, gap, row_bits, lists, lengths)
+    return SortedColumns(values, np.ascontiguousarray(n_levels, np.int32), lists, lengths, row_bits)
+
+
+@lru_cache(maxsize=4)
+def _table_of_terms(size: int, is_information: bool) -> np.ndarray:
+    """f(0), f(1), ...: x log2 x in fixed point, or x squared."""
+    counts = np.arange(size, dtype=np.float64)
+    if not is_information:
+        return (counts * counts).astype(np.int64)
+    terms = np.zeros(size)
+    terms[1:] = counts[1:] * np.log2(counts[1:])
+    return np.round(terms / INFORMATION_UNIT).astype(np.int64)
+
+
+def table_of_terms(largest: int, is_information: bool) -> np.ndarray:
+    """Return a table that reaches `largest`; sizes are powers of two so that members of an ensemble share one."""
+    return _table_of_terms(1 << int(largest + 1).bit_length(), is_information)
+
+
+def _counts_fit(columns: SortedColumns, weights: np.ndarray, n_classes: int) -> bool:
+    """Whether multiplicities are small whole numbers and everything fits into one word."""
+    if columns.row_bits != 24 or n_classes > MAX_PACKED_CLASSES or not columns.is_complete:
+        return False
+    if weights.dtype.kind in "iu":
+        return bool(weights.max() <= MAX_PACKED_COUNT) and int(weights.sum()) < MAX_TABLED_WEIGHT
+    return (
+        bool(weights.max() <= MAX_PACKED_COUNT)
+        and bool((weights == np.floor(weights)).all())
+        and weights.sum() < MAX_TABLED_WEIGHT
+    )
+
+
+def _criterion_of(rules: Rules) -> Criterion:
+    return next(c for c in [*CLASSIFICATION.values(), *REGRESSION.values()] if c.code == rules.criterion)
+
+
+def grow_classification_tree(
+    columns: SortedColumns,
+    codes: np.ndarray,
+    n_classes: int,
+    weights: np.ndarray | None,
+    rules: Rules,
+    random: np.random.Generator,
+    attributes: np.ndarray | None = None,
+) -> GrownTree:
+    """Grow a tree for classes.
+
+    Parameters
+    ----------
+    columns : SortedColumns
+    codes : int array (n_rows,)
+        Class of each row, from 0.
+    n_classes : int
+    weights : array (n_rows,) or None
+        Multiplicities or real weights, at least one of them positive; None is one each.
+    rules : Rules
+    random : numpy.random.Generator
+        Used only where the rules draw.
+    attributes : int array or None
+        The columns that may be tested; None is all.
+
+    Returns
+    -------
+    GrownTree
+    """
+    if weights is None:
+        weights = np.ones(columns.n_rows, np.uint8)
+    marks = terms = real_weights = None
+    unit = 0.0
+    if _counts_fit(columns, weights, n_classes):
+        marks = codes.astype(np.uint16) | (weights.astype(np.uint16) << np.uint16(8))
+        is_information = _criterion_of(rules).is_information
+        terms = table_of_terms(int(weights.sum(dtype=np.int64)), is_information)
+        unit = INFORMATION_UNIT if is_information else 1.0
+    else:
+        real_weights = np.ascontiguousarray(weights, np.float64)
+    codes = np.ascontiguousarray(codes, np.int32)
+    return _call_kernel(columns, codes, None, real_weights, marks, terms, unit, n_classes, rules, random, attributes)
+
+
+def grow_regression_tree(
+    columns: SortedColumns,
+    target: np.ndarray,
+    weights: np.ndarray | None,
+    rules: Rules,
+    random: np.random.Generator,
+    attributes: np.ndarray | None = None,
+) -> GrownTree:
+    """Grow a tree for a numeric target, which should be centred so that sums keep their digits.
+
+    Parameters are those of `grow_classification_tree`, with the target in place of the classes.
+    """
+    real_weights = np.ones(columns.n_rows) if weights is None else np.ascontiguousarray(weights, np.float64)
+    target = np.ascontiguousarray(target, np.float64)
+    return _call_kernel(columns, None, target, real_weights, None, None, 0.0, 0, rules, random, attributes)
+
+
+def _call_kernel(
+    columns: SortedColumns,
+    codes: np.ndarray | None,
+    target: np.ndarray | None,
+    weights: np.ndarray | None,
+    marks: np.ndarray | None,
+    terms: np.ndarray | None,
+    unit: float,
+    n_classes: int,
+    rules: Rules,
+    random: np.random.Generator,
+    attributes: np.ndarray | None,
+) -> GrownTree:
+    if attributes is None:
+        attributes = np.arange(columns.n_attributes, dtype=np.int32)
+    nodes, statistics, subsets = _grow(
+        columns.values,
+        columns.lists,
+        columns.lengths,
+        columns.row_bits,
+        columns.n_levels,
+        np.ascontiguousarray(attributes, np.int32),
+        codes,
+        target,
+        weights,
+        marks,
+        terms,
+        unit,
+        n_classes,
+        rules,
+        random.bit_generator,
+        NODE_DTYPE,
+    )
+    return GrownTree(nodes, statistics, subsets)
+
+
+def mean_and_variance(target: np.ndarray, weights: np.ndarray | None) -> tuple[float, float]:
+    """Weighted mean and (population) variance, to centre a target and to scale what counts as constant."""
+    mean = float(np.average(target, weights=weights))
+    return mean, float(np.average((target - mean) ** 2, weights=weights))
+
+
+def node_means(statistics: np.ndarray) -> np.ndarray:
+    """Mean (centred) target of each node, NaN where no row is."""
+    weight = statistics[:, 0]
+    return np.divide(statistics[:, 1], weight, out=np.full(len(weight), np.nan), where=weight > 0)
+
+
+def tree_of_means(grown: GrownTree, statistics: np.ndarray, centre: float, n_levels: np.ndarray, strict: bool) -> Tree:
+    """Make the regression tree whose leaves answer with their mean target."""
+    return Tree.from_node_means(grown.nodes, node_means(statistics) + centre, grown.subsets, n_levels, strict)

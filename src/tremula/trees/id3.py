@@ -1,0 +1,96 @@
+"""ID3: information gain, one branch per level, nominal attributes only."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from tremula.errors import UnsupportedType
+from tremula.parameters import check_number
+from tremula.trees.criteria import CLASSIFICATION
+from tremula.trees.growing import Rules, SortedColumns, depth_limit, grow_classification_tree
+from tremula.trees.learner import TreeClassifier
+from tremula.trees.tree import Tree
+
+
+class ID3Classifier(TreeClassifier):
+    """Decision tree by Quinlan's ID3, for nominal attributes.
+
+    A node is split by the attribute of largest information gain, one branch per level, until its rows are of one class
+    or no attribute gains anything. There is no pruning.
+
+    Parameters
+    ----------
+    min_weight_split : float, default=2
+        A lighter node is a leaf.
+    max_depth : int or None, default=None
+        Splits on a path at most.
+    categorical_features : "from_dtype", "all", list or mask, default="from_dtype"
+        Which columns are nominal; a numeric one is refused. "all" takes every distinct value of an array for a level.
+
+    Attributes
+    ----------
+    tree_ : Tree
+        The tree as flat arrays.
+    classes_ : array
+        The class labels.
+
+    Notes
+    -----
+    A branch that no training row took predicts as its parent does. A missing value, or a level not seen in training,
+    sends a row down every branch in proportion to their weights (Quinlan's ID3 has no rule for either).
+
+    Examples
+    --------
+    >>> from tremula import ID3Classifier
+    >>> import pandas as pd
+    >>> X = pd.DataFrame({"sky": ["sun", "sun", "rain", "rain"], "wind": ["no", "yes", "no", "yes"]})
+    >>> tree = ID3Classifier().fit(X, ["play", "play", "play", "stay"])
+    >>> tree.predict(X)
+    array(['play', 'play', 'play', 'stay'], dtype='<U4')
+    """
+
+    _impurity: ClassVar[str] = "entropy"
+
+    def __init__(
+        self, min_weight_split: float = 2, max_depth: int | None = None, categorical_features: Any = "from_dtype"
+    ) -> None:
+        self.min_weight_split = min_weight_split
+        self.max_depth = max_depth
+        self.categorical_features = categorical_features
+
+    def _check_parameters(self) -> None:
+        check_number("min_weight_split", self.min_weight_split, 0.0)
+        depth_limit(self.max_depth)
+
+    def sort(self, values: np.ndarray, n_levels: np.ndarray) -> SortedColumns:
+        """Sort columns, all of which must be nominal."""
+        numeric = np.flatnonzero((n_levels == 0) & ~np.isnan(values).all(axis=0))
+        if len(numeric):
+            names = getattr(self, "feature_names_in_", None)
+            named = f"column {numeric[0]}" if names is None else f"column {names[numeric[0]]!r}"
+            raise UnsupportedType(
+                f"{named} is numeric, but ID3 splits nominal attributes only: discretise it (for example with "
+                "KBinsDiscretizer), name it in categorical_features if its numbers are codes, or use C45Classifier"
+            )
+        return super().sort(values, n_levels)
+
+    def grow(
+        self,
+        columns: SortedColumns,
+        codes: np.ndarray,
+        n_classes: int,
+        weights: np.ndarray | None,
+        random: np.random.Generator,
+        attributes: np.ndarray | None = None,
+    ) -> Tree:
+        """Grow a tree from sorted columns, class codes and row weights."""
+        rules = Rules(
+            criterion=CLASSIFICATION["entropy"].code,
+            min_split_weight=self.min_weight_split,
+            max_depth=depth_limit(self.max_depth),
+            min_worth=1e-6,
+        )
+        grown = grow_classification_tree(columns, codes, n_classes, weights, rules, random, attributes)
+        return Tree.from_node_counts(grown.nodes, grown.statistics, grown.subsets, columns.n_levels, strict=False)

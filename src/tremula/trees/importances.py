@@ -1,0 +1,65 @@
+"""How much each attribute's splits reduce impurity, from the weights and values kept in the tree alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tremula.trees.structure import children_and_parents
+from tremula.trees.tree import Tree
+
+FloatArray = NDArray[np.float64]
+
+
+def entropy(distributions: FloatArray) -> FloatArray:
+    """Entropy in bits of each row's class distribution."""
+    logarithms = np.log2(distributions, out=np.zeros_like(distributions), where=distributions > 0)
+    return -(distributions * logarithms).sum(axis=1)
+
+
+def gini(distributions: FloatArray) -> FloatArray:
+    """Gini index of each row's class distribution."""
+    return 1.0 - (distributions**2).sum(axis=1)
+
+
+def negative_square(means: FloatArray) -> FloatArray:
+    """Variance but for a term that cancels when a node is compared with its branches."""
+    return -(means**2).sum(axis=1)
+
+
+IMPURITIES: dict[str, Callable[[FloatArray], FloatArray]] = {
+    "entropy": entropy,
+    "gini": gini,
+    "variance": negative_square,
+}
+
+
+def attribute_importances(tree: Tree, impurity: str) -> FloatArray:
+    """Total decrease of impurity by each attribute's splits, as shares that sum to 1 (all 0 in a tree that gains nothing).
+
+    Parameters
+    ----------
+    tree : Tree
+    impurity : {"entropy", "gini", "variance"}
+        The first two for class distributions, the last for mean targets.
+
+    Examples
+    --------
+    >>> from tremula.trees.tree import NODE_DTYPE
+    >>> nodes = np.array([(0.5, 3, 1, 1, 2, -1), (0, 2, -1, 0, 0, 0), (0, 1, -1, 0, 0, 1)], dtype=NODE_DTYPE)
+    >>> tree = Tree(nodes, values=[[1, 0], [0, 1]], subsets=[], n_levels=[0, 0], strict=False)
+    >>> attribute_importances(tree, "gini")
+    array([0., 1.])
+    """
+    if impurity not in IMPURITIES:
+        raise ValueError(f"impurity is {impurity!r}: choose one of {', '.join(map(repr, IMPURITIES))}")
+    values = tree.node_values()
+    # Variances are differences of squares: moving the origin to the mean keeps them from cancelling to noise.
+    impurities = IMPURITIES[impurity](values - values[0] if impurity == "variance" else values)
+    children, parents = children_and_parents(tree.nodes)
+    decreases = tree.weight[children] * (impurities[parents] - impurities[children])
+    totals = np.bincount(tree.attribute[parents], weights=decreases, minlength=tree.n_attributes)
+    totals = np.maximum(totals, 0.0)
+    return totals / totals.sum() if totals.sum() > 0 else totals

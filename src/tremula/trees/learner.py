@@ -1,0 +1,227 @@
+"""What the tree learners share: reading a table, growing, predicting. A learner adds its parameters and its rules.
+
+A learner can grow from columns that are already sorted (`sort` once, `grow` as often as wanted): that is how ensembles
+use it.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.exceptions import NotFittedError
+
+from tremula.columns import (
+    ColumnEncoder,
+    read_classes,
+    read_columns,
+    read_further_classes,
+    read_further_target,
+    read_target,
+    read_training_columns,
+    read_weights,
+)
+from tremula.errors import InvalidInput
+from tremula.seeds import make_generator
+from tremula.trees.fitted import FittedTreeMixin
+from tremula.trees.growing import SortedColumns, sort_columns
+from tremula.trees.tree import Tree
+
+_NO_DRAWS = np.random.default_rng(0)
+
+
+class HeldOut(NamedTuple):
+    """Rows that judge a tree and did not grow it: columns, and class codes or a numeric target."""
+
+    values: np.ndarray
+    target: np.ndarray
+
+
+class TreeLearner(FittedTreeMixin, BaseEstimator):
+    """Base of the learners: a table in, `tree_` out."""
+
+    # Values closer than this are not told apart by a numeric split.
+    _value_gap: ClassVar[float] = 0.0
+
+    encoder_: ColumnEncoder
+    tree_: Tree
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    @abstractmethod
+    def _check_parameters(self) -> None:
+        """Raise InvalidParameter for a parameter that cannot be used."""
+
+    def _draws(self) -> bool:
+        """Whether growing needs random numbers."""
+        return False
+
+    def _generator(self) -> np.random.Generator:
+        return make_generator(getattr(self, "random_state", None)) if self._draws() else _NO_DRAWS
+
+    def sort(self, values: np.ndarray, n_levels: np.ndarray) -> SortedColumns:
+        """Sort columns as this learner needs them."""
+        return sort_columns(values, n_levels, self._value_gap)
+
+    def _read_held_out(self, encoder: ColumnEncoder, X_val: Any, y_val: Any) -> np.ndarray | None:
+        """Columns of the rows to prune on, where they are given."""
+        if X_val is None and y_val is None:
+            return None
+        if X_val is None or y_val is None:
+            given, lacking = ("y_val", "X_val") if X_val is None else ("X_val", "y_val")
+            raise InvalidInput(f"{given} was given without {lacking}: give both, or neither")
+        return read_columns(self, encoder, X_val)
+
+    def _read(self, X: Any) -> np.ndarray:
+        """Columns to predict for; as quick as can be, since one row is often asked at a time."""
+        if "tree_" not in self.__dict__:
+            raise NotFittedError(
+                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with training rows before using it."
+            )
+        return read_columns(self, self.encoder_, X)
+
+
+class TreeClassifier(ClassifierMixin, TreeLearner):
+    """Base of the learners of classes."""
+
+    classes_: np.ndarray
+
+    @abstractmethod
+    def grow(
+        self,
+        columns: SortedColumns,
+        codes: np.ndarray,
+        n_classes: int,
+        weights: np.ndarray | None,
+        random: np.random.Generator,
+        attributes: np.ndarray | None = None,
+    ) -> Tree:
+        """Grow (and prune) a tree from sorted columns, class codes and row weights."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Grow the tree.
+
+        Parameters
+        ----------
+        X : array, data frame or table of shape (n_rows, n_attributes)
+            Numbers and, in frames, nominal columns; NaN and null are missing values.
+        y : array of shape (n_rows,)
+            Class labels of any type.
+        sample_weight : array of shape (n_rows,), optional
+            Row weights; weight 2 is a row given twice, weight 0 a row left out.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X, y, sample_weight, None, None)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any) -> Self:
+        self._check_parameters()
+        encoder, values = read_training_columns(self, X, self.categorical_features)  # type: ignore[attr-defined]
+        weights = read_weights(sample_weight, len(values))
+        classes, codes = read_classes(y, len(values), weights)
+        held_out = {}
+        judging = self._read_held_out(encoder, X_val, y_val)
+        if judging is not None:
+            classes, codes, judging_codes = read_further_classes(y_val, len(judging), classes, codes)
+            held_out["held_out"] = HeldOut(judging, judging_codes)
+        columns = self.sort(values, encoder.n_levels)
+        self.tree_ = self.grow(columns, codes, len(classes), weights, self._generator(), **held_out)
+        self.encoder_, self.classes_, self.n_classes_ = encoder, classes, len(classes)
+        return self
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Class distribution of each row.
+
+        Parameters
+        ----------
+        X : array, data frame or table of shape (n_rows, n_attributes)
+
+        Returns
+        -------
+        array of shape (n_rows, n_classes)
+            Columns in the order of `classes_`. A row with missing values gets the mixture of the leaves it may reach.
+        """
+        values = self._read(X)
+        return self.tree_.predict_values(values)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Most probable class of each row, the first of equals.
+
+        Parameters
+        ----------
+        X : array, data frame or table of shape (n_rows, n_attributes)
+
+        Returns
+        -------
+        array of shape (n_rows,)
+        """
+        values = self._read(X)
+        return self.classes_[self.tree_.predict_codes(values)]
+
+
+class TreeRegressor(RegressorMixin, TreeLearner):
+    """Base of the learners of a numeric target."""
+
+    @abstractmethod
+    def grow(
+        self,
+        columns: SortedColumns,
+        target: np.ndarray,
+        weights: np.ndarray | None,
+        random: np.random.Generator,
+        attributes: np.ndarray | None = None,
+    ) -> Tree:
+        """Grow (and prune) a tree from sorted columns, a target and row weights."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Grow the tree.
+
+        Parameters
+        ----------
+        X : array, data frame or table of shape (n_rows, n_attributes)
+            Numbers and, in frames, nominal columns; NaN and null are missing values.
+        y : array of shape (n_rows,)
+            Finite numbers.
+        sample_weight : array of shape (n_rows,), optional
+            Row weights; weight 2 is a row given twice, weight 0 a row left out.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X, y, sample_weight, None, None)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any) -> Self:
+        self._check_parameters()
+        encoder, values = read_training_columns(self, X, self.categorical_features)  # type: ignore[attr-defined]
+        weights = read_weights(sample_weight, len(values))
+        target = read_target(y, len(values), weights)
+        held_out = {}
+        judging = self._read_held_out(encoder, X_val, y_val)
+        if judging is not None:
+            held_out["held_out"] = HeldOut(judging, read_further_target(y_val, len(judging)))
+        columns = self.sort(values, encoder.n_levels)
+        self.tree_ = self.grow(columns, target, weights, self._generator(), **held_out)
+        self.encoder_ = encoder
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predicted value of each row.
+
+        Parameters
+        ----------
+        X : array, data frame or table of shape (n_rows, n_attributes)
+
+        Returns
+        -------
+        array of shape (n_rows,)
+        """
+        values = self._read(X)
+        return self.tree_.predict_values(values)[:, 0]

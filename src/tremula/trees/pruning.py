@@ -1,0 +1,204 @@
+"""Cuts grown trees back: useless splits, C4.5's error estimate, reduced errors on held-out rows, weakest links.
+
+Every function takes a grown tree and returns a new one, with the statistics of the nodes that are left.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtri
+
+from tremula._kernels import prune as kernel
+from tremula.trees.growing import GrownTree
+from tremula.trees.structure import NODE_DTYPE, parents_of
+
+# C4.5 reads the normal deviate of a confidence from this table, interpolating linearly.
+QUINLAN_CONFIDENCES = (0.0, 0.001, 0.005, 0.01, 0.05, 0.10, 0.20, 0.40, 1.00)
+QUINLAN_DEVIATES = (4.0, 3.09, 2.58, 2.33, 1.65, 1.28, 0.84, 0.25, 0.00)
+
+
+@dataclass(frozen=True)
+class ErrorEstimate:
+    """The upper confidence limit of the number of errors in a leaf.
+
+    `tail` is the share of the right rows counted as errors where nearly all are wrong already.
+    """
+
+    confidence: float
+    z_squared: float
+    tail: float
+
+
+def quinlan_estimate(confidence: float) -> ErrorEstimate:
+    """C4.5's own estimate: a deviate from its table.
+
+    Examples
+    --------
+    >>> round(quinlan_estimate(0.25).z_squared ** 0.5, 4)
+    0.6925
+    """
+    deviate = float(np.interp(confidence, QUINLAN_CONFIDENCES, QUINLAN_DEVIATES))
+    return ErrorEstimate(confidence, deviate**2, 0.67)
+
+
+def normal_estimate(confidence: float) -> ErrorEstimate:
+    """Weka's variant: the exact normal deviate, and no discount where nearly all rows are wrong.
+
+    Examples
+    --------
+    >>> round(normal_estimate(0.25).z_squared ** 0.5, 4)
+    0.6745
+    """
+    return ErrorEstimate(confidence, float(ndtri(1.0 - confidence)) ** 2, 1.0)
+
+
+def training_errors(grown: GrownTree) -> np.ndarray:
+    """Weight that each node, as a leaf, would put into the wrong class."""
+    return grown.statistics.sum(axis=1) - grown.statistics.max(axis=1)
+
+
+def copy_nodes(nodes: np.ndarray) -> np.ndarray:
+    """Copy of node records, as bytes: NumPy would copy them field by field."""
+    return np.ascontiguousarray(nodes).view(np.void).copy().view(NODE_DTYPE)
+
+
+def _compact(nodes: np.ndarray, grown: GrownTree) -> tuple[GrownTree, np.ndarray]:
+    """Renumber the nodes that can still be reached; also return the numbers they had."""
+    kept, origin = np.empty_like(nodes), np.empty(len(nodes), np.int32)
+    n_kept = kernel.compact(nodes, kept, origin)
+    origin = origin[:n_kept]
+    return GrownTree(copy_nodes(kept[:n_kept]), grown.statistics[origin], grown.subsets), origin
+
+
+def collapse_useless_splits(grown: GrownTree) -> GrownTree:
+    """Turn splits into leaves that do not lessen the training errors; C4.5 does so even to its unpruned trees."""
+    nodes = copy_nodes(grown.nodes)
+    kernel.collapse(nodes, training_errors(grown), np.empty(len(nodes)), 1e-3)
+    return _compact(nodes, grown)[0]
+
+
+def prune_by_error(
+    grown: GrownTree,
+    values: np.ndarray,
+    n_levels: np.ndarray,
+    codes: np.ndarray,
+    weights: np.ndarray | None,
+    estimate: ErrorEstimate,
+    raising: bool = True,
+    strict: bool = False,
+) -> GrownTree:
+    """C4.5's pruning: a node becomes a leaf, or its heaviest branch, where fewer errors are to be expected so.
+
+    Parameters
+    ----------
+    grown : GrownTree
+    values, n_levels, codes, weights : arrays
+        The rows the tree was grown from.
+    estimate : ErrorEstimate
+    raising : bool, default=True
+        Whether a branch may take the place of its parent.
+    strict : bool, default=False
+        Whether tests are value < threshold.
+
+    Returns
+    -------
+    GrownTree
+    """
+    nodes, statistics = copy_nodes(grown.nodes), np.ascontiguousarray(grown.statistics).copy()
+    real_weights = np.ones(len(codes)) if weights is None else np.ascontiguousarray(weights, np.float64)
+    kernel.prune_by_error(
+        nodes,
+        statistics,
+        grown.subsets,
+        n_levels,
+        strict,
+        values,
+        np.ascontiguousarray(codes, np.int32),
+        real_weights,
+        estimate.confidence,
+        estimate.z_squared,
+        estimate.tail,
+        raising,
+    )
+    return _compact(nodes, GrownTree(nodes, statistics, grown.subsets))[0]
+
+
+def prune_by_reduced_error(grown: GrownTree, errors: np.ndarray) -> tuple[GrownTree, np.ndarray]:
+    """Keep a split only if its branches make fewer errors on held-out rows than the node would as a leaf.
+
+    Parameters
+    ----------
+    grown : GrownTree
+    errors : array (n_nodes,)
+        Errors of each node as a leaf, on the held-out rows that reach it.
+
+    Returns
+    -------
+    GrownTree
+    origin : array
+        The number that each node left had before.
+    """
+    nodes = copy_nodes(grown.nodes)
+    kernel.reduce_errors(nodes, np.ascontiguousarray(errors), np.empty(len(nodes)))
+    return _compact(nodes, grown)
+
+
+def cut_at(grown: GrownTree, chosen: np.ndarray) -> GrownTree:
+    """Turn the chosen nodes into leaves and drop what was below them."""
+    nodes = copy_nodes(grown.nodes)
+    kernel.make_leaves(nodes, np.ascontiguousarray(chosen, np.uint8))
+    return _compact(nodes, grown)[0]
+
+
+def weakest_link_prices(nodes: np.ndarray, risk: np.ndarray) -> np.ndarray:
+    """For each split the complexity price per leaf at which minimal cost-complexity pruning gives it up.
+
+    Parameters
+    ----------
+    nodes : node records
+    risk : array (n_nodes,)
+        Training risk of each node as a leaf.
+
+    Returns
+    -------
+    array (n_nodes,)
+        Infinite for leaves; never higher below a split than at it.
+    """
+    scratch = np.empty((3, len(nodes)))
+    prices = np.empty(len(nodes))
+    tolerance = 1e-12 * max(1.0, float(risk[0]))
+    kernel.weakest_links(nodes, parents_of(nodes), np.ascontiguousarray(risk), *scratch, prices, tolerance)
+    return prices
+
+
+def subtree_losses(nodes: np.ndarray, prices: np.ndarray, losses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Loss of each subtree of the weakest-link sequence.
+
+    Parameters
+    ----------
+    nodes : node records
+    prices : array (n_nodes,)
+        From `weakest_link_prices`.
+    losses : array (n_nodes,)
+        Loss of each node as a leaf, on whatever rows are to judge the subtrees.
+
+    Returns
+    -------
+    levels : array
+        0 and the prices above it, increasing: the subtree at a level has given up the splits of at most that price.
+    totals : array
+        Loss of the subtree at each level.
+    """
+    splits = np.flatnonzero(nodes["n_branches"])
+    below = np.zeros(len(nodes))
+    children = np.arange(1, len(nodes))
+    np.add.at(below, parents_of(nodes)[children], losses[children])
+    saved = losses[splits] - below[splits]
+    levels = np.union1d([0.0], prices[splits])
+    levels = levels[levels >= 0.0]
+    order = np.argsort(prices[splits], kind="stable")
+    saved_from = np.append(np.cumsum(saved[order][::-1])[::-1], 0.0)
+    kept_from = np.searchsorted(prices[splits][order], levels, side="right")
+    return levels, losses[0] - saved_from[kept_from]

@@ -1,0 +1,327 @@
+"""REPTree: a fast tree by information gain or variance, pruned on rows held out, then refitted with them.
+
+It follows Weka's REPTree: tests are value < threshold; the best cut is searched without a minimum size, and if its
+branches are too light the node is a leaf, without a second try.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from tremula.parameters import check_flag, check_number
+from tremula.seeds import RandomState
+from tremula.trees.criteria import CLASSIFICATION, REGRESSION
+from tremula.trees.growing import (
+    GrownTree,
+    Rules,
+    SortedColumns,
+    attributes_to_draw,
+    depth_limit,
+    grow_classification_tree,
+    grow_regression_tree,
+    mean_and_variance,
+    node_means,
+    tree_of_means,
+)
+from tremula.trees.learner import HeldOut, TreeClassifier, TreeLearner, TreeRegressor
+from tremula.trees.pruning import prune_by_reduced_error
+from tremula.trees.structure import nearest_reached
+from tremula.trees.tree import Tree
+
+
+class _Judges(NamedTuple):
+    """Held-out rows with their weights, and the weights left to grow from."""
+
+    values: np.ndarray
+    target: np.ndarray
+    weights: np.ndarray
+    growing_weights: np.ndarray
+
+
+class _REPTree(TreeLearner):
+    """What the two REPTrees share: parameters, rules, and the division into growing and held-out rows."""
+
+    min_weight_leaf: float
+    prune: bool
+    n_folds: int
+    backfit: bool
+    max_depth: int | None
+    max_features: int | float | str | None
+
+    def _check_parameters(self) -> None:
+        check_number("min_weight_leaf", self.min_weight_leaf, 0.0)
+        check_flag("prune", self.prune)
+        check_number("n_folds", self.n_folds, 2, whole=True)
+        check_flag("backfit", self.backfit)
+        depth_limit(self.max_depth)
+        attributes_to_draw(self.max_features, 1)
+
+    def _draws(self) -> bool:
+        return self.prune or self.max_features is not None
+
+    def _rules(self, criterion: int, n_attributes: int, **others: Any) -> Rules:
+        return Rules(
+            criterion=criterion,
+            strict=True,
+            n_drawn=attributes_to_draw(self.max_features, n_attributes),
+            max_depth=depth_limit(self.max_depth),
+            min_split_weight=2.0 * self.min_weight_leaf,
+            min_branch_weight=self.min_weight_leaf,
+            branch_veto=True,
+            spread_missing=True,
+            **others,
+        )
+
+    def _judges(
+        self,
+        columns: SortedColumns,
+        target: np.ndarray,
+        weights: np.ndarray | None,
+        groups: np.ndarray,
+        random: np.random.Generator,
+        held_out: HeldOut | None,
+    ) -> _Judges | None:
+        """Rows to prune on: those given, else one fold drawn evenly over the groups; None if nothing is pruned."""
+        if not self.prune:
+            return None
+        if weights is None:
+            weights = np.ones(columns.n_rows)
+        if held_out is not None:
+            return _Judges(held_out.values, held_out.target, np.ones(len(held_out.target)), weights)
+        order = random.permutation(np.flatnonzero(weights > 0))
+        chosen = order[np.argsort(groups[order], kind="stable")][:: self.n_folds]
+        growing_weights = weights.copy()
+        growing_weights[chosen] = 0
+        return _Judges(columns.values[chosen], target[chosen], weights[chosen], growing_weights)
+
+
+def _nodes_that_answer(grown: GrownTree) -> np.ndarray:
+    """For each node itself, or the ancestor whose answer it gives where no row reached it."""
+    return nearest_reached(grown.nodes, np.arange(len(grown.nodes)), grown.nodes["weight"] > 0)
+
+
+class REPTreeClassifier(_REPTree, TreeClassifier):
+    """Decision tree by information gain with reduced-error pruning, after Weka's REPTree.
+
+    Parameters
+    ----------
+    min_weight_leaf : float, default=2
+        At least two branches of the best split must have this much weight, or the node is a leaf.
+    prune : bool, default=True
+        Whether to prune on held-out rows.
+    n_folds : int, default=3
+        One of this many folds is held out for pruning, unless `fit` is given `X_val` and `y_val`.
+    backfit : bool, default=True
+        Whether the held-out rows are added to the leaves after pruning.
+    max_depth : int or None, default=None
+        Splits on a path at most.
+    max_features : int, float, "sqrt", "log2" or None, default=None
+        Attributes drawn at each node to choose the split from; None is all.
+    categorical_features : "from_dtype", list, mask or None, default="from_dtype"
+        Which columns are nominal; see the guide to columns.
+    random_state : int, RandomState, Generator or None, default=None
+        Draws the rows held out, and the attributes if `max_features` is given.
+
+    Attributes
+    ----------
+    tree_ : Tree
+        The tree as flat arrays.
+    classes_ : array
+        The class labels.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tremula import REPTreeClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> REPTreeClassifier(random_state=0).fit(X, y).predict(X[:3])
+    array([0, 0, 0])
+    """
+
+    _impurity: ClassVar[str] = "entropy"
+
+    def __init__(
+        self,
+        min_weight_leaf: float = 2,
+        prune: bool = True,
+        n_folds: int = 3,
+        backfit: bool = True,
+        max_depth: int | None = None,
+        max_features: int | float | str | None = None,
+        categorical_features: Any = "from_dtype",
+        random_state: RandomState = None,
+    ) -> None:
+        self.min_weight_leaf = min_weight_leaf
+        self.prune = prune
+        self.n_folds = n_folds
+        self.backfit = backfit
+        self.max_depth = max_depth
+        self.max_features = max_features
+        self.categorical_features = categorical_features
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, X_val: Any = None, y_val: Any = None) -> Self:
+        """Grow the tree, and prune it.
+
+        Parameters
+        ----------
+        X : array, data frame or table of shape (n_rows, n_attributes)
+            Numbers and, in frames, nominal columns; NaN and null are missing values.
+        y : array of shape (n_rows,)
+            Class labels of any type.
+        sample_weight : array of shape (n_rows,), optional
+            Row weights.
+        X_val, y_val : optional
+            Rows to prune on; the tree then grows from all rows of X.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X, y, sample_weight, X_val, y_val)
+
+    def grow(
+        self,
+        columns: SortedColumns,
+        codes: np.ndarray,
+        n_classes: int,
+        weights: np.ndarray | None,
+        random: np.random.Generator,
+        attributes: np.ndarray | None = None,
+        held_out: HeldOut | None = None,
+    ) -> Tree:
+        """Grow and prune a tree from sorted columns, class codes and row weights."""
+        rules = self._rules(CLASSIFICATION["entropy"].code, columns.n_attributes, min_worth=1e-6)
+        judges = self._judges(columns, codes, weights, codes, random, held_out)
+        if judges is not None:
+            weights = judges.growing_weights
+        grown = grow_classification_tree(columns, codes, n_classes, weights, rules, random, attributes)
+        tree = Tree.from_node_counts(grown.nodes, grown.statistics, grown.subsets, columns.n_levels, strict=True)
+        if judges is None:
+            return tree
+        counts = tree.class_weights(judges.values, judges.target, judges.weights)
+        labels = grown.statistics.argmax(axis=1)[_nodes_that_answer(grown)]
+        errors = counts.sum(axis=1) - counts[np.arange(len(counts)), labels]
+        pruned, origin = prune_by_reduced_error(grown, errors)
+        statistics = pruned.statistics + counts[origin] if self.backfit else pruned.statistics
+        return Tree.from_node_counts(pruned.nodes, statistics, pruned.subsets, columns.n_levels, strict=True)
+
+
+class REPTreeRegressor(_REPTree, TreeRegressor):
+    """Regression tree by variance with reduced-error pruning, after Weka's REPTree.
+
+    Parameters
+    ----------
+    min_weight_leaf : float, default=2
+        At least two branches of the best split must have this much weight, or the node is a leaf.
+    min_variance_share : float, default=0.001
+        A node is a leaf if its variance is less than this share of that of all growing rows.
+    prune : bool, default=True
+        Whether to prune on held-out rows.
+    n_folds : int, default=3
+        One of this many folds is held out for pruning, unless `fit` is given `X_val` and `y_val`.
+    backfit : bool, default=True
+        Whether the held-out rows are added to the leaves after pruning.
+    max_depth : int or None, default=None
+        Splits on a path at most.
+    max_features : int, float, "sqrt", "log2" or None, default=None
+        Attributes drawn at each node to choose the split from; None is all.
+    categorical_features : "from_dtype", list, mask or None, default="from_dtype"
+        Which columns are nominal; see the guide to columns.
+    random_state : int, RandomState, Generator or None, default=None
+        Draws the rows held out, and the attributes if `max_features` is given.
+
+    Attributes
+    ----------
+    tree_ : Tree
+        The tree as flat arrays.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from tremula import REPTreeRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> REPTreeRegressor(random_state=0).fit(X, y).predict(X[:2]).shape
+    (2,)
+    """
+
+    _impurity: ClassVar[str] = "variance"
+
+    def __init__(
+        self,
+        min_weight_leaf: float = 2,
+        min_variance_share: float = 0.001,
+        prune: bool = True,
+        n_folds: int = 3,
+        backfit: bool = True,
+        max_depth: int | None = None,
+        max_features: int | float | str | None = None,
+        categorical_features: Any = "from_dtype",
+        random_state: RandomState = None,
+    ) -> None:
+        self.min_weight_leaf = min_weight_leaf
+        self.min_variance_share = min_variance_share
+        self.prune = prune
+        self.n_folds = n_folds
+        self.backfit = backfit
+        self.max_depth = max_depth
+        self.max_features = max_features
+        self.categorical_features = categorical_features
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, X_val: Any = None, y_val: Any = None) -> Self:
+        """Grow the tree, and prune it.
+
+        Parameters
+        ----------
+        X : array, data frame or table of shape (n_rows, n_attributes)
+            Numbers and, in frames, nominal columns; NaN and null are missing values.
+        y : array of shape (n_rows,)
+            Finite numbers.
+        sample_weight : array of shape (n_rows,), optional
+            Row weights.
+        X_val, y_val : optional
+            Rows to prune on; the tree then grows from all rows of X.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X, y, sample_weight, X_val, y_val)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_number("min_variance_share", self.min_variance_share, 0.0, 1.0)
+
+    def grow(
+        self,
+        columns: SortedColumns,
+        target: np.ndarray,
+        weights: np.ndarray | None,
+        random: np.random.Generator,
+        attributes: np.ndarray | None = None,
+        held_out: HeldOut | None = None,
+    ) -> Tree:
+        """Grow and prune a tree from sorted columns, a target and row weights."""
+        judges = self._judges(columns, target, weights, np.zeros(columns.n_rows), random, held_out)
+        if judges is not None:
+            weights = judges.growing_weights
+        centre, variance = mean_and_variance(target, weights)
+        rules = self._rules(
+            REGRESSION["variance"].code,
+            columns.n_attributes,
+            min_worth=1e-10 * variance,
+            min_variance=max(self.min_variance_share, 1e-13) * variance,
+        )
+        grown = grow_regression_tree(columns, target - centre, weights, rules, random, attributes)
+        tree = tree_of_means(grown, grown.statistics, centre, columns.n_levels, strict=True)
+        if judges is None:
+            return tree
+        moments = tree.moments(judges.values, judges.target - centre, judges.weights)
+        means = node_means(grown.statistics)[_nodes_that_answer(grown)]
+        errors = moments[:, 2] - 2 * means * moments[:, 1] + means**2 * moments[:, 0]
+        pruned, origin = prune_by_reduced_error(grown, errors)
+        statistics = pruned.statistics + moments[origin] if self.backfit else pruned.statistics
+        return tree_of_means(pruned, statistics, centre, columns.n_levels, strict=True)

@@ -1,0 +1,281 @@
+"""A fitted tree as flat read-only arrays: where rows end and what is predicted there.
+
+Children of a node are consecutive and always have larger numbers than it; the root is node 0.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from html import escape
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+from scipy.sparse import csr_array
+
+from tremula._kernels import route
+from tremula.trees.structure import NODE_DTYPE, check_structure, copy_nodes, depths_of, nearest_reached
+
+__all__ = ["NODE_DTYPE", "Tree"]
+
+
+class Tree:
+    """One fitted tree.
+
+    Parameters
+    ----------
+    nodes : structured array of NODE_DTYPE
+        One record a node. A leaf has attribute -1, no branches, and `index` = its row in `values`. A numeric split has
+        two branches and index -1; a multiway nominal split one branch per level and index -2; a split of the levels
+        into two groups `index` = its first entry in `subsets`.
+    values : float64 array of shape (n_value_rows, n_outputs)
+        Class distributions that sum to 1, or mean targets; leaves may share a row.
+    subsets : uint8 array
+        For every split of levels into two groups, the branch of each level: 0, 1, or 2 for a level the node never saw.
+    n_levels : int32 array
+        For every attribute its number of levels, 0 if it is numeric.
+    strict : bool
+        Whether a value equal to a threshold takes the second branch instead of the first.
+
+    Notes
+    -----
+    A row without a value for the attribute tested (NaN, or a level the split does not know) goes down every branch, in
+    shares proportional to the branches' training weights; in equal shares if these are all zero.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> nodes = np.array([(0.5, 3, 0, 1, 2, -1), (0, 2, -1, 0, 0, 0), (0, 1, -1, 0, 0, 1)], dtype=NODE_DTYPE)
+    >>> tree = Tree(nodes, values=[[1, 0], [0, 1]], subsets=[], n_levels=[0], strict=False)
+    >>> tree
+    Tree(n_nodes=3, n_leaves=2, depth=1, n_attributes=1, n_outputs=2)
+    >>> tree.predict_codes([[0.2], [0.7]])
+    array([0, 1])
+    >>> tree.predict_values([[np.nan]])
+    array([[0.66666667, 0.33333333]])
+    """
+
+    def __init__(
+        self, nodes: NDArray[Any], values: ArrayLike, subsets: ArrayLike, n_levels: ArrayLike, strict: bool
+    ) -> None:
+        self.nodes = _read_only("nodes", nodes, NODE_DTYPE, 1)
+        self.values: NDArray[np.float64] = _read_only("values", values, np.float64, 2)
+        self.subsets: NDArray[np.uint8] = _read_only("subsets", subsets, np.uint8, 1)
+        self.n_levels: NDArray[np.int32] = _read_only("n_levels", n_levels, np.int32, 1)
+        self.strict = bool(strict)
+        if len(self.nodes) == 0 or self.values.size == 0:
+            raise ValueError(f"a tree needs a root and a value: got nodes {self.nodes.shape}, values {self.values.shape}")
+
+    @classmethod
+    def from_node_counts(
+        cls, nodes: NDArray[Any], counts: NDArray[np.float64], subsets: ArrayLike, n_levels: ArrayLike, strict: bool
+    ) -> Tree:
+        """Make a classification tree from the class weights in every node; fills the leaves' `index` on a copy.
+
+        Pure leaves of one class share one distribution; a leaf that no weight reached takes its nearest ancestor's.
+        """
+        nodes = copy_nodes(nodes)
+        counts = np.ascontiguousarray(counts, dtype=np.float64)
+        n_nodes, n_classes = counts.shape
+        values = np.empty((np.count_nonzero(nodes["n_branches"] == 0), n_classes))
+        sources, node_rows = np.empty(n_nodes, dtype=np.int32), np.full(n_nodes, -1, dtype=np.int32)
+        n_rows = route.index_leaves(
+            nodes, counts, sources, node_rows, np.full(n_classes, -1, dtype=np.int32), values
+        )
+        return cls(nodes, values[:n_rows].copy(), subsets, n_levels, strict)
+
+    @classmethod
+    def from_node_means(
+        cls, nodes: NDArray[Any], means: NDArray[np.float64], subsets: ArrayLike, n_levels: ArrayLike, strict: bool
+    ) -> Tree:
+        """Make a regression tree from the mean target in every node; fills the leaves' `index` on a copy.
+
+        A leaf whose mean is NaN takes that of its nearest ancestor that has one.
+        """
+        nodes, means = copy_nodes(nodes), np.asarray(means, dtype=np.float64)
+        leaves = np.flatnonzero(nodes["n_branches"] == 0)
+        nodes["index"][leaves] = np.arange(len(leaves))
+        sources = nearest_reached(nodes, leaves, ~np.isnan(means))
+        return cls(nodes, means[sources, None], subsets, n_levels, strict)
+
+    @property
+    def attribute(self) -> NDArray[np.int32]:
+        """Attribute tested at every node, -1 at leaves."""
+        return self.nodes["attribute"]
+
+    @property
+    def threshold(self) -> NDArray[np.float64]:
+        """Threshold of every node, of meaning at numeric splits alone."""
+        return self.nodes["threshold"]
+
+    @property
+    def weight(self) -> NDArray[np.float64]:
+        """Training weight that reached every node."""
+        return self.nodes["weight"]
+
+    @property
+    def first_child(self) -> NDArray[np.int32]:
+        """First branch of every node, 0 at leaves."""
+        return self.nodes["first_child"]
+
+    @property
+    def n_branches(self) -> NDArray[np.int32]:
+        """Number of branches of every node, 0 at leaves."""
+        return self.nodes["n_branches"]
+
+    @property
+    def is_leaf(self) -> NDArray[np.bool_]:
+        """Whether each node is a leaf."""
+        return self.nodes["n_branches"] == 0
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes, leaves included."""
+        return len(self.nodes)
+
+    @property
+    def n_leaves(self) -> int:
+        """Number of leaves."""
+        return self.n_nodes - int(np.count_nonzero(self.nodes["n_branches"]))
+
+    @property
+    def n_attributes(self) -> int:
+        """Number of attributes a row must have."""
+        return len(self.n_levels)
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of classes; 1 in a regression tree."""
+        return self.values.shape[1]
+
+    @property
+    def depth(self) -> int:
+        """Number of splits on the longest path."""
+        return int(depths_of(self.nodes).max())
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held by the arrays."""
+        return self.nodes.nbytes + self.values.nbytes + self.subsets.nbytes + self.n_levels.nbytes
+
+    @cached_property
+    def _labels(self) -> NDArray[np.intp]:
+        return self.values.argmax(axis=1)
+
+    def check(self) -> None:
+        """Raise ValueError unless the arrays form a tree that any row can be sent down (for trees read from files)."""
+        check_structure(self.nodes, len(self.values), self.subsets, self.n_levels)
+
+    def node_values(self) -> NDArray[np.float64]:
+        """Value of every node, shape (n_nodes, n_outputs): a split's is the weighted mean of its branches' values."""
+        out = np.empty((self.n_nodes, self.n_outputs))
+        route.fill_node_values(self.nodes, self.values, out)
+        return out
+
+    def apply(self, X: ArrayLike) -> NDArray[np.int32]:
+        """Leaf of every row; where a value is missing a row takes the heaviest branch, the first of equals."""
+        rows = self._rows(X)
+        out = np.empty(len(rows), dtype=np.int32)
+        route.apply(self.nodes, self.subsets, self.n_levels, self.strict, rows, out)
+        return out
+
+    def predict_values(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Class distribution or mean target expected for every row, shape (n_rows, n_outputs)."""
+        rows = self._rows(X)
+        out = np.zeros((len(rows), self.n_outputs))
+        route.add_values(self.nodes, self.subsets, self.n_levels, self.strict, self.values, rows, 1.0, out)
+        return out
+
+    def add_values(self, X: ArrayLike, weight: float, out: NDArray[np.float64]) -> None:
+        """Add weight times what `predict_values` returns to a C-ordered float64 array: the sum over an ensemble."""
+        rows = self._rows(X)
+        if out.shape != (len(rows), self.n_outputs):
+            raise ValueError(f"out has shape {out.shape}: expected {(len(rows), self.n_outputs)}")
+        route.add_values(self.nodes, self.subsets, self.n_levels, self.strict, self.values, rows, weight, out)
+
+    def predict_codes(self, X: ArrayLike) -> NDArray[np.intp]:
+        """Column of `predict_values` with the largest value for every row, the first of equals."""
+        rows = self._rows(X)
+        out = np.empty(len(rows), dtype=np.intp)
+        route.label_rows(
+            self.nodes, self.subsets, self.n_levels, self.strict, self.values, self._labels, rows, out
+        )
+        return out
+
+    def decision_path(self, X: ArrayLike) -> csr_array:
+        """Indicator of the nodes every row reaches with a positive share, shape (n_rows, n_nodes)."""
+        rows = self._rows(X)
+        starts = np.zeros(len(rows) + 1, dtype=np.intp)
+        arguments = (self.nodes, self.subsets, self.n_levels, self.strict, rows, starts)
+        route.list_visited(*arguments, np.empty(0, dtype=np.int32))
+        visited = np.empty(starts[-1], dtype=np.int32)
+        route.list_visited(*arguments, visited)
+        paths = csr_array((np.ones(len(visited), dtype=np.intp), visited, starts), shape=(len(rows), self.n_nodes))
+        paths.sort_indices()
+        return paths
+
+    def class_weights(
+        self, X: ArrayLike, codes: ArrayLike, weights: ArrayLike
+    ) -> NDArray[np.float64]:
+        """Weight of each class among given rows in every node, shape (n_nodes, n_outputs)."""
+        rows = self._rows(X)
+        out = np.zeros((self.n_nodes, self.n_outputs))
+        codes, weights = _aligned(codes, np.int32, rows), _aligned(weights, np.float64, rows)
+        if len(codes) and not 0 <= codes.min() <= codes.max() < self.n_outputs:
+            raise ValueError(f"class codes lie in {codes.min()}..{codes.max()}: expected 0..{self.n_outputs - 1}")
+        route.add_class_weights(self.nodes, self.subsets, self.n_levels, self.strict, rows, codes, weights, out)
+        return out
+
+    def moments(self, X: ArrayLike, targets: ArrayLike, weights: ArrayLike) -> NDArray[np.float64]:
+        """Sums of weight, weighted target and weighted squared target of given rows in every node, (n_nodes, 3)."""
+        rows = self._rows(X)
+        out = np.zeros((self.n_nodes, 3))
+        targets, weights = _aligned(targets, np.float64, rows), _aligned(weights, np.float64, rows)
+        route.add_moments(self.nodes, self.subsets, self.n_levels, self.strict, rows, targets, weights, out)
+        return out
+
+    def _rows(self, X: ArrayLike) -> NDArray[np.float64]:
+        rows = np.asarray(X, dtype=np.float64)
+        if rows.ndim != 2 or rows.shape[1] != len(self.n_levels):
+            raise ValueError(f"rows have shape {rows.shape}: expected (n_rows, {self.n_attributes}), one column an attribute")
+        return rows
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Tree):
+            return NotImplemented
+        mine, theirs = self.__reduce__()[1], other.__reduce__()[1]
+        return all(a.shape == b.shape and a.tobytes() == b.tobytes() for a, b in zip(mine[:-1], theirs[:-1])) and (
+            self.strict == other.strict
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[type[Tree], tuple[Any, ...]]:
+        return Tree, (self.nodes, self.values, self.subsets, self.n_levels, self.strict)
+
+    def __repr__(self) -> str:
+        return (
+            f"Tree(n_nodes={self.n_nodes}, n_leaves={self.n_leaves}, depth={self.depth}, "
+            f"n_attributes={self.n_attributes}, n_outputs={self.n_outputs})"
+        )
+
+    def _repr_html_(self) -> str:
+        from tremula.trees.export import export_text
+
+        return f"<b>{escape(repr(self))}</b><pre>{escape(export_text(self, max_depth=4, max_lines=60))}</pre>"
+
+
+def _read_only(name: str, given: ArrayLike, dtype: DTypeLike, n_dimensions: int) -> NDArray[Any]:
+    array = np.asarray(given)
+    if array.dtype.names is None and dtype == NODE_DTYPE or array.ndim != n_dimensions:
+        raise ValueError(f"{name} has dtype {array.dtype} and shape {array.shape}: expected {dtype}, {n_dimensions}-dimensional")
+    view = np.ascontiguousarray(array, dtype=dtype).view()
+    view.flags.writeable = False
+    return view
+
+
+def _aligned(given: ArrayLike, dtype: DTypeLike, rows: NDArray[np.float64]) -> NDArray[Any]:
+    array = np.ascontiguousarray(given, dtype=dtype)
+    if array.shape != (len(rows),):
+        raise ValueError(f"got {array.shape} codes, targets or weights: expected one for each of {len(rows)} rows")
+    return array

@@ -1,0 +1,118 @@
+"""The words for a tree's splits and leaves, shared by the text, the graph and the plot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tremula.trees.structure import MULTIWAY_SPLIT, NUMERIC_SPLIT
+from tremula.trees.tree import Tree
+
+
+def number_text(value: float, decimals: int | None) -> str:
+    """Number with at most so many decimals, more digits where these would hide it; all of its digits if None.
+
+    Examples
+    --------
+    >>> number_text(0.80000001, 3), number_text(0.00001234, 3), number_text(50.0, 1), number_text(0.1, None)
+    ('0.8', '1.234e-05', '50', '0.1')
+    """
+    if decimals is None:
+        return repr(float(value))
+    rounded = f"{value:.{decimals}f}"
+    if value != 0 and abs(value) < 10.0**-decimals:
+        return f"{value:.{decimals + 1}g}"
+    if "." in rounded:
+        rounded = rounded.rstrip("0").rstrip(".")
+    return "0" if rounded == "-0" else rounded
+
+
+@dataclass(frozen=True)
+class Wording:
+    """Names given to a tree's attributes, classes and levels; each may be None, and is then made up from numbers."""
+
+    tree: Tree
+    feature_names: Sequence[str] | None = None
+    class_names: Sequence[Any] | None = None
+    levels: Sequence[Sequence[Any] | None] | None = None
+    decimals: int | None = 3
+
+    def __post_init__(self) -> None:
+        tree = self.tree
+        for name, given, expected in (
+            ("feature_names", self.feature_names, tree.n_attributes),
+            ("levels", self.levels, tree.n_attributes),
+            ("class_names", self.class_names, tree.n_outputs),
+        ):
+            if given is not None and len(given) != expected:
+                raise ValueError(f"{name} has {len(given)} entries: the tree needs {expected}")
+
+    @cached_property
+    def node_values(self) -> NDArray[np.float64]:
+        """Distribution or mean of every node."""
+        return self.tree.node_values()
+
+    @property
+    def is_classifier(self) -> bool:
+        """Whether values are class distributions."""
+        return self.class_names is not None or self.tree.n_outputs > 1
+
+    def attribute(self, node: int) -> str:
+        """Name of the attribute tested at a split."""
+        attribute = int(self.tree.attribute[node])
+        return f"x{attribute}" if self.feature_names is None else str(self.feature_names[attribute])
+
+    def attribute_levels(self, node: int) -> list[Any]:
+        """Levels of the nominal attribute tested at a split."""
+        attribute = int(self.tree.attribute[node])
+        known = None if self.levels is None else self.levels[attribute]
+        return list(range(self.tree.n_levels[attribute])) if known is None else list(known)
+
+    def branch_levels(self, node: int, branch: int) -> list[Any]:
+        """Levels that take a branch of a nominal split."""
+        levels, index = self.attribute_levels(node), int(self.tree.nodes["index"][node])
+        if index == MULTIWAY_SPLIT:
+            return [levels[branch]]
+        taken = self.tree.subsets[index : index + len(levels)]
+        return [level for level, its_branch in zip(levels, taken, strict=True) if its_branch == branch]
+
+    def test(self, node: int, branch: int) -> str:
+        """What a branch asks of the attribute: `<= 0.8`, `= sunny`, `in {overcast, rainy}`."""
+        index = int(self.tree.nodes["index"][node])
+        if index == NUMERIC_SPLIT:
+            sign = (("<=", ">"), ("<", ">="))[self.tree.strict][branch]
+            return f"{sign} {number_text(self.tree.threshold[node], self.decimals)}"
+        texts = [str(level) for level in self.branch_levels(node, branch)]
+        if index == MULTIWAY_SPLIT or len(texts) == 1:
+            return f"= {texts[0]}"
+        return f"in {{{', '.join(texts)}}}"
+
+    def class_name(self, code: int) -> str:
+        """Name of a class."""
+        return str(code) if self.class_names is None else str(self.class_names[code])
+
+    def verdict(self, node: int) -> str:
+        """Prediction at a node: its most probable class, the first of equals, or its mean."""
+        if self.is_classifier:
+            return self.class_name(int(self.node_values[node].argmax()))
+        return number_text(self.node_values[node, 0], self.decimals)
+
+    def support(self, node: int) -> str:
+        """Training weight of a node, and the share of the predicted class where it is not the only one."""
+        weight, share = number_text(self.tree.weight[node], 1), self.node_values[node].max()
+        if not self.is_classifier or share == 1:
+            return weight
+        return f"{weight}, p={number_text(share, 3)}"
+
+
+def leaves_below(tree: Tree) -> NDArray[np.int64]:
+    """Number of leaves at or below every node."""
+    counts = tree.is_leaf.astype(np.int64)
+    for node in np.flatnonzero(~tree.is_leaf)[::-1]:
+        counts[node] = counts[tree.first_child[node] : tree.first_child[node] + tree.n_branches[node]].sum()
+    return counts

@@ -1,0 +1,67 @@
+"""What all tests share: the same examples each run, the folder of datasets, golden files."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import hypothesis
+import matplotlib
+import pandas as pd
+import pytest
+
+matplotlib.use("Agg")
+hypothesis.settings.register_profile("ci", derandomize=True, deadline=None)
+hypothesis.settings.load_profile("ci")
+
+DATA_FOLDER = os.environ.get("TREMULA_DATA")
+GOLDEN_FOLDER = Path(__file__).parent / "golden"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--rewrite-golden", action="store_true", help="store what the code gives now as the golden files")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if DATA_FOLDER and not Path(DATA_FOLDER).is_dir():
+        raise pytest.UsageError(f"TREMULA_DATA={DATA_FOLDER!r} is no folder: unset it, or name the folder of datasets")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if DATA_FOLDER:
+        return
+    for item in items:
+        if item.get_closest_marker("data"):
+            item.add_marker(pytest.mark.skip(reason="TREMULA_DATA is not set: it names the folder of datasets"))
+
+
+@pytest.fixture(scope="session")
+def data_folder() -> Path:
+    """The folder of datasets, for tests marked `data`."""
+    if not DATA_FOLDER:
+        pytest.fail("a test that uses the folder of datasets must be marked `data`")
+    return Path(DATA_FOLDER)
+
+
+@pytest.fixture(scope="session")
+def load_dataset(data_folder: Path) -> Callable[[str], tuple[pd.DataFrame, pd.Series]]:
+    """Read a dataset of the folder by its name: the attributes and the target."""
+
+    def load(name: str) -> tuple[pd.DataFrame, pd.Series]:
+        frame = pd.read_parquet(data_folder / f"{name}.parquet")
+        return frame.drop(columns="target"), frame["target"]
+
+    return load
+
+
+@pytest.fixture
+def assert_golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+    """Compare a text with a stored one; ``pytest --rewrite-golden`` stores it instead, to be read in review."""
+
+    def compare(name: str, text: str) -> None:
+        path = GOLDEN_FOLDER / name
+        if request.config.getoption("--rewrite-golden"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        assert text == path.read_text(encoding="utf-8")
+
+    return compare

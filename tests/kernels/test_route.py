@@ -1,0 +1,253 @@
+"""Routing kernels against a slow, obvious router, on many small random trees."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_classification, make_regression
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from tremula.trees.tree import NODE_DTYPE, Tree
+
+N_LEVELS = np.array([0, 3, 0, 5, 2], dtype=np.int32)
+GRID = np.arange(5.0)
+SEEDS = range(150)
+
+
+# --- random trees and rows ---
+
+
+def random_tree(rng: np.random.Generator, n_outputs: int = 3) -> Tree:
+    """A sound tree with splits of every kind; branches may weigh nothing."""
+    nodes = np.zeros(200, dtype=NODE_DTYPE)
+    subsets: list[int] = []
+    weights = [0.0, 0.0, 1.0, 2.5, 7.0, 1 / 3]
+    waiting, n_nodes, n_splits = [0], 1, int(rng.integers(0, 12))
+    values = rng.dirichlet(np.ones(n_outputs), size=6) if n_outputs > 1 else rng.normal(size=(6, 1))
+    values[0] = 1 / n_outputs
+    nodes["weight"] = rng.choice(weights, size=len(nodes))
+    while waiting:
+        node = waiting.pop(int(rng.integers(len(waiting))))
+        if n_splits == 0:
+            nodes[node] = (np.nan, nodes["weight"][node], -1, 0, 0, rng.integers(len(values)))
+            continue
+        n_splits -= 1
+        attribute = int(rng.integers(len(N_LEVELS)))
+        n_levels, threshold, n_branches, index = int(N_LEVELS[attribute]), np.nan, 2, -1
+        if n_levels == 0:
+            threshold = rng.choice(GRID)
+        elif rng.random() < 0.5:
+            n_branches, index = n_levels, -2
+        else:
+            index = len(subsets)
+            subsets += rng.integers(0, 3, size=n_levels).tolist()
+        nodes[node] = (threshold, nodes["weight"][node], attribute, n_nodes, n_branches, index)
+        waiting += range(n_nodes, n_nodes + n_branches)
+        n_nodes += n_branches
+    tree = Tree(nodes[:n_nodes].copy(), values, np.array(subsets, np.uint8), N_LEVELS, bool(rng.integers(2)))
+    tree.check()
+    return tree
+
+
+def random_rows(rng: np.random.Generator, n_rows: int = 100) -> np.ndarray:
+    """Rows that often equal a threshold, with missing values, infinities and levels that do not exist."""
+    rows = rng.choice(GRID, size=(n_rows, len(N_LEVELS)))
+    nominal = N_LEVELS > 0
+    rows[:, nominal] = rng.integers(0, N_LEVELS[nominal], size=(n_rows, nominal.sum()))
+    rows[rng.random(rows.shape) < rng.choice([0.0, 0.1, 0.5])] = np.nan
+    odd = rng.random(rows.shape) < 0.02
+    rows[odd] = rng.choice([-1.0, 5.0, 1e300, np.inf, -np.inf], size=odd.sum())
+    return rows
+
+
+# --- the slow twin ---
+
+
+def branch_taken(tree: Tree, node: int, row: np.ndarray) -> int | None:
+    """Branch of a row at a split, None where it has no value that the split knows."""
+    record, x = tree.nodes[node], row[tree.attribute[node]]
+    if record["index"] == -1:
+        if np.isnan(x):
+            return None
+        return int(x >= record["threshold"] if tree.strict else x > record["threshold"])
+    if x not in range(tree.n_levels[record["attribute"]]):
+        return None
+    if record["index"] == -2:
+        return int(x)
+    branch = int(tree.subsets[record["index"] + int(x)])
+    return branch if branch < 2 else None
+
+
+def shares_of_branches(tree: Tree, node: int) -> list[float]:
+    children = range(tree.first_child[node], tree.first_child[node] + tree.n_branches[node])
+    weights = [float(tree.weight[child]) for child in children]
+    return [weight / sum(weights) if sum(weights) > 0 else 1 / len(weights) for weight in weights]
+
+
+def nodes_reached(tree: Tree, row: np.ndarray) -> list[tuple[int, float]]:
+    """Nodes that a row reaches, level by level, with its share in each."""
+    reached = [(0, 1.0)]
+    for node, share in reached:  # grows while it is read
+        if tree.is_leaf[node]:
+            continue
+        branch = branch_taken(tree, node, row)
+        for each, part in enumerate(shares_of_branches(tree, node)):
+            if branch == each:
+                reached.append((int(tree.first_child[node]) + each, share))
+            elif branch is None and share * part > 0:
+                reached.append((int(tree.first_child[node]) + each, share * part))
+    return reached
+
+
+def expected_value(tree: Tree, row: np.ndarray, node: int = 0) -> np.ndarray:
+    """Expected leaf value by its definition, from the node down."""
+    if tree.is_leaf[node]:
+        return tree.values[tree.nodes["index"][node]]
+    branch, first = branch_taken(tree, node, row), int(tree.first_child[node])
+    if branch is not None:
+        return expected_value(tree, row, first + branch)
+    parts = enumerate(shares_of_branches(tree, node))
+    return np.sum([share * expected_value(tree, row, first + each) for each, share in parts], axis=0)
+
+
+def summed_value(tree: Tree, row: np.ndarray) -> np.ndarray:
+    """The same as a sum over the leaves reached, in their order."""
+    total = np.zeros(tree.n_outputs)
+    for node, share in nodes_reached(tree, row):
+        if tree.is_leaf[node]:
+            total += share * tree.values[tree.nodes["index"][node]]
+    return total
+
+
+def heaviest_leaf(tree: Tree, row: np.ndarray) -> int:
+    node = 0
+    while not tree.is_leaf[node]:
+        branch = branch_taken(tree, node, row)
+        children = tree.weight[tree.first_child[node] : tree.first_child[node] + tree.n_branches[node]]
+        node = int(tree.first_child[node]) + (int(np.argmax(children)) if branch is None else branch)
+    return node
+
+
+# --- kernels equal their twin ---
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_leaves_are_those_of_the_naive_router(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    tree, rows = random_tree(rng), random_rows(rng)
+    assert tree.apply(rows).tolist() == [heaviest_leaf(tree, row) for row in rows]
+
+
+@pytest.mark.parametrize("n_outputs", [1, 3])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_values_equal_the_naive_sum_to_the_last_bit(seed: int, n_outputs: int) -> None:
+    rng = np.random.default_rng(seed)
+    tree, rows = random_tree(rng, n_outputs), random_rows(rng)
+    values = tree.predict_values(rows)
+    np.testing.assert_array_equal(values, [summed_value(tree, row) for row in rows])
+    np.testing.assert_allclose(values, [expected_value(tree, row) for row in rows], rtol=1e-13, atol=1e-15)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_labels_are_the_first_largest_of_the_values(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    tree, rows = random_tree(rng), random_rows(rng)
+    np.testing.assert_array_equal(tree.predict_codes(rows), tree.predict_values(rows).argmax(axis=1))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_class_weights_and_moments_sum_the_shares_of_the_naive_router(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    tree, rows = random_tree(rng), random_rows(rng, 30)
+    codes, weights, targets = rng.integers(0, 3, 30), rng.random(30), rng.normal(size=30)
+    by_class, moments = np.zeros((tree.n_nodes, 3)), np.zeros((tree.n_nodes, 3))
+    for row, code, weight, target in zip(rows, codes, weights, targets, strict=True):
+        for node, share in nodes_reached(tree, row):
+            by_class[node, code] += weight * share
+            moments[node] += [weight * share, weight * share * target, weight * share * target * target]
+    np.testing.assert_array_equal(tree.class_weights(rows, codes, weights), by_class)
+    np.testing.assert_array_equal(tree.moments(rows, targets, weights), moments)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_decision_path_marks_the_nodes_reached(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    tree, rows = random_tree(rng), random_rows(rng)
+    marked = np.zeros((len(rows), tree.n_nodes), dtype=int)
+    for place, row in enumerate(rows):
+        marked[place, [node for node, _ in nodes_reached(tree, row)]] = 1
+    np.testing.assert_array_equal(tree.decision_path(rows).toarray(), marked)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_order_of_the_array_in_memory_changes_nothing(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    tree, rows = random_tree(rng), random_rows(rng)
+    spaced = np.repeat(np.repeat(rows, 2, axis=0), 3, axis=1)[::2, ::3]
+    backwards = rows[::-1].copy()[::-1]
+    for same in (np.asfortranarray(rows), spaced, backwards):
+        np.testing.assert_array_equal(tree.predict_values(same), tree.predict_values(rows))
+        np.testing.assert_array_equal(tree.apply(same), tree.apply(rows))
+
+
+def test_values_are_added_with_their_weight() -> None:
+    rng = np.random.default_rng(0)
+    tree, rows = random_tree(rng), random_rows(rng)
+    total = np.ones((len(rows), 3))
+    tree.add_values(rows, 2.0, total)
+    np.testing.assert_array_equal(total, 1 + 2 * tree.predict_values(rows))
+
+
+@pytest.mark.parametrize("n_rows", [0, 1, 63, 64, 65, 200])
+def test_any_number_of_rows_is_routed(n_rows: int) -> None:
+    rng = np.random.default_rng(1)
+    tree, rows = random_tree(rng), random_rows(rng, n_rows)
+    assert tree.apply(rows).tolist() == [heaviest_leaf(tree, row) for row in rows]
+    assert tree.predict_values(rows).shape == (n_rows, 3)
+    assert tree.decision_path(rows).shape == (n_rows, tree.n_nodes)
+
+
+def test_a_deep_tree_is_no_deep_recursion() -> None:
+    depth = 20_000
+    nodes = np.zeros(2 * depth + 1, dtype=NODE_DTYPE)
+    nodes["attribute"], nodes["weight"], nodes["index"] = -1, 1.0, np.arange(len(nodes)) % 2
+    nodes[: 2 * depth : 2] = [(k, 1.0, 0, 2 * k + 1, 2, -1) for k in range(depth)]
+    tree = Tree(nodes, np.eye(2), [], [0], strict=False)
+    assert tree.depth == depth
+    assert tree.predict_values([[np.nan]]).sum() == pytest.approx(1.0)
+
+
+# --- another program's trees ---
+
+
+def from_scikit_learn(model: DecisionTreeClassifier | DecisionTreeRegressor, n_attributes: int) -> Tree:
+    """The same tree in our arrays. It compares values rounded to float32 with its thresholds."""
+    theirs, order = model.tree_, [0]
+    nodes = np.zeros(theirs.node_count, dtype=NODE_DTYPE)
+    for place, node in enumerate(order):  # grows while it is read
+        is_leaf = theirs.children_left[node] < 0
+        weight = theirs.weighted_n_node_samples[node]
+        if is_leaf:
+            nodes[place] = (np.nan, weight, -1, 0, 0, node)
+        else:
+            nodes[place] = (theirs.threshold[node], weight, theirs.feature[node], len(order), 2, -1)
+            order += [theirs.children_left[node], theirs.children_right[node]]
+    tree = Tree(nodes, theirs.value[:, 0, :], [], np.zeros(n_attributes), strict=False)
+    tree.check()
+    return tree
+
+
+def test_predictions_of_a_scikit_learn_classifier_are_the_same() -> None:
+    X, y = make_classification(2000, 10, n_informative=6, n_classes=4, flip_y=0.2, random_state=0)
+    X = X.astype(np.float32).astype(np.float64)
+    model = DecisionTreeClassifier(min_samples_leaf=3, random_state=0).fit(X[:1000], y[:1000])
+    tree = from_scikit_learn(model, 10)
+    np.testing.assert_array_equal(tree.predict_values(X), model.predict_proba(X))
+    np.testing.assert_array_equal(tree.predict_codes(X), model.predict(X))
+    assert (tree.depth, tree.n_leaves) == (model.get_depth(), model.get_n_leaves())
+    assert tree.decision_path(X).sum() == model.decision_path(X).sum()
+
+
+def test_predictions_of_a_scikit_learn_regressor_are_the_same() -> None:
+    X, y = make_regression(500, 5, random_state=0)
+    X = X.astype(np.float32).astype(np.float64)
+    model = DecisionTreeRegressor(random_state=0).fit(X, y)
+    np.testing.assert_array_equal(from_scikit_learn(model, 5).predict_values(X)[:, 0], model.predict(X))

@@ -1,0 +1,95 @@
+"""Datasets by name and by file, and what is said of files that cannot be used."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tremula.lab.datasets import BUNDLED, MissingLibrary, UnknownDataset, UnusableDataset, dataset_names, load_dataset
+
+
+@pytest.fixture(autouse=True)
+def _without_data_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TREMULA_DATA", raising=False)
+
+
+@pytest.mark.parametrize("name", BUNDLED)
+def test_bundled(name: str) -> None:
+    dataset = load_dataset(name)
+    assert dataset.X.dtype == np.float64
+    assert dataset.X.shape[0] == len(dataset.y)
+    assert dataset.nominal == ()
+
+
+def write_csv(folder: Path, *lines: str) -> str:
+    path = folder / "table.csv"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return str(path)
+
+
+def test_csv_columns_are_numbers_or_levels_with_missing(tmp_path: Path) -> None:
+    path = write_csv(tmp_path, "colour,size,target", "red,1,yes", "blue,,no", "?,2.5,yes")
+    dataset = load_dataset(path)
+    np.testing.assert_array_equal(dataset.X, [[1, 1], [0, np.nan], [np.nan, 2.5]])
+    assert dataset.nominal == (0,)
+    assert dataset.y.tolist() == ["yes", "no", "yes"]
+
+
+def test_parquet_gives_the_same_as_csv(tmp_path: Path) -> None:
+    columns = {"colour": ["red", "blue", None], "size": [1.0, None, 2.5], "target": ["yes", "no", "yes"]}
+    pq.write_table(pa.table(columns), tmp_path / "table.parquet")
+    stored = load_dataset(str(tmp_path / "table.parquet"))
+    written = load_dataset(write_csv(tmp_path, "colour,size,target", "red,1,yes", "blue,,no", "?,2.5,yes"))
+    np.testing.assert_array_equal(stored.X, written.X)
+    assert (stored.nominal, stored.y.tolist()) == (written.nominal, written.y.tolist())
+
+
+def test_a_folder_of_parquet_files_gives_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pq.write_table(pa.table({"size": [1, 2], "target": ["a", "b"]}), tmp_path / "tiny.parquet")
+    monkeypatch.setenv("TREMULA_DATA", str(tmp_path))
+    assert dataset_names() == [*BUNDLED, "tiny"]
+    assert load_dataset("tiny").name == "tiny"
+    with pytest.raises(UnknownDataset, match="did you mean 'tiny'"):
+        load_dataset("tinny")
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (["size,class", "1,a", "2,b"], "no column 'target' in .* name the column of the class"),
+        (["size,Target", "1,a", "2,b"], "did you mean 'Target'"),
+        (["size,target", "1,a", "2,a"], "1 class in 2 rows"),
+        (["size,target", "1,0.5", "2,0.7"], "real numbers: a comparison needs classes"),
+        (["size,target", "1,a", "2,"], "missing in 1 rows"),
+        (["size,target", "1,a", "2"], "row 2 of .* has 1 values"),
+        (["size,size,target", "1,2,a", "2,3,b"], "names a column twice"),
+        (["target", "a", "b"], "at least one|at least 1|minimum"),
+        (["size,target", "inf,a", "2,b"], "infinit"),
+        (["size,target"], "has 1 lines"),
+    ],
+)
+def test_a_csv_file_that_cannot_be_used(tmp_path: Path, lines: list[str], message: str) -> None:
+    with pytest.raises(UnusableDataset, match=message):
+        load_dataset(write_csv(tmp_path, *lines))
+
+
+def test_files_of_other_kinds_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "table.xlsx").write_bytes(b"PK")
+    with pytest.raises(UnusableDataset, match=r"ends in '\.xlsx'"):
+        load_dataset(str(tmp_path / "table.xlsx"))
+    (tmp_path / "table.parquet").write_bytes(b"PAR?")
+    with pytest.raises(UnusableDataset, match="cannot be read as Parquet"):
+        load_dataset(str(tmp_path / "table.parquet"))
+    (tmp_path / "table.csv").write_bytes(b"caf\xe9,target\n1,a\n")
+    with pytest.raises(UnusableDataset, match="not a CSV file in UTF-8"):
+        load_dataset(str(tmp_path / "table.csv"))
+
+
+def test_parquet_without_pyarrow_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pq.write_table(pa.table({"size": [1, 2], "target": ["a", "b"]}), tmp_path / "table.parquet")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(MissingLibrary, match="pip install pyarrow"):
+        load_dataset(str(tmp_path / "table.parquet"))

@@ -1,0 +1,32 @@
+"""The table of methods: every row builds an estimator that learns, told which attributes are nominal."""
+
+import numpy as np
+import pytest
+
+from tremula.lab.datasets import Dataset
+from tremula.lab.methods import METHODS, Method, UnknownMethod, choose_methods
+from tremula.lab.protocol import UnusableProtocol, cross_validate
+
+COLOURS = np.arange(60) % 3
+NOMINAL = Dataset("colours", "made here", COLOURS[:, None].astype(float), COLOURS == 1, nominal=(0,))
+
+
+@pytest.mark.parametrize("method", METHODS.values(), ids=METHODS.keys())
+def test_every_method_learns_from_a_nominal_attribute(method: Method) -> None:
+    trials = cross_validate([method], NOMINAL, n_folds=3)[method.name]
+    assert [trial.error for trial in trials] == [0.0] * 3
+
+
+def test_no_names_are_the_usual_methods_and_doubles_count_once() -> None:
+    assert [method.name for method in choose_methods()] == [name for name, method in METHODS.items() if method.usual]
+    assert [method.name for method in choose_methods(["cart", "c45", "cart"])] == ["cart", "c45"]
+
+
+def test_an_unknown_method_is_refused() -> None:
+    with pytest.raises(UnknownMethod, match="no method 'forest'"):
+        choose_methods(["forest"])
+
+
+def test_too_few_folds_are_refused() -> None:
+    with pytest.raises(UnusableProtocol, match="at least 2"):
+        cross_validate(choose_methods(["c45"]), NOMINAL, n_folds=1)
