@@ -18,6 +18,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted
 
 from tremula.columns import (
+    BLOCK,
     FEW_ROWS,
     ColumnEncoder,
     read_classes,
@@ -309,8 +310,9 @@ def test_a_misspelt_nominal_column_gets_a_hint() -> None:
 
 @pytest.mark.parametrize("infinity", [np.inf, -np.inf])
 @pytest.mark.parametrize("order", ["C", "F"])
-def test_an_infinity_is_refused_with_its_place(infinity: float, order: str) -> None:
-    X = np.zeros((50, 3), order=order)
+@pytest.mark.parametrize("n_rows", [50, BLOCK])
+def test_an_infinity_is_refused_with_its_place(infinity: float, order: Any, n_rows: int) -> None:
+    X = np.zeros((n_rows, 3), order=order)
     X[12, 0], X[45, 2] = NAN, infinity
     with pytest.raises(InfiniteValue, match=r"column 2 is infinite \(inf\) in row 45;"):
         learn(X)

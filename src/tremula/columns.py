@@ -44,7 +44,7 @@ PLAIN_TYPES = {str, bool, int, float}
 FLOATING_TYPES = (float, np.floating, Decimal)
 PLAIN_CONTAINERS = (np.ndarray, list, tuple)
 FEW_ROWS = 1_000
-SMALL_SIZE = 10_000
+BLOCK = 8_192
 
 
 def _is_numeric_array(data: Any, n_dimensions: int) -> bool:
@@ -231,15 +231,17 @@ def _listed_levels(series: nw.Series[Any]) -> list[Any] | None:
 
 def _first_infinity(values: Floats) -> tuple[int, int] | None:
     """Return row and column of an infinite value of a contiguous matrix, without a copy where there is none."""
-    if values.size <= SMALL_SIZE:
-        flat = values if values.flags.c_contiguous else values.T
-        # The sum of squares, the cheapest look at a few values, is finite unless one is missing, infinite or huge.
-        if isfinite(np.vdot(flat, flat)):
-            return None
-    if np.fmax.reduce(values, axis=None) != np.inf and np.fmin.reduce(values, axis=None) != -np.inf:
+    flat = values if values.flags.c_contiguous else values.T
+    # The sum of squares is the cheapest look at some values: finite unless one is missing, infinite or huge.
+    if flat.size <= BLOCK and isfinite(np.vdot(flat, flat)):
         return None
-    row, column = np.argwhere(np.isinf(values))[0].tolist()
-    return row, column
+    flat = flat.reshape(-1)
+    for start in range(0, flat.size, BLOCK):
+        block = flat[start : start + BLOCK]
+        if not isfinite(np.vdot(block, block)) and np.isinf(block).any():
+            row, column = np.argwhere(np.isinf(values))[0].tolist()
+            return row, column
+    return None
 
 
 def _refuse_infinity(label: str, row: int) -> NoReturn:

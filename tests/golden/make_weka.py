@@ -22,6 +22,7 @@ from made_tables import MADE_TABLES
 from weka_bridge import (
     LEAF,
     Table,
+    hold_out,
     java_version,
     make_instances,
     make_learner,
@@ -92,24 +93,6 @@ def divide(n_rows: int) -> tuple[np.ndarray, np.ndarray]:
 def row_weights(n_rows: int) -> np.ndarray:
     """The weights of the weighted runs: 0.5, 1.0, 1.5, 2.0, 0.5, ... by row number (exact in binary)."""
     return (1 + np.arange(n_rows) % 4) / 2
-
-
-def hold_out(table: Table, train: np.ndarray, seed: int = 1, n_folds: int = 3) -> tuple[list[int], list[int]]:
-    """Rows that grow and rows that prune in REPTree, in Weka's order: its calls replayed on row numbers."""
-    row_numbers = np.arange(len(table.target), dtype=float)[:, None]
-    identity = replace(table, names=["row"], levels=[None], values=row_numbers)
-    data = make_instances(identity, train)
-    random = jpype.JClass("java.util.Random")(seed)
-    data.randomize(random)
-    if table.classes is not None:
-        data.stratify(n_folds)
-    grow = data.trainCV(n_folds, 0, random)
-    prune = data.testCV(n_folds, 0)
-    return _row_numbers(grow), _row_numbers(prune)
-
-
-def _row_numbers(instances: Any) -> list[int]:
-    return [int(instances.instance(i).value(0)) for i in range(instances.numInstances())]
 
 
 def fit(run: Run, table: Table, rows: list[int] | np.ndarray, scale: int = 1) -> Any:

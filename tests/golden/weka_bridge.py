@@ -10,7 +10,7 @@ import importlib.util
 import os
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -119,6 +119,24 @@ def _header(table: Table) -> Any:
     for name, levels in [*zip(table.names, table.levels), ("class", table.classes)]:
         header.add(attribute(name) if levels is None else attribute(name, array_list(levels)))
     return header
+
+
+def hold_out(table: Table, train: np.ndarray, seed: int = 1, n_folds: int = 3) -> tuple[list[int], list[int]]:
+    """Rows that grow and rows that prune in REPTree, in Weka's order: its calls replayed on row numbers."""
+    row_numbers = np.arange(len(table.target), dtype=float)[:, None]
+    identity = replace(table, names=["row"], levels=[None], values=row_numbers)
+    data = make_instances(identity, train)
+    random = jpype.JClass("java.util.Random")(seed)
+    data.randomize(random)
+    if table.classes is not None:
+        data.stratify(n_folds)
+    grow = data.trainCV(n_folds, 0, random)
+    prune = data.testCV(n_folds, 0)
+    return _row_numbers(grow), _row_numbers(prune)
+
+
+def _row_numbers(instances: Any) -> list[int]:
+    return [int(instances.instance(i).value(0)) for i in range(instances.numInstances())]
 
 
 def make_learner(class_name: str, options: str) -> Any:

@@ -30,6 +30,12 @@ class Grown(NamedTuple):
     children: list[Grown]
 
 
+def surely_worth(options: list[Split]) -> float:
+    """The least an attribute is worth, whichever of its options it stands for."""
+    certain = bool(options) and all(split.is_certain for split in options)
+    return min(split.worth for split in options) if certain else -inf
+
+
 class NaiveGrower:
     """Grows trees from a table under the rules, or says what may be grown."""
 
@@ -55,7 +61,11 @@ class NaiveGrower:
         options = [split for split in candidates if split.score >= best - self.rules.tolerance - EPSILON]
         if is_numeric and node.criterion == "gain_ratio":
             options = [node.charged(split, n_candidates) for split in options]
-            options = [split for split in options if split.gain > self.rules.tolerance + EPSILON]
+            options = [
+                replace(split, is_certain=split.gain > self.rules.tolerance + EPSILON)
+                for split in options
+                if split.gain > self.rules.tolerance - EPSILON
+            ]
         return [node.with_missing_spread(split) for split in options] if self.rules.spread_missing else options
 
     # ---- the split of a node
@@ -77,7 +87,7 @@ class NaiveGrower:
             return self._among_best(node, attributes)
         options = {attribute: self.options(node, attribute) for attribute in attributes}
         if not ties:
-            options = {attribute: splits[:1] for attribute, splits in options.items()}
+            options = {a: [split for split in splits[:1] if split.is_certain] for a, splits in options.items()}
         splits, goal = self._of_average_gain(options) if self.rules.average_gain else self._of_drawn(options)
         floor = self.rules.tolerance if self.rules.average_gain else self.rules.min_worth
         goal -= self.rules.tolerance + EPSILON
@@ -93,7 +103,7 @@ class NaiveGrower:
 
     def _of_drawn(self, options: dict[int, list[Split]]) -> tuple[list[Split], float]:
         """All options, and the worth to be reached: that of the best among some `n_drawn` attributes."""
-        worths = sorted(min((split.worth for split in splits), default=-inf) for splits in options.values())
+        worths = sorted(map(surely_worth, options.values()))
         goal = worths[min(self.rules.n_drawn, len(worths)) - 1] if worths else -inf
         return [split for splits in options.values() for split in splits], goal
 
@@ -110,7 +120,7 @@ class NaiveGrower:
         low, high = (sum(end(s.gain for s in splits) for splits in counted) / len(counted) for end in (min, max))
         allowed = [split for splits in options.values() for split in splits if split.gain >= low - 1e-3 - EPSILON]
         surely = [s for s in options.values() if s and min(split.gain for split in s) >= high - 1e-3 + EPSILON]
-        return allowed, max((min(split.worth for split in splits) for splits in surely), default=-inf)
+        return allowed, max(map(surely_worth, surely), default=-inf)
 
     def _among_best(self, node: Node, attributes: list[int]) -> Choices:
         """Randomized C4.5: each threshold is a candidate of its own, unless it is worth less than nothing."""

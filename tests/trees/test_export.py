@@ -82,7 +82,13 @@ def test_a_regression_tree_shows_means() -> None:
 
 @pytest.mark.parametrize(
     ("value", "decimals", "text"),
-    [(0.1 + 0.2, None, "0.30000000000000004"), (-0.0, 2, "0"), (1e9, 1, "1000000000"), (-1e-9, 2, "-1e-09"), (100, 0, "100")],
+    [
+        (0.1 + 0.2, None, "0.30000000000000004"),
+        (-0.0, 2, "0"),
+        (1e9, 1, "1000000000"),
+        (-1e-9, 2, "-1e-09"),
+        (100, 0, "100"),
+    ],
 )
 def test_numbers_are_short_but_not_hidden(value: float, decimals: int | None, text: str) -> None:
     assert number_text(value, decimals) == text

@@ -189,7 +189,7 @@ def test_rows_with_other_columns_are_refused(shape: tuple[int, ...]) -> None:
 
 def test_codes_and_weights_that_do_not_fit_the_rows_are_refused() -> None:
     tree, rows = weather_tree(), np.zeros((2, 3))
-    with pytest.raises(ValueError, match="expected 0..1"):
+    with pytest.raises(ValueError, match=r"expected 0\.\.1"):
         tree.class_weights(rows, [0, 2], [1.0, 1.0])
     with pytest.raises(ValueError, match="each of 2 rows"):
         tree.moments(rows, [0.0, 1.0, 2.0], [1.0, 1.0])

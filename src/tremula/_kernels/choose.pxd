@@ -130,7 +130,7 @@ cdef inline void offer_all_cuts(Grower* g, const Cut* template, double cost, con
         cut.gain = g.cuts[i].gain - cost
         cut.place = g.cuts[i].place
         cut.worth = gain_ratio(cut.gain, g.cuts[i].branches, whole) if g.rules.criterion == GAIN_RATIO else cut.gain
-        if cut.worth >= 0.0:
+        if cut.gain >= -1e-9 * whole.node_weight:       # a gain of nothing may come out below it
             offer(g, &cut)
 
 
@@ -221,7 +221,7 @@ cdef inline void judge_attribute(Grower* g, const Frame* frame, const double* st
     if g.rules.spread_missing and known != statistics:
         rank_with_missing_spread(g, words, start, end, statistics, known, &whole, &best)
     if g.rules.n_best > 1:
-        if best.worth >= 0.0:
+        if best.gain >= -1e-9 * whole.node_weight:
             offer(g, &best)
     else:
         g.candidates[g.n_candidates] = best

@@ -46,9 +46,10 @@ cdef inline double term_of(int criterion, double class_weight) noexcept nogil:
     return x_log_x(class_weight) if is_information(criterion) else class_weight * class_weight
 
 
-cdef inline double fifth_root_term(double weight, double total, double total_of_squares) noexcept nogil:
-    cdef double variance = (total_of_squares - total * total / weight) / weight
-    return weight * pow(variance, 0.2) if variance > 0.0 else 0.0
+cdef inline double fifth_root_term(double weight, double total, double total_of_squares, double noise) noexcept nogil:
+    """A sum of squares up to `noise` is none: the fifth root of what rounding leaves would not be small."""
+    cdef double squares = total_of_squares - total * total / weight
+    return weight * pow(squares / weight, 0.2) if squares > noise else 0.0
 
 
 cdef inline double information_gain(double within, double branches, const Whole* whole) noexcept nogil:

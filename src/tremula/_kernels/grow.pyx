@@ -71,6 +71,7 @@ cdef bint allocate_scratch(Grower* g, int64_t n_present) noexcept nogil:
     g.node_terms = <double*> malloc(k * sizeof(double))
     g.counts = <int32_t*> malloc(k * sizeof(int32_t))
     g.left_counts = <int32_t*> malloc(k * sizeof(int32_t))
+    g.termed_counts = <int32_t*> malloc(k * sizeof(int32_t))
     g.candidates = <Cut*> malloc((n_kept + 1) * sizeof(Cut))
     g.group_statistics = <double*> malloc(widest * k * sizeof(double))
     g.group_start = <int64_t*> malloc((widest + 1) * sizeof(int64_t))
@@ -92,7 +93,7 @@ cdef bint allocate_scratch(Grower* g, int64_t n_present) noexcept nogil:
     return (
         g.lists != NULL and g.capacity != NULL and g.incomplete_slot != NULL and g.bounds != NULL and g.order != NULL
         and g.known != NULL and g.left != NULL and g.left_terms != NULL and g.right_terms != NULL
-        and g.node_terms != NULL and g.counts != NULL and g.left_counts != NULL and g.candidates != NULL
+        and g.node_terms != NULL and g.counts != NULL and g.left_counts != NULL and g.termed_counts != NULL and g.candidates != NULL
         and g.group_statistics != NULL and g.group_start != NULL and g.group_order != NULL and g.segments != NULL
         and g.survivor != NULL and g.sizes != NULL and g.places != NULL and g.shares != NULL and g.flag != NULL
         and g.branch != NULL and g.spare != NULL
@@ -105,7 +106,7 @@ cdef void free_all(Grower* g) noexcept nogil:
         for a in range(g.n_attributes):
             free(g.lists[a])
     free(g.lists); free(g.capacity); free(g.incomplete_slot); free(g.bounds); free(g.order); free(g.known)
-    free(g.left); free(g.left_terms); free(g.right_terms); free(g.node_terms); free(g.counts); free(g.left_counts)
+    free(g.left); free(g.left_terms); free(g.right_terms); free(g.node_terms); free(g.counts); free(g.left_counts); free(g.termed_counts)
     free(g.candidates); free(g.group_statistics); free(g.group_start); free(g.group_order); free(g.segments)
     free(g.survivor); free(g.sizes); free(g.places); free(g.shares); free(g.flag); free(g.branch); free(g.spare)
     free(g.cuts); free(g.row); free(g.nodes); free(g.statistics); free(g.subsets); free(g.stack); free(g.frame_bounds)
@@ -192,10 +193,14 @@ cdef void open_node(Grower* g, const Frame* frame) noexcept nogil:
     """Bring what is known of the node to where the walks look for it."""
     cdef const double* statistics = g.statistics + frame.node * g.n_statistics
     cdef int64_t k, p
+    if g.rows_kind == MEASURED:
+        g.noise = 1e-14 * statistics[2]
     describe_whole(g, statistics, weight_of(g, statistics), &g.node_whole)
     if g.rows_kind == COUNTED:
+        g.node_term = 0
         for k in range(g.n_classes):
             g.counts[k] = <int32_t> statistics[k]
+            g.node_term += g.terms[g.counts[k]]
     elif g.rows_kind == WEIGHTED:
         for k in range(g.n_classes):
             g.node_terms[k] = term_of(g.rules.criterion, statistics[k])

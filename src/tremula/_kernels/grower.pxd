@@ -120,6 +120,7 @@ cdef struct Grower:
     bitgen_t* random
     int64_t* order          # attributes, shuffled as they are drawn
     Whole node_whole
+    double noise            # what rounding may leave of a sum of squares in the node at hand, where rows are MEASURED
     double* known           # statistics of the rows whose value is known
     double* left
     double* left_terms
@@ -127,6 +128,8 @@ cdef struct Grower:
     double* node_terms
     int32_t* counts         # of the node at hand, where rows are COUNTED
     int32_t* left_counts
+    int32_t* termed_counts  # the left counts that the sums of terms know of
+    int64_t node_term       # sum of the terms of `counts`
     Cut* cuts               # every admissible cut of one attribute
     int64_t n_cuts
     Cut* candidates         # the best cut of every attribute, or the n best of all

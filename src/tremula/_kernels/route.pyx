@@ -1,7 +1,7 @@
 """Sends rows down one tree: leaves, mixed leaf values, labels, visited nodes and the weight that reaches each node.
 
-A row whose value is missing at a split goes down every branch in shares proportional to the branches' training weights.
-Visited nodes are listed level by level, branches in order, and every sum over leaves is taken in that order.
+A row whose value is missing at a split goes down every branch in shares proportional to the branches' training weights:
+its value there is the sum, over the branches in their order, of share times value of the branch.
 """
 
 import numpy as np
@@ -67,16 +67,89 @@ cdef inline int descend(
     return 0
 
 
+cdef inline int32_t descend_from(
+    const Node[::1] nodes, const uint8_t[::1] subsets, const int32_t[::1] n_levels, bint strict,
+    const double[:, :] X, Py_ssize_t row, int32_t node,
+) except FAILED nogil:
+    """Node where one row stops that goes on from `node`: its leaf, or the next split at which it has no value."""
+    cdef const Node* here = &nodes[node]
+    cdef int32_t branch
+    while here.n_branches > 0:
+        branch = branch_taken(here, subsets, n_levels, strict, X[row, here.attribute])
+        if branch == MISSING:
+            break
+        node = here.first_child + branch
+        here = &nodes[node]
+    return node
+
+
+cdef inline double weight_of_branches(const Node[::1] nodes, const Node* here) except? -1.0 nogil:
+    cdef double total = 0.0
+    cdef int32_t child
+    for child in range(here.first_child, here.first_child + here.n_branches):
+        total += nodes[child].weight
+    return total
+
+
+cdef inline double share_of(const Node* here, const Node* child, double total) noexcept nogil:
+    """Part of what reaches a split that a branch gets when the value is missing."""
+    return child.weight / total if total > 0 else 1.0 / here.n_branches
+
+
+cdef int mix(
+    const Node[::1] nodes, const uint8_t[::1] subsets, const int32_t[::1] n_levels, bint strict,
+    const double[:, :] X, Py_ssize_t row, int32_t start, const double[:, ::1] values,
+    int32_t[:, ::1] pending, double[:, ::1] shares, double[:, ::1] mixtures,
+) except FAILED nogil:
+    """Write to mixtures[0] the expected leaf value of a row that has no value at the split `start`.
+
+    Row `level` of the scratch arrays describes the split open at that level: `pending` holds the node and its next
+    branch, `shares` the weight of its branches and the share of the one being followed, `mixtures` the sum so far.
+    """
+    cdef const Node* here
+    cdef int32_t child, stop
+    cdef Py_ssize_t column, index, level = 0
+    cdef double share
+    pending[0, 0], pending[0, 1] = start, 0
+    shares[0, 0] = weight_of_branches(nodes, &nodes[start])
+    mixtures[0, :] = 0.0
+    while True:
+        here = &nodes[pending[level, 0]]
+        if pending[level, 1] == here.n_branches:
+            if level == 0:
+                return 0
+            level -= 1
+            for column in range(values.shape[1]):
+                mixtures[level, column] += shares[level, 1] * mixtures[level + 1, column]
+            continue
+        child = here.first_child + pending[level, 1]
+        pending[level, 1] += 1
+        share = share_of(here, &nodes[child], shares[level, 0])
+        if share <= 0:
+            continue
+        stop = descend_from(nodes, subsets, n_levels, strict, X, row, child)
+        if nodes[stop].n_branches == 0:
+            index = nodes[stop].index
+            for column in range(values.shape[1]):
+                mixtures[level, column] += share * values[index, column]
+            continue
+        shares[level, 1] = share
+        level += 1
+        pending[level, 0], pending[level, 1] = stop, 0
+        shares[level, 0] = weight_of_branches(nodes, &nodes[stop])
+        mixtures[level, :] = 0.0
+
+
 cdef int spread(
     const Node[::1] nodes, const uint8_t[::1] subsets, const int32_t[::1] n_levels, bint strict,
-    const double[:, :] X, Py_ssize_t row, int32_t start, int32_t[::1] visited, double[::1] shares,
+    const double[:, :] X, Py_ssize_t row, int32_t[::1] visited, double[::1] shares,
 ) except FAILED nogil:
-    """List the nodes that a row reaches from node `start` on, with its share in each; returns their number."""
+    """List the nodes that a row reaches, level by level, with its share in each; returns their number."""
     cdef const Node* here
     cdef int32_t branch, child
     cdef int k = 0, n_visited = 1
     cdef double total, share
-    visited[0] = start
+    visited[0] = 0
     shares[0] = 1.0
     while k < n_visited:
         here = &nodes[visited[k]]
@@ -87,11 +160,9 @@ cdef int spread(
                 shares[n_visited] = shares[k]
                 n_visited += 1
             else:
-                total = 0.0
+                total = weight_of_branches(nodes, here)
                 for child in range(here.first_child, here.first_child + here.n_branches):
-                    total += nodes[child].weight
-                for child in range(here.first_child, here.first_child + here.n_branches):
-                    share = shares[k] * (nodes[child].weight / total if total > 0 else 1.0 / here.n_branches)
+                    share = shares[k] * share_of(here, &nodes[child], total)
                     if share > 0:
                         visited[n_visited] = child
                         shares[n_visited] = share
@@ -109,22 +180,9 @@ cdef int32_t heaviest_branch(const Node[::1] nodes, const Node* here) except FAI
     return best
 
 
-cdef int mix(
-    const Node[::1] nodes, const uint8_t[::1] subsets, const int32_t[::1] n_levels, bint strict,
-    const double[:, :] X, Py_ssize_t row, int32_t start, const double[:, ::1] values,
-    int32_t[::1] visited, double[::1] shares, double[::1] mixture,
-) except FAILED nogil:
-    """Write the expected leaf value of a row that goes on from node `start`."""
-    cdef int n_visited = spread(nodes, subsets, n_levels, strict, X, row, start, visited, shares)
-    cdef int k
-    cdef Py_ssize_t column, index
-    mixture[:] = 0.0
-    for k in range(n_visited):
-        if nodes[visited[k]].n_branches == 0:
-            index = nodes[visited[k]].index
-            for column in range(values.shape[1]):
-                mixture[column] += shares[k] * values[index, column]
-    return 0
+def scratch(Py_ssize_t depth, Py_ssize_t n_columns):
+    """Room for `mix` in a tree of this depth."""
+    return np.empty((depth, 2), np.int32), np.empty((depth, 2)), np.empty((depth, n_columns))
 
 
 def apply(
@@ -133,8 +191,7 @@ def apply(
 ):
     """Write the leaf of every row; where its value is missing a row takes the heaviest branch, the first of equals."""
     cdef int32_t[BLOCK] reached
-    cdef const Node* here
-    cdef int32_t branch, node
+    cdef int32_t node
     cdef Py_ssize_t block, start, n_rows = X.shape[0]
     cdef int place, count
     with nogil:
@@ -144,24 +201,20 @@ def apply(
             descend(nodes, subsets, n_levels, strict, X, start, count, reached)
             for place in range(count):
                 node = reached[place]
-                here = &nodes[node]
-                while here.n_branches > 0:
-                    branch = branch_taken(here, subsets, n_levels, strict, X[start + place, here.attribute])
-                    if branch == MISSING:
-                        branch = heaviest_branch(nodes, here)
-                    node = here.first_child + branch
-                    here = &nodes[node]
+                while nodes[node].n_branches > 0:
+                    node = nodes[node].first_child + heaviest_branch(nodes, &nodes[node])
+                    node = descend_from(nodes, subsets, n_levels, strict, X, start + place, node)
                 out[start + place] = node
 
 
 def add_values(
     const Node[::1] nodes, const uint8_t[::1] subsets, const int32_t[::1] n_levels, bint strict,
-    const double[:, ::1] values, const double[:, :] X, double weight, double[:, ::1] out,
+    const double[:, ::1] values, Py_ssize_t depth, const double[:, :] X, double weight, double[:, ::1] out,
 ):
     """Add to every row of `out` weight times the expected leaf value: a class distribution, or the mean target."""
     cdef int32_t[BLOCK] reached
-    cdef int32_t[::1] visited
-    cdef double[::1] shares, mixture
+    cdef int32_t[:, ::1] pending
+    cdef double[:, ::1] shares, mixtures
     cdef Py_ssize_t block, start, column, index, row, n_rows = X.shape[0], n_columns = values.shape[1]
     cdef int place, count
     cdef bint ready = False
@@ -179,22 +232,22 @@ def add_values(
                     continue
                 if not ready:
                     with gil:
-                        visited, shares = np.empty(nodes.shape[0], np.int32), np.empty(nodes.shape[0])
-                        mixture = np.empty(n_columns)
+                        pending, shares, mixtures = scratch(depth, n_columns)
                     ready = True
-                mix(nodes, subsets, n_levels, strict, X, row, reached[place], values, visited, shares, mixture)
+                mix(nodes, subsets, n_levels, strict, X, row, reached[place], values, pending, shares, mixtures)
                 for column in range(n_columns):
-                    out[row, column] += weight * mixture[column]
+                    out[row, column] += weight * mixtures[0, column]
 
 
 def label_rows(
     const Node[::1] nodes, const uint8_t[::1] subsets, const int32_t[::1] n_levels, bint strict,
-    const double[:, ::1] values, const Py_ssize_t[::1] labels, const double[:, :] X, Py_ssize_t[::1] out,
+    const double[:, ::1] values, Py_ssize_t depth, const Py_ssize_t[::1] labels, const double[:, :] X,
+    Py_ssize_t[::1] out,
 ):
     """Write the column of the largest expected leaf value, the first of equals; `labels` holds that of `values`' rows."""
     cdef int32_t[BLOCK] reached
-    cdef int32_t[::1] visited
-    cdef double[::1] shares, mixture
+    cdef int32_t[:, ::1] pending
+    cdef double[:, ::1] shares, mixtures
     cdef Py_ssize_t block, start, column, best, row, n_rows = X.shape[0], n_columns = values.shape[1]
     cdef int place, count
     cdef bint ready = False
@@ -210,13 +263,12 @@ def label_rows(
                     continue
                 if not ready:
                     with gil:
-                        visited, shares = np.empty(nodes.shape[0], np.int32), np.empty(nodes.shape[0])
-                        mixture = np.empty(n_columns)
+                        pending, shares, mixtures = scratch(depth, n_columns)
                     ready = True
-                mix(nodes, subsets, n_levels, strict, X, row, reached[place], values, visited, shares, mixture)
+                mix(nodes, subsets, n_levels, strict, X, row, reached[place], values, pending, shares, mixtures)
                 best = 0
                 for column in range(1, n_columns):
-                    if mixture[column] > mixture[best]:
+                    if mixtures[0, column] > mixtures[0, best]:
                         best = column
                 out[row] = best
 
@@ -232,7 +284,7 @@ def add_class_weights(
     cdef int k, n_visited
     with nogil:
         for row in range(X.shape[0]):
-            n_visited = spread(nodes, subsets, n_levels, strict, X, row, 0, visited, shares)
+            n_visited = spread(nodes, subsets, n_levels, strict, X, row, visited, shares)
             for k in range(n_visited):
                 out[visited[k], classes[row]] += weights[row] * shares[k]
 
@@ -249,7 +301,7 @@ def add_moments(
     cdef double weight, target
     with nogil:
         for row in range(X.shape[0]):
-            n_visited = spread(nodes, subsets, n_levels, strict, X, row, 0, visited, shares)
+            n_visited = spread(nodes, subsets, n_levels, strict, X, row, visited, shares)
             target = targets[row]
             for k in range(n_visited):
                 weight = weights[row] * shares[k]
@@ -270,7 +322,7 @@ def list_visited(
     cdef bint counting = out.shape[0] == 0
     with nogil:
         for row in range(X.shape[0]):
-            n_visited = spread(nodes, subsets, n_levels, strict, X, row, 0, visited, shares)
+            n_visited = spread(nodes, subsets, n_levels, strict, X, row, visited, shares)
             if counting:
                 starts[row + 1] = starts[row] + n_visited
                 continue
@@ -290,12 +342,10 @@ def fill_node_values(const Node[::1] nodes, const double[:, ::1] values, double[
             if here.n_branches == 0:
                 out[node, :] = values[here.index, :]
                 continue
-            total = 0.0
             out[node, :] = 0.0
+            total = weight_of_branches(nodes, here)
             for child in range(here.first_child, here.first_child + here.n_branches):
-                total += nodes[child].weight
-            for child in range(here.first_child, here.first_child + here.n_branches):
-                share = nodes[child].weight / total if total > 0 else 1.0 / here.n_branches
+                share = share_of(here, &nodes[child], total)
                 for column in range(values.shape[1]):
                     out[node, column] += share * out[child, column]
 

@@ -13,7 +13,7 @@ from tremula._kernels.criteria cimport (
     FIFTH_ROOT, GAIN, GAIN_RATIO, GINI, SYMMETRIC_UNCERTAINTY, Whole, fifth_root_term, gain_ratio, information_gain,
     is_information, split_information, term_of, worth_of, x_log_x,
 )
-from tremula._kernels.grower cimport COUNTED, MEASURED, SUBSET_SPLIT, WEIGHTED, Cut, Grower, GroupKey
+from tremula._kernels.grower cimport COUNTED, MEASURED, SUBSET_SPLIT, WEIGHTED, Cut, Grower, GroupKey, Row
 from tremula._kernels.nodes cimport MULTIWAY_SPLIT, NUMERIC_SPLIT
 
 
@@ -58,57 +58,72 @@ cdef inline void consider(Grower* g, int criterion, bint collect, double within,
 
 # ---- walks over a numeric list
 
+cdef inline void count_code(Grower* g, int64_t code, int64_t* left_term, int64_t* right_term) noexcept nogil:
+    """Bring the terms up to date with the count of one class."""
+    cdef const int64_t* terms = g.terms
+    cdef int64_t old = g.termed_counts[code], new = g.left_counts[code], total = g.counts[code]
+    left_term[0] += terms[new] - terms[old]
+    right_term[0] += terms[total - new] - terms[total - old]
+    g.termed_counts[code] = <int32_t> new
+
+
 cdef inline int64_t walk_counts(Grower* g, int criterion, bint collect, const uint64_t* words, int64_t start,
                                 int64_t end, const Whole* whole, Cut* best) noexcept nogil:
-    """Rows COUNTED: sums are whole numbers, exact and independent of order."""
+    """Rows COUNTED: sums are whole numbers, exact and independent of order.
+
+    Rows of equal value are counted first; the terms follow at the end of such a run, of its classes only.
+    """
     cdef const int64_t* terms = g.terms
-    cdef const int32_t* counts = g.counts
     cdef int32_t* left_counts = g.left_counts
     cdef uint64_t rank_mask = g.rank_mask
     cdef double unit = g.term_unit
     cdef double slack = g.rules.tolerance * whole.node_weight
     cdef int64_t least = <int64_t> min_side(g, whole.weight)
-    cdef int64_t total = <int64_t> whole.weight, weight = 0, n_tried = 0
-    cdef int64_t code, count, left, right, change, p, other
-    cdef int64_t left_term = 0, right_term = 0, score, best_score = 0, best_place = -1, best_weight = 0
+    cdef int64_t total = <int64_t> whole.weight, weight = 0, n_tried = 0, n_classes = g.n_classes
+    cdef int64_t code, p, q, other, run_start = start
+    cdef int64_t left_term = 0, right_term = g.node_term, score, best_score = 0, best_place = -1, best_weight = 0
     cdef int64_t score_slack = <int64_t> (slack / unit)
     cdef uint64_t word, next_word
     if least < min_side(g, whole.weight):
         least += 1
-    memset(left_counts, 0, g.n_classes * sizeof(int32_t))
-    for p in range(g.n_classes):
-        right_term += terms[counts[p]]
+    memset(left_counts, 0, n_classes * sizeof(int32_t))
+    memset(g.termed_counts, 0, n_classes * sizeof(int32_t))
     next_word = words[start]
     for p in range(start, end - 1):
         word = next_word
         next_word = words[p + 1]
         code = (word >> 48) & 255
-        count = word >> 56
-        left = left_counts[code]
-        right = counts[code] - left
-        left_term += terms[left + count] - terms[left]
-        right_term += terms[right - count] - terms[right]
-        left_counts[code] = <int32_t> (left + count)
-        weight += count
-        if (word ^ next_word) & rank_mask:
-            other = total - weight
-            if weight < least:
-                continue
-            if other < least:
-                break
-            n_tried += 1
-            if criterion <= GAIN_RATIO and not collect:
-                score = left_term + right_term - terms[weight] - terms[other]
-                if best_place < 0 or score > best_score + score_slack:
-                    best_score = score
-                    best_place = p + 1
-                    best_weight = weight
-            elif is_information(criterion):
-                consider(g, criterion, collect, (left_term + right_term) * unit, (terms[weight] + terms[other]) * unit,
-                         p + 1, whole, slack, best)
-            else:
-                consider(g, criterion, collect, <double> left_term / weight + <double> right_term / other, 0.0,
-                         p + 1, whole, slack, best)
+        left_counts[code] += <int32_t> (word >> 56)
+        weight += word >> 56
+        if not ((word ^ next_word) & rank_mask):
+            continue
+        if p == run_start:
+            count_code(g, code, &left_term, &right_term)
+        elif p - run_start < n_classes:
+            for q in range(run_start, p + 1):
+                count_code(g, (words[q] >> 48) & 255, &left_term, &right_term)
+        else:
+            for q in range(n_classes):
+                count_code(g, q, &left_term, &right_term)
+        run_start = p + 1
+        if weight < least:
+            continue
+        other = total - weight
+        if other < least:
+            break
+        n_tried += 1
+        if criterion <= GAIN_RATIO and not collect:
+            score = left_term + right_term - terms[weight] - terms[other]
+            if best_place < 0 or score > best_score + score_slack:
+                best_score = score
+                best_place = p + 1
+                best_weight = weight
+        elif is_information(criterion):
+            consider(g, criterion, collect, (left_term + right_term) * unit, (terms[weight] + terms[other]) * unit,
+                     p + 1, whole, slack, best)
+        else:
+            consider(g, criterion, collect, <double> left_term / weight + <double> right_term / other, 0.0,
+                     p + 1, whole, slack, best)
     if best_place >= 0:
         best.worth = (whole.branches - whole.within) + best_score * unit
         best.branches = (terms[best_weight] + terms[total - best_weight]) * unit
@@ -116,45 +131,63 @@ cdef inline int64_t walk_counts(Grower* g, int criterion, bint collect, const ui
     return n_tried
 
 
+cdef inline void weigh_code(Grower* g, int criterion, int64_t code, const double* class_weights, double* left_sum,
+                            double* right_sum) noexcept nogil:
+    """Bring the terms up to date with the weight of one class."""
+    cdef double left = g.left[code], right = class_weights[code] - left, term
+    term = term_of(criterion, left)
+    left_sum[0] += term - g.left_terms[code]
+    g.left_terms[code] = term
+    term = term_of(criterion, right) if right > 0.0 else 0.0
+    right_sum[0] += term - g.right_terms[code]
+    g.right_terms[code] = term
+
+
 cdef inline int64_t walk_weights(Grower* g, int criterion, bint collect, const uint64_t* words, int64_t start,
                                  int64_t end, const Whole* whole, const double* class_weights, const double* class_terms,
                                  Cut* best) noexcept nogil:
-    """Rows WEIGHTED: real weights; two logarithms a row, two a cut, whatever the number of classes."""
+    """Rows WEIGHTED: real weights, otherwise as `walk_counts`."""
     cdef double slack = g.rules.tolerance * whole.node_weight
     cdef double least = min_side(g, whole.weight) - 1e-9
-    cdef double weight = 0.0, other, left, right, term, left_sum = 0.0, right_sum = whole.within
-    cdef int64_t p, code, n_tried = 0
-    cdef uint64_t word
+    cdef double weight = 0.0, other, left_sum = 0.0, right_sum = whole.within
+    cdef int64_t p, q, code, n_tried = 0, run_start = start, n_classes = g.n_classes
+    cdef uint64_t word, next_word, rank_mask = g.rank_mask, row_mask = g.row_mask
+    cdef const Row* rows = g.row
+    cdef double* left = g.left
     if not is_information(criterion):
         right_sum *= whole.weight
-    memset(g.left, 0, g.n_classes * sizeof(double))
-    memset(g.left_terms, 0, g.n_classes * sizeof(double))
-    memcpy(g.right_terms, class_terms, g.n_classes * sizeof(double))
+    memset(left, 0, n_classes * sizeof(double))
+    memset(g.left_terms, 0, n_classes * sizeof(double))
+    memcpy(g.right_terms, class_terms, n_classes * sizeof(double))
+    next_word = words[start]
     for p in range(start, end - 1):
-        word = words[p]
-        code = g.row[word & g.row_mask].target.code
-        left = g.left[code] + g.row[word & g.row_mask].weight
-        weight += g.row[word & g.row_mask].weight
-        g.left[code] = left
-        term = term_of(criterion, left)
-        left_sum += term - g.left_terms[code]
-        g.left_terms[code] = term
-        right = class_weights[code] - left
-        term = term_of(criterion, right) if right > 0.0 else 0.0
-        right_sum += term - g.right_terms[code]
-        g.right_terms[code] = term
-        if (word ^ words[p + 1]) & g.rank_mask:
-            other = whole.weight - weight
-            if weight < least:
-                continue
-            if other < least or other <= 0.0:
-                break
-            n_tried += 1
-            if is_information(criterion):
-                consider(g, criterion, collect, left_sum + right_sum, x_log_x(weight) + x_log_x(other), p + 1, whole,
-                         slack, best)
-            else:
-                consider(g, criterion, collect, left_sum / weight + right_sum / other, 0.0, p + 1, whole, slack, best)
+        word = next_word
+        next_word = words[p + 1]
+        code = rows[word & row_mask].target.code
+        left[code] += rows[word & row_mask].weight
+        weight += rows[word & row_mask].weight
+        if not ((word ^ next_word) & rank_mask):
+            continue
+        if p == run_start:
+            weigh_code(g, criterion, code, class_weights, &left_sum, &right_sum)
+        elif p - run_start < n_classes:
+            for q in range(run_start, p + 1):
+                weigh_code(g, criterion, rows[words[q] & row_mask].target.code, class_weights, &left_sum, &right_sum)
+        else:
+            for q in range(n_classes):
+                weigh_code(g, criterion, q, class_weights, &left_sum, &right_sum)
+        run_start = p + 1
+        if weight < least:
+            continue
+        other = whole.weight - weight
+        if other < least or other <= 0.0:
+            break
+        n_tried += 1
+        if is_information(criterion):
+            consider(g, criterion, collect, left_sum + right_sum, x_log_x(weight) + x_log_x(other), p + 1, whole,
+                     slack, best)
+        else:
+            consider(g, criterion, collect, left_sum / weight + right_sum / other, 0.0, p + 1, whole, slack, best)
     return n_tried
 
 
@@ -183,7 +216,8 @@ cdef inline int64_t walk_targets(Grower* g, int criterion, const uint64_t* words
             n_tried += 1
             rest = known[1] - total
             if criterion == FIFTH_ROOT:
-                within = fifth_root_term(weight, total, squares) + fifth_root_term(other, rest, known[2] - squares)
+                within = (fifth_root_term(weight, total, squares, g.noise)
+                          + fifth_root_term(other, rest, known[2] - squares, g.noise))
             else:
                 within = total * total / weight + rest * rest / other
             consider(g, criterion, False, within, 0.0, p + 1, whole, slack, best)
@@ -229,7 +263,7 @@ cdef inline double within_of(Grower* g, const double* statistics, double weight)
         return 0.0
     if g.rows_kind == MEASURED:
         if g.rules.criterion == FIFTH_ROOT:
-            return fifth_root_term(weight, statistics[1], statistics[2])
+            return fifth_root_term(weight, statistics[1], statistics[2], g.noise)
         return statistics[1] * statistics[1] / weight
     for code in range(g.n_classes):
         if statistics[code] > 0.0:

@@ -56,12 +56,13 @@ def compare(
         _check_place(output)
     trials = _cross_validate_with_progress(chosen, data, folds, seed)
     summary = summarize(data, chosen, trials, folds, seed)
+    if report:
+        write_page(output, render_page(summary))
     if as_json:
         print(json.dumps(summary, indent=2, ensure_ascii=False))
     else:
         _print_summary(summary)
     if report:
-        write_page(output, render_page(summary))
         Console(stderr=True, soft_wrap=True).print(f"wrote {output}", markup=False, highlight=False)
 
 

@@ -46,8 +46,8 @@ def _learner(estimator_class: Callable[..., Any], **options: Any) -> Callable[[S
     """Build one of tremula's learners with the options that make it this method."""
 
     def build(nominal: Sequence[int], seed: int) -> Any:
-        which = list(nominal) if nominal else "from_dtype"
-        return estimator_class(**options, categorical_features=which, random_state=seed)
+        estimator = estimator_class(**options, categorical_features=list(nominal) or "from_dtype")
+        return estimator.set_params(random_state=seed) if hasattr(estimator, "random_state") else estimator
 
     return build
 
@@ -61,17 +61,21 @@ def _scikit_learn_tree(nominal: Sequence[int], seed: int) -> Any:
     return make_pipeline(make_column_transformer((levels, list(nominal)), remainder="passthrough"), tree)
 
 
+SYMMETRIC_UNCERTAINTY = {"criterion": "symmetric_uncertainty", "ccp_alpha": "cv"}
+
 METHODS: dict[str, Method] = {
     method.name: method
     for method in (
         Method("c45", "C4.5", _learner(C45Classifier)),
         Method("c45-unpruned", "C4.5, unpruned", _learner(C45Classifier, confidence=None)),
         Method("c45-release1", "C4.5, release 1", _learner(C45Classifier, release=1)),
+        Method("j48", "J48, Weka's C4.5", _learner(C45Classifier, release="J48"), usual=False),
         Method("c45-randomized", "C4.5, one of 20 best splits", _learner(C45Classifier, n_best_splits=20), usual=False),
         Method("reptree", "REPTree", _learner(REPTreeClassifier)),
         Method("reptree-unpruned", "REPTree, unpruned", _learner(REPTreeClassifier, prune=False)),
-        Method("cart", "CART, entropy", _learner(CARTClassifier, criterion="entropy")),
-        Method("cart-su", "CART, symmetric uncertainty", _learner(CARTClassifier, criterion="symmetric_uncertainty")),
+        Method("cart", "CART, entropy", _learner(CARTClassifier, criterion="entropy", ccp_alpha="cv")),
+        Method("cart-unpruned", "CART, entropy, unpruned", _learner(CARTClassifier, criterion="entropy")),
+        Method("cart-su", "CART, symmetric uncertainty", _learner(CARTClassifier, **SYMMETRIC_UNCERTAINTY)),
         Method("id3", "ID3 (nominal attributes only)", _learner(ID3Classifier), usual=False),
         Method("sklearn", "scikit-learn's tree, entropy", _scikit_learn_tree),
     )

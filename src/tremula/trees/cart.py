@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from sklearn.model_selection import check_cv
 
 from tremula.errors import InvalidParameter
 from tremula.parameters import check_choice, check_number
@@ -66,7 +68,7 @@ class _CART(TreeLearner):
     min_samples_leaf: float
     max_features: int | float | str | None
     ccp_alpha: float | str
-    cv: int
+    cv: Any
     pruned_sequence_: PrunedSequence
 
     _criteria: ClassVar[dict[str, Criterion]]
@@ -79,7 +81,8 @@ class _CART(TreeLearner):
         find_criterion(self.criterion, self._criteria)
         check_number("min_samples_split", self.min_samples_split, 0.0)
         check_number("min_samples_leaf", self.min_samples_leaf, 0.0)
-        check_number("cv", self.cv, 2, whole=True)
+        if isinstance(self.cv, Real):
+            check_number("cv", self.cv, 2, whole=True)
         if isinstance(self.ccp_alpha, str):
             check_choice("ccp_alpha", self.ccp_alpha, CHOICES_OF_PRICE)
         else:
@@ -118,17 +121,32 @@ class _CART(TreeLearner):
         groups: np.ndarray,
         random: np.random.Generator,
     ) -> list[tuple[np.ndarray, HeldOut]]:
-        """For each fold, spread evenly over the groups, the weights that grow a tree and the rows that judge it."""
+        """For each fold the weights that grow a tree and the rows that judge it."""
         weights = np.ones(columns.n_rows) if weights is None else weights
+        folds = []
+        for growers, judges in self._split_rows(columns, target, weights, groups, random):
+            growing = np.zeros(columns.n_rows)
+            growing[growers] = weights[growers]
+            if growing.any():
+                folds.append((growing, HeldOut(columns.values[judges], target[judges], weights[judges])))
+        return folds
+
+    def _split_rows(
+        self,
+        columns: SortedColumns,
+        target: np.ndarray,
+        weights: np.ndarray,
+        groups: np.ndarray,
+        random: np.random.Generator,
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Growing and judging rows of each fold: spread evenly over the groups, or as a splitter given says."""
+        if not isinstance(self.cv, Integral):
+            return list(check_cv(self.cv).split(columns.values, target))
         order = random.permutation(np.flatnonzero(weights > 0))
         order = order[np.argsort(groups[order], kind="stable")]
-        folds = []
-        for first in range(min(self.cv, len(order))):
-            judges = order[first :: self.cv]
-            growing = weights.copy()
-            growing[judges] = 0
-            folds.append((growing, HeldOut(columns.values[judges], target[judges])))
-        return folds
+        n_folds = min(int(self.cv), len(order))
+        fold = np.arange(len(order)) % n_folds
+        return [(order[fold != each], order[fold == each]) for each in range(n_folds)]
 
     def _prune(
         self,
@@ -144,7 +162,7 @@ class _CART(TreeLearner):
         prices = weakest_link_prices(grown.nodes, risk(grown))
         if held_out is not None:
             alphas, totals = subtree_losses(grown.nodes, prices, losses(grown, held_out))
-            self.pruned_sequence_ = choose_price(alphas, totals / len(held_out.target))
+            self.pruned_sequence_ = choose_price(alphas, totals / held_out.weights.sum())
             alpha = self.pruned_sequence_.alpha
         elif self.ccp_alpha == "cv":
             alphas = np.union1d([0.0], prices[np.isfinite(prices)])
@@ -163,13 +181,13 @@ def _cross_validated_losses(
 ) -> np.ndarray:
     """Mean loss of the folds' own trees at the geometric means of neighbouring prices."""
     between = np.sqrt(alphas * np.append(alphas[1:], np.inf))
-    total, n_rows = np.zeros(len(alphas)), 0
+    total, weight = np.zeros(len(alphas)), 0.0
     for grown, held_out in folds:
         prices = weakest_link_prices(grown.nodes, risk(grown))
         levels, level_losses = subtree_losses(grown.nodes, prices, losses(grown, held_out))
         total += level_losses[np.searchsorted(levels, between, side="right") - 1]
-        n_rows += len(held_out.target)
-    return total / n_rows
+        weight += float(held_out.weights.sum())
+    return total / weight
 
 
 class CARTClassifier(_CART, TreeClassifier):
@@ -191,7 +209,7 @@ class CARTClassifier(_CART, TreeClassifier):
         Price of a leaf in minimal cost-complexity pruning, in units of the training error share (not of impurity, as
         in scikit-learn). 0 prunes nothing. "validation" takes the subtree of least error on `X_val` and `y_val`, "cv"
         that of least cross-validated error; ties go to the smaller tree.
-    cv : int, default=10
+    cv : int, splitter or iterable of (train, test) rows, default=10
         Folds of "cv".
     categorical_features : "from_dtype", list, mask or None, default="from_dtype"
         Which columns are nominal; see the guide to columns.
@@ -234,7 +252,7 @@ class CARTClassifier(_CART, TreeClassifier):
         min_samples_leaf: float = 1,
         max_features: int | float | str | None = None,
         ccp_alpha: float | str = 0.0,
-        cv: int = 10,
+        cv: Any = 10,
         categorical_features: Any = "from_dtype",
         random_state: RandomState = None,
     ) -> None:
@@ -292,7 +310,7 @@ class CARTClassifier(_CART, TreeClassifier):
             return training_errors(grown) / grown.nodes["weight"][0]
 
         def losses(grown: GrownTree, rows: HeldOut) -> np.ndarray:
-            counts = as_tree(grown).class_weights(rows.values, rows.target, np.ones(len(rows.target)))
+            counts = as_tree(grown).class_weights(*rows)
             return counts.sum(axis=1) - counts[np.arange(len(counts)), grown.statistics.argmax(axis=1)]
 
         def folds() -> list[tuple[GrownTree, HeldOut]]:
@@ -320,7 +338,7 @@ class CARTRegressor(_CART, TreeRegressor):
         Price of a leaf in minimal cost-complexity pruning, in units of the training mean squared error. 0 prunes
         nothing. "validation" takes the subtree of least error on `X_val` and `y_val`, "cv" that of least
         cross-validated error; ties go to the smaller tree.
-    cv : int, default=10
+    cv : int, splitter or iterable of (train, test) rows, default=10
         Folds of "cv".
     categorical_features : "from_dtype", list, mask or None, default="from_dtype"
         Which columns are nominal; see the guide to columns.
@@ -358,7 +376,7 @@ class CARTRegressor(_CART, TreeRegressor):
         min_samples_leaf: float = 1,
         max_features: int | float | str | None = None,
         ccp_alpha: float | str = 0.0,
-        cv: int = 10,
+        cv: Any = 10,
         categorical_features: Any = "from_dtype",
         random_state: RandomState = None,
     ) -> None:
@@ -418,7 +436,7 @@ class CARTRegressor(_CART, TreeRegressor):
             return np.maximum(spread, 0.0) / weight[0]
 
         def losses(grown: GrownTree, rows: HeldOut) -> np.ndarray:
-            weight, total, squares = as_tree(grown).moments(rows.values, rows.target - centre, np.ones(len(rows.target))).T
+            weight, total, squares = as_tree(grown).moments(rows.values, rows.target - centre, rows.weights).T
             means = np.nan_to_num(node_means(grown.statistics))
             return squares - 2 * means * total + means**2 * weight
 

@@ -79,7 +79,7 @@ def export_dot(
     decimals: int | None = 3,
     max_depth: int | None = None,
 ) -> str:
-    """Tree as a graph for Graphviz' `dot`: splits name their attribute, edges their test, leaves what they predict.
+    r"""Tree as a graph for Graphviz' `dot`: splits name their attribute, edges their test, leaves what they predict.
 
     Parameters
     ----------
@@ -99,9 +99,9 @@ def export_dot(
       edge [fontname="Helvetica"];
       0 [label="petal width"];
       0 -> 1 [label="<= 0.8"];
-      1 [label="setosa\\n50", style=rounded];
+      1 [label="setosa\n50", style=rounded];
       0 -> 2 [label="> 0.8"];
-      2 [label="virginica\\n10, p=0.8", style=rounded];
+      2 [label="virginica\n10, p=0.8", style=rounded];
     }
     """
     words = Wording(tree, feature_names, class_names, levels, decimals)

@@ -35,29 +35,27 @@ class FittedTreeMixin:
         return attribute_importances(self.tree_, self._impurity)
 
     def get_depth(self) -> int:
-        """Number of splits on the longest path."""
+        """Return the number of splits on the longest path."""
         check_is_fitted(self)
         return self.tree_.depth
 
     def get_n_leaves(self) -> int:
-        """Number of leaves."""
+        """Return the number of leaves."""
         check_is_fitted(self)
         return self.tree_.n_leaves
 
     def apply(self, X: Any) -> NDArray[np.int32]:
-        """Leaf of every row; where a value is missing a row takes the heaviest branch, the first of equals."""
+        """Find the leaf of every row; where a value is missing a row takes the heaviest branch, the first of equals."""
         check_is_fitted(self)
         return self.tree_.apply(read_columns(self, self.encoder_, X))
 
     def decision_path(self, X: Any) -> csr_array:
-        """Indicator of the nodes every row reaches, shape (n_rows, n_nodes); several paths where values are missing."""
+        """Mark the nodes every row reaches, shape (n_rows, n_nodes); several paths where values are missing."""
         check_is_fitted(self)
         return self.tree_.decision_path(read_columns(self, self.encoder_, X))
 
-    def export_text(
-        self, *, decimals: int | None = 3, max_depth: int | None = None, show_weights: bool = True
-    ) -> str:
-        """Tree as text, one line a branch.
+    def export_text(self, *, decimals: int | None = 3, max_depth: int | None = None, show_weights: bool = True) -> str:
+        """Write the tree as text, one line a branch.
 
         Parameters
         ----------
@@ -74,7 +72,7 @@ class FittedTreeMixin:
         )
 
     def export_dot(self, *, decimals: int | None = 3, max_depth: int | None = None) -> str:
-        """Tree as a graph in the language of Graphviz.
+        """Write the tree as a graph in the language of Graphviz.
 
         Parameters
         ----------
@@ -87,7 +85,7 @@ class FittedTreeMixin:
         return export_dot(self.tree_, *self._names(), decimals=decimals, max_depth=max_depth)
 
     def export_sql(self, *, output: str | None = None, missing: str = "shares") -> str:
-        """Tree as an SQL expression that gives the same prediction in the database (tested in DuckDB).
+        """Write the tree as an SQL expression that gives the same prediction in the database (tested in DuckDB).
 
         Parameters
         ----------

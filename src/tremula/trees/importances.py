@@ -37,7 +37,7 @@ IMPURITIES: dict[str, Callable[[FloatArray], FloatArray]] = {
 
 
 def attribute_importances(tree: Tree, impurity: str) -> FloatArray:
-    """Total decrease of impurity by each attribute's splits, as shares that sum to 1 (all 0 in a tree that gains nothing).
+    """Total decrease of impurity by each attribute's splits, as shares that sum to 1; all 0 in a tree that gains none.
 
     Parameters
     ----------
@@ -61,5 +61,5 @@ def attribute_importances(tree: Tree, impurity: str) -> FloatArray:
     children, parents = children_and_parents(tree.nodes)
     decreases = tree.weight[children] * (impurities[parents] - impurities[children])
     totals = np.bincount(tree.attribute[parents], weights=decreases, minlength=tree.n_attributes)
-    totals = np.maximum(totals, 0.0)
-    return totals / totals.sum() if totals.sum() > 0 else totals
+    totals = np.maximum(totals.astype(np.float64), 0.0)
+    return totals / (totals.sum() or 1.0)

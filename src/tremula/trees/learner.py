@@ -33,10 +33,11 @@ _NO_DRAWS = np.random.default_rng(0)
 
 
 class HeldOut(NamedTuple):
-    """Rows that judge a tree and did not grow it: columns, and class codes or a numeric target."""
+    """Rows that judge a tree and did not grow it: columns, class codes or a numeric target, weights."""
 
     values: np.ndarray
     target: np.ndarray
+    weights: np.ndarray
 
 
 class TreeLearner(FittedTreeMixin, BaseEstimator):
@@ -130,7 +131,7 @@ class TreeClassifier(ClassifierMixin, TreeLearner):
         judging = self._read_held_out(encoder, X_val, y_val)
         if judging is not None:
             classes, codes, judging_codes = read_further_classes(y_val, len(judging), classes, codes)
-            held_out["held_out"] = HeldOut(judging, judging_codes)
+            held_out["held_out"] = HeldOut(judging, judging_codes, np.ones(len(judging)))
         columns = self.sort(values, encoder.n_levels)
         self.tree_ = self.grow(columns, codes, len(classes), weights, self._generator(), **held_out)
         self.encoder_, self.classes_, self.n_classes_ = encoder, classes, len(classes)
@@ -206,7 +207,7 @@ class TreeRegressor(RegressorMixin, TreeLearner):
         held_out = {}
         judging = self._read_held_out(encoder, X_val, y_val)
         if judging is not None:
-            held_out["held_out"] = HeldOut(judging, read_further_target(y_val, len(judging)))
+            held_out["held_out"] = HeldOut(judging, read_further_target(y_val, len(judging)), np.ones(len(judging)))
         columns = self.sort(values, encoder.n_levels)
         self.tree_ = self.grow(columns, target, weights, self._generator(), **held_out)
         self.encoder_ = encoder

@@ -158,10 +158,13 @@ def _draw(ax: Any, words: Wording, drawn: list[Drawn], left: np.ndarray, size: f
             ax.plot([start, start], [heights[place.parent], place.height], **thin)
             ax.text(start + 1, place.height - 0.08, place.test, fontsize=size, va="bottom", parse_math=False)
         if place.answer is not None:
-            style = {"boxstyle": "round,pad=0.2", "facecolor": colour_of[place.node], "edgecolor": LINE_COLOUR, "linewidth": 0.5}
-            ax.text(
-                end + 0.5, place.height, place.answer, fontsize=size, va="center", bbox=style, parse_math=False
-            )
+            style = {
+                "boxstyle": "round,pad=0.2",
+                "facecolor": colour_of[place.node],
+                "edgecolor": LINE_COLOUR,
+                "linewidth": 0.5,
+            }
+            ax.text(end + 0.5, place.height, place.answer, fontsize=size, va="center", bbox=style, parse_math=False)
 
 
 def _colours(words: Wording, ends: list[int]) -> dict[int, Any]:

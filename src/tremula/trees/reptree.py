@@ -31,13 +31,11 @@ from tremula.trees.structure import nearest_reached
 from tremula.trees.tree import Tree
 
 
-class _Judges(NamedTuple):
-    """Held-out rows with their weights, and the weights left to grow from."""
+class _Division(NamedTuple):
+    """The weights left to grow from, and the rows held out to prune on, if any."""
 
-    values: np.ndarray
-    target: np.ndarray
-    weights: np.ndarray
-    growing_weights: np.ndarray
+    growing_weights: np.ndarray | None
+    judges: HeldOut | None
 
 
 class _REPTree(TreeLearner):
@@ -74,7 +72,7 @@ class _REPTree(TreeLearner):
             **others,
         )
 
-    def _judges(
+    def _divide(
         self,
         columns: SortedColumns,
         target: np.ndarray,
@@ -82,19 +80,18 @@ class _REPTree(TreeLearner):
         groups: np.ndarray,
         random: np.random.Generator,
         held_out: HeldOut | None,
-    ) -> _Judges | None:
-        """Rows to prune on: those given, else one fold drawn evenly over the groups; None if nothing is pruned."""
+    ) -> _Division:
+        """Hold out the rows given, else one fold drawn evenly over the groups; nothing if nothing is pruned."""
         if not self.prune:
-            return None
-        if weights is None:
-            weights = np.ones(columns.n_rows)
+            return _Division(weights, None)
         if held_out is not None:
-            return _Judges(held_out.values, held_out.target, np.ones(len(held_out.target)), weights)
+            return _Division(weights, held_out)
+        weights = np.ones(columns.n_rows) if weights is None else weights
         order = random.permutation(np.flatnonzero(weights > 0))
         chosen = order[np.argsort(groups[order], kind="stable")][:: self.n_folds]
         growing_weights = weights.copy()
         growing_weights[chosen] = 0
-        return _Judges(columns.values[chosen], target[chosen], weights[chosen], growing_weights)
+        return _Division(growing_weights, HeldOut(columns.values[chosen], target[chosen], weights[chosen]))
 
 
 def _nodes_that_answer(grown: GrownTree) -> np.ndarray:
@@ -194,14 +191,12 @@ class REPTreeClassifier(_REPTree, TreeClassifier):
     ) -> Tree:
         """Grow and prune a tree from sorted columns, class codes and row weights."""
         rules = self._rules(CLASSIFICATION["entropy"].code, columns.n_attributes, min_worth=1e-6)
-        judges = self._judges(columns, codes, weights, codes, random, held_out)
-        if judges is not None:
-            weights = judges.growing_weights
+        weights, judges = self._divide(columns, codes, weights, codes, random, held_out)
         grown = grow_classification_tree(columns, codes, n_classes, weights, rules, random, attributes)
         tree = Tree.from_node_counts(grown.nodes, grown.statistics, grown.subsets, columns.n_levels, strict=True)
         if judges is None:
             return tree
-        counts = tree.class_weights(judges.values, judges.target, judges.weights)
+        counts = tree.class_weights(*judges)
         labels = grown.statistics.argmax(axis=1)[_nodes_that_answer(grown)]
         errors = counts.sum(axis=1) - counts[np.arange(len(counts)), labels]
         pruned, origin = prune_by_reduced_error(grown, errors)
@@ -305,9 +300,7 @@ class REPTreeRegressor(_REPTree, TreeRegressor):
         held_out: HeldOut | None = None,
     ) -> Tree:
         """Grow and prune a tree from sorted columns, a target and row weights."""
-        judges = self._judges(columns, target, weights, np.zeros(columns.n_rows), random, held_out)
-        if judges is not None:
-            weights = judges.growing_weights
+        weights, judges = self._divide(columns, target, weights, np.zeros(columns.n_rows), random, held_out)
         centre, variance = mean_and_variance(target, weights)
         rules = self._rules(
             REGRESSION["variance"].code,

@@ -1,12 +1,12 @@
 """A tree as an SQL expression that predicts in the database what the tree predicts here, missing values included.
 
-A CASE per split routes the rows that have every value their path asks for. For the others it yields NULL, and a sum over
-the leaves takes over: each leaf's value times the shares in which its branches are taken, in the tree's own order.
+A CASE per split routes the rows that have every value their path asks for. For the others it yields NULL, and the
+definition takes over: the value of a split is the sum over its branches of share times value, added in their order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,8 +19,6 @@ OUTPUTS = ("class", "probabilities", "value")
 MISSING = ("shares", "none")
 # Every number is at most this one; NULL and NaN are not, be NaN above all numbers (DuckDB, PostgreSQL) or incomparable.
 LARGEST = "1.7976931348623157e308"
-# Databases limit how deep an expression may nest, and a sum of n terms nests n deep.
-TERMS_IN_A_SUM = 500
 
 
 def export_sql(
@@ -57,8 +55,8 @@ def export_sql(
 
     Notes
     -----
-    Numbers are written in full, so that the answer is the same to the last bit; only sums over more than 500 leaves
-    of one class may differ in it.
+    Numbers are written in full and sums taken in the tree's order: the answer is the same to the last bit. With
+    "shares" the expression grows with nodes times classes; DuckDB takes seconds to plan it for a thousand leaves.
 
     Examples
     --------
@@ -113,31 +111,33 @@ def _class_expression(words: Wording, missing: str) -> str:
     names = range(words.tree.n_outputs) if words.class_names is None else words.class_names
     labels = [literal(name) for name in names]
     best = words.node_values.argmax(axis=1)
-    routed = _routing_case(words, missing, lambda leaf: labels[best[leaf]])
+    routed = _routing_case(words, missing, [labels[code] for code in best])
     if missing == "none" or words.tree.n_nodes == 1:
         return routed
-    paths = _leaf_paths(words)
-    sums = [(_sum_over_leaves(words, paths, code), label) for code, label in enumerate(labels)]
-    occurring = [(total, label) for total, label in sums if total is not None]
+    mixtures = [(_mixture(words, code), label) for code, label in enumerate(labels)]
+    occurring = [(mixture, label) for mixture, label in mixtures if mixture is not None]
     if len(occurring) == 1:
         return occurring[0][1]
-    greatest = ",\n  ".join(total for total, _ in occurring)
-    cases = "".join(f"\n  WHEN {total}\n  THEN {label}" for total, label in occurring)
+    if len(occurring) == 2:
+        (first, its_label), (second, other_label) = occurring
+        return f"COALESCE({routed},\nCASE WHEN {first}\n  >= {second}\n  THEN {its_label} ELSE {other_label}\nEND)"
+    greatest = ",\n  ".join(mixture for mixture, _ in occurring)
+    cases = "".join(f"\n  WHEN {mixture}\n  THEN {label}" for mixture, label in occurring)
     return f"COALESCE({routed},\nCASE GREATEST(\n  {greatest}){cases}\nEND)"
 
 
 def _value_expressions(words: Wording, missing: str) -> list[str]:
-    paths = {} if missing == "none" else _leaf_paths(words)
     expressions = []
-    for column, values in enumerate(words.node_values.T):
-        routed = _routing_case(words, missing, lambda leaf, values=values: double(values[leaf]))
+    for column in range(words.tree.n_outputs):
+        literals = [double(value) for value in words.node_values[:, column]]
+        routed = _routing_case(words, missing, literals)
         if missing == "shares" and words.tree.n_nodes > 1:
-            routed = f"COALESCE({routed},\n{_sum_over_leaves(words, paths, column) or '0e0'})"
+            routed = f"COALESCE({routed},\n{_mixture(words, column) or '0e0'})"
         expressions.append(routed)
     return expressions
 
 
-def _routing_case(words: Wording, missing: str, answer: Callable[[int], str]) -> str:
+def _routing_case(words: Wording, missing: str, answers: Sequence[str]) -> str:
     """CASE within CASE: the answer of the leaf a row falls in, NULL if a value is missing on its way."""
     tree = words.tree
     depths = depths_of(tree.nodes)
@@ -145,7 +145,7 @@ def _routing_case(words: Wording, missing: str, answer: Callable[[int], str]) ->
     # Children come after their parent: backwards, theirs are ready when it is reached.
     for node in reversed(range(tree.n_nodes)):
         if tree.is_leaf[node]:
-            expressions[node] = answer(node)
+            expressions[node] = answers[node]
             continue
         conditions = [_condition(words, node, branch) for branch in range(int(tree.n_branches[node]))]
         if missing == "none":
@@ -195,31 +195,21 @@ def _share_case(words: Wording, node: int, branch: int, share: float) -> str:
     return f"CASE{known} ELSE {double(share)} END" if known else double(share)
 
 
-def _leaf_paths(words: Wording) -> dict[int, str]:
-    """Part of a row that every leaf gets, as a product along its path; leaves level by level, as the tree sums them."""
+def _mixture(words: Wording, column: int) -> str | None:
+    """Value of the root: in every split the sum over its branches of part times value; None if 0 in every leaf."""
     tree, shares = words.tree, branch_shares(words.tree.nodes)
-    paths, leaves, order = {0: ""}, {}, [0]
-    for node in order:  # grows while it is read
-        path = paths.pop(node)
+    expressions: list[str | None] = [None] * tree.n_nodes
+    # Children come after their parent: backwards, theirs are ready when it is reached.
+    for node in reversed(range(tree.n_nodes)):
         if tree.is_leaf[node]:
-            leaves[node] = path
+            value = words.node_values[node, column]
+            expressions[node] = double(value) if value != 0 else None
             continue
+        terms = []
         for branch in range(int(tree.n_branches[node])):
             child = int(tree.first_child[node]) + branch
-            factor = _share_case(words, node, branch, shares[child])
-            paths[child] = f"{path} * {factor}" if path else factor
-            order.append(child)
-    return leaves
-
-
-def _sum_over_leaves(words: Wording, paths: dict[int, str], column: int) -> str | None:
-    """Sum of a column of the leaves' values times the leaves' parts of the row; None if it is 0 in every leaf."""
-    terms = []
-    for leaf, path in paths.items():
-        value = words.node_values[leaf, column]
-        if value != 0:
-            terms.append(path if value == 1 else f"{path} * {double(value)}")
-    if not terms:
-        return None
-    sums = [" + ".join(terms[start : start + TERMS_IN_A_SUM]) for start in range(0, len(terms), TERMS_IN_A_SUM)]
-    return sums[0] if len(sums) == 1 else " + ".join(f"({part})" for part in sums)
+            if expressions[child] is not None:
+                terms.append(f"{_share_case(words, node, branch, shares[child])} * {expressions[child]}")
+                expressions[child] = None
+        expressions[node] = f"({' + '.join(terms)})" if terms else None
+    return expressions[0]

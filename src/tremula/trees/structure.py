@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tremula._kernels import route
+import tremula._kernels.route as route
 
 NODE_DTYPE = np.dtype(
     [
@@ -50,7 +50,7 @@ def parents_of(nodes: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def depths_of(nodes: NDArray[Any]) -> NDArray[np.int32]:
-    """Number of splits above every node."""
+    """Count the splits above every node."""
     depths = np.empty(len(nodes), dtype=np.int32)
     route.fill_depths(nodes, depths)
     return depths

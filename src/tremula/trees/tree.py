@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy.sparse import csr_array
 
-from tremula._kernels import route
+import tremula._kernels.route as route
 from tremula.trees.structure import NODE_DTYPE, check_structure, copy_nodes, depths_of, nearest_reached
 
 __all__ = ["NODE_DTYPE", "Tree"]
@@ -64,7 +64,9 @@ class Tree:
         self.n_levels: NDArray[np.int32] = _read_only("n_levels", n_levels, np.int32, 1)
         self.strict = bool(strict)
         if len(self.nodes) == 0 or self.values.size == 0:
-            raise ValueError(f"a tree needs a root and a value: got nodes {self.nodes.shape}, values {self.values.shape}")
+            raise ValueError(
+                f"a tree needs a root and a value: got nodes {self.nodes.shape}, values {self.values.shape}"
+            )
 
     @classmethod
     def from_node_counts(
@@ -79,9 +81,7 @@ class Tree:
         n_nodes, n_classes = counts.shape
         values = np.empty((np.count_nonzero(nodes["n_branches"] == 0), n_classes))
         sources, node_rows = np.empty(n_nodes, dtype=np.int32), np.full(n_nodes, -1, dtype=np.int32)
-        n_rows = route.index_leaves(
-            nodes, counts, sources, node_rows, np.full(n_classes, -1, dtype=np.int32), values
-        )
+        n_rows = route.index_leaves(nodes, counts, sources, node_rows, np.full(n_classes, -1, dtype=np.int32), values)
         return cls(nodes, values[:n_rows].copy(), subsets, n_levels, strict)
 
     @classmethod
@@ -148,7 +148,7 @@ class Tree:
         """Number of classes; 1 in a regression tree."""
         return self.values.shape[1]
 
-    @property
+    @cached_property
     def depth(self) -> int:
         """Number of splits on the longest path."""
         return int(depths_of(self.nodes).max())
@@ -183,7 +183,7 @@ class Tree:
         """Class distribution or mean target expected for every row, shape (n_rows, n_outputs)."""
         rows = self._rows(X)
         out = np.zeros((len(rows), self.n_outputs))
-        route.add_values(self.nodes, self.subsets, self.n_levels, self.strict, self.values, rows, 1.0, out)
+        self._add_values(rows, 1.0, out)
         return out
 
     def add_values(self, X: ArrayLike, weight: float, out: NDArray[np.float64]) -> None:
@@ -191,19 +191,18 @@ class Tree:
         rows = self._rows(X)
         if out.shape != (len(rows), self.n_outputs):
             raise ValueError(f"out has shape {out.shape}: expected {(len(rows), self.n_outputs)}")
-        route.add_values(self.nodes, self.subsets, self.n_levels, self.strict, self.values, rows, weight, out)
+        self._add_values(rows, weight, out)
 
     def predict_codes(self, X: ArrayLike) -> NDArray[np.intp]:
         """Column of `predict_values` with the largest value for every row, the first of equals."""
         rows = self._rows(X)
         out = np.empty(len(rows), dtype=np.intp)
-        route.label_rows(
-            self.nodes, self.subsets, self.n_levels, self.strict, self.values, self._labels, rows, out
-        )
+        arguments = (self.nodes, self.subsets, self.n_levels, self.strict, self.values, self.depth)
+        route.label_rows(*arguments, self._labels, rows, out)
         return out
 
     def decision_path(self, X: ArrayLike) -> csr_array:
-        """Indicator of the nodes every row reaches with a positive share, shape (n_rows, n_nodes)."""
+        """Mark the nodes every row reaches with a positive share, shape (n_rows, n_nodes)."""
         rows = self._rows(X)
         starts = np.zeros(len(rows) + 1, dtype=np.intp)
         arguments = (self.nodes, self.subsets, self.n_levels, self.strict, rows, starts)
@@ -214,9 +213,7 @@ class Tree:
         paths.sort_indices()
         return paths
 
-    def class_weights(
-        self, X: ArrayLike, codes: ArrayLike, weights: ArrayLike
-    ) -> NDArray[np.float64]:
+    def class_weights(self, X: ArrayLike, codes: ArrayLike, weights: ArrayLike) -> NDArray[np.float64]:
         """Weight of each class among given rows in every node, shape (n_nodes, n_outputs)."""
         rows = self._rows(X)
         out = np.zeros((self.n_nodes, self.n_outputs))
@@ -227,17 +224,23 @@ class Tree:
         return out
 
     def moments(self, X: ArrayLike, targets: ArrayLike, weights: ArrayLike) -> NDArray[np.float64]:
-        """Sums of weight, weighted target and weighted squared target of given rows in every node, (n_nodes, 3)."""
+        """Sum weight, weighted target and weighted squared target of given rows in every node, shape (n_nodes, 3)."""
         rows = self._rows(X)
         out = np.zeros((self.n_nodes, 3))
         targets, weights = _aligned(targets, np.float64, rows), _aligned(weights, np.float64, rows)
         route.add_moments(self.nodes, self.subsets, self.n_levels, self.strict, rows, targets, weights, out)
         return out
 
+    def _add_values(self, rows: NDArray[np.float64], weight: float, out: NDArray[np.float64]) -> None:
+        arguments = (self.nodes, self.subsets, self.n_levels, self.strict, self.values, self.depth)
+        route.add_values(*arguments, rows, weight, out)
+
     def _rows(self, X: ArrayLike) -> NDArray[np.float64]:
         rows = np.asarray(X, dtype=np.float64)
         if rows.ndim != 2 or rows.shape[1] != len(self.n_levels):
-            raise ValueError(f"rows have shape {rows.shape}: expected (n_rows, {self.n_attributes}), one column an attribute")
+            raise ValueError(
+                f"rows have shape {rows.shape}: expected (n_rows, {self.n_attributes}), one column an attribute"
+            )
         return rows
 
     def __eq__(self, other: object) -> bool:
@@ -267,8 +270,10 @@ class Tree:
 
 def _read_only(name: str, given: ArrayLike, dtype: DTypeLike, n_dimensions: int) -> NDArray[Any]:
     array = np.asarray(given)
-    if array.dtype.names is None and dtype == NODE_DTYPE or array.ndim != n_dimensions:
-        raise ValueError(f"{name} has dtype {array.dtype} and shape {array.shape}: expected {dtype}, {n_dimensions}-dimensional")
+    if (array.dtype.names is None and dtype == NODE_DTYPE) or array.ndim != n_dimensions:
+        raise ValueError(
+            f"{name} has dtype {array.dtype} and shape {array.shape}: expected {dtype}, {n_dimensions}-dimensional"
+        )
     view = np.ascontiguousarray(array, dtype=dtype).view()
     view.flags.writeable = False
     return view

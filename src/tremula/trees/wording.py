@@ -15,7 +15,7 @@ from tremula.trees.tree import Tree
 
 
 def number_text(value: float, decimals: int | None) -> str:
-    """Number with at most so many decimals, more digits where these would hide it; all of its digits if None.
+    """Write a number with at most so many decimals, more where these would hide it; all its digits if None.
 
     Examples
     --------
@@ -111,7 +111,7 @@ class Wording:
 
 
 def leaves_below(tree: Tree) -> NDArray[np.int64]:
-    """Number of leaves at or below every node."""
+    """Count the leaves at or below every node."""
     counts = tree.is_leaf.astype(np.int64)
     for node in np.flatnonzero(~tree.is_leaf)[::-1]:
         counts[node] = counts[tree.first_child[node] : tree.first_child[node] + tree.n_branches[node]].sum()
