@@ -94,12 +94,15 @@ class NaiveGrower:
         splits = [split for split in splits if split.worth >= goal and split.worth > floor - EPSILON * ties]
         if not ties:
             splits = splits[:1]
-        kept = [split for split in splits if not self._is_vetoed(split)]
-        return Choices(kept, goal <= floor + EPSILON or len(kept) < len(splits))
+        vetoed = any(self._is_vetoed(split, EPSILON) for split in splits)
+        return Choices([s for s in splits if not self._is_vetoed(s, -EPSILON)], goal <= floor + EPSILON or vetoed)
 
-    def _is_vetoed(self, split: Split) -> bool:
-        n_heavy = sum(weight_of(child) >= self.rules.min_branch_weight - EPSILON for child in split.children())
-        return self.rules.branch_veto and n_heavy < 2
+    def _is_vetoed(self, split: Split, rounding: float) -> bool:
+        """Whether the best split may not be made; weights that are no binary fractions are only nearly known."""
+        children = split.children()
+        is_exact = all((64 * weight).is_integer() for child in children for _, weight in child)
+        least = self.rules.min_branch_weight + (0.0 if is_exact else rounding)
+        return self.rules.branch_veto and sum(weight_of(child) >= least for child in children) < 2
 
     def _of_drawn(self, options: dict[int, list[Split]]) -> tuple[list[Split], float]:
         """All options, and the worth to be reached: that of the best among some `n_drawn` attributes."""
@@ -124,16 +127,16 @@ class NaiveGrower:
 
     def _among_best(self, node: Node, attributes: list[int]) -> Choices:
         """Randomized C4.5: each threshold is a candidate of its own, unless it is worth less than nothing."""
-        pool: list[Split] = []
+        pool: list[list[Split]] = []  # each with those that tie with it
         for attribute in attributes:
             if self.table.n_levels[attribute] == 0 and self.table.n_classes:
                 cuts = node.candidates(attribute)
-                pool += [node.charged(split, len(cuts)) for split in cuts]
+                pool += [[node.charged(split, len(cuts))] for split in cuts]
             else:
-                pool += self.options(node, attribute)[:1]
-        worths = sorted((split.worth for split in pool if split.worth >= -EPSILON), reverse=True)
+                pool.append(self.options(node, attribute))
+        worths = sorted((ties[0].worth for ties in pool if ties and ties[0].worth >= -EPSILON), reverse=True)
         goal = worths[: self.rules.n_best][-1] if worths else inf
-        return Choices([split for split in pool if split.worth >= goal - EPSILON], not worths)
+        return Choices([split for ties in pool for split in ties if split.worth >= goal - EPSILON], not worths)
 
     def grow(self, pieces: Pieces, depth: int = 0) -> Grown:
         """Grow a tree; of worths within the tolerance of each other the first wins."""

@@ -123,12 +123,13 @@ def test_a_tree_reads_well_as_sql() -> None:
         "  WHEN \"petal width\" <= 0.8e0 THEN 'setosa'\n"
         "  WHEN \"petal width\" <= 1.7976931348623157e308 THEN 'virginica'\n"
         "END,\n"
-        'CASE WHEN (CASE WHEN "petal width" <= 0.8e0 THEN 1e0 WHEN "petal width" <= 1.7976931348623157e308 THEN 0e0 '
-        "ELSE 0.6666666666666666e0 END * 1.0e0)\n"
-        '  >= (CASE WHEN "petal width" <= 0.8e0 THEN 0e0 WHEN "petal width" <= 1.7976931348623157e308 THEN 1e0 '
-        "ELSE 0.3333333333333333e0 END * 1.0e0)\n"
-        "  THEN 'setosa' ELSE 'virginica'\n"
-        "END)"
+        "(SELECT CASE GREATEST(class_0, class_1) WHEN class_0 THEN 'setosa' WHEN class_1 THEN 'virginica' END\n"
+        "FROM (SELECT (branch_1 * 1.0e0) AS class_0,\n"
+        "  (branch_2 * 1.0e0) AS class_1\n"
+        'FROM (SELECT CASE WHEN "petal width" <= 0.8e0 THEN 1e0 WHEN "petal width" <= 1.7976931348623157e308 THEN 0e0 '
+        "ELSE 0.6666666666666666e0 END AS branch_1,\n"
+        '  CASE WHEN "petal width" <= 0.8e0 THEN 0e0 WHEN "petal width" <= 1.7976931348623157e308 THEN 1e0 '
+        "ELSE 0.3333333333333333e0 END AS branch_2) AS branches) AS classes))"
     )
 
 
@@ -170,6 +171,16 @@ def test_levels_may_be_those_of_an_enum_and_booleans(database: duckdb.DuckDBPyCo
     assert [str(label) for (label,) in ask(database, sql.replace("'None'", "NULL"))] == [str(each) for each in expected]
 
 
+def test_columns_may_have_the_names_made_up_in_the_subquery(database: duckdb.DuckDBPyConnection) -> None:
+    rng = np.random.default_rng(7)
+    columns = ["Branch_1", "branch_2", "class_0", "branches"]
+    tree, rows = random_tree(rng, 3), random_rows(rng)
+    frame = as_table(rows).rename(columns=dict(zip(COLUMNS, columns, strict=True)))
+    database.register("branches", frame)
+    labels = database.execute(f"SELECT {export_sql(tree, columns, CLASSES, LEVELS)} FROM branches").fetchall()
+    assert [label for (label,) in labels] == [CLASSES[code] for code in tree.predict_codes(rows)]
+
+
 def test_probabilities_are_named_after_the_classes(database: duckdb.DuckDBPyConnection) -> None:
     database.execute("CREATE TABLE t AS SELECT 0.5 AS x0, 0 AS place")
     sql = export_sql(stump(0.8), None, ['say "a"', "b"], output="probabilities")
@@ -184,7 +195,7 @@ def test_a_leaf_alone_is_a_literal() -> None:
 
 
 def test_a_large_tree_is_read_by_the_database(database: duckdb.DuckDBPyConnection) -> None:
-    n_splits = 255
+    n_splits = 511
     nodes = np.zeros(2 * n_splits + 1, dtype=NODE_DTYPE)
     nodes["attribute"], nodes["weight"] = -1, 1.0
     nodes["index"][n_splits:] = np.arange(n_splits + 1)

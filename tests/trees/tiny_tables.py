@@ -1,4 +1,4 @@
-"""Tables to compare growers on, drawn so that every kind of column, weight and target occurs, and the engine on them."""
+"""Tables to compare growers on, of every kind of column, weight and target; rules to grow under; the engine on both."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from math import nan
 
 import numpy as np
 
-from tremula._kernels.sort import sort_columns as sort_into
+from tremula._kernels import sort
 from tremula.trees.criteria import CLASSIFICATION, REGRESSION
 from tremula.trees.growing import (
     GrownTree,
@@ -76,7 +76,7 @@ REGRESSORS = {
     "variance, two a side": Rules(VARIANCE, min_side_weight=2.0, min_branch_weight=2.0, min_variance=0.5),
     "variance, forest": Rules(VARIANCE, n_drawn=2, min_variance=0.0),
     "variance, randomized": Rules(VARIANCE, n_best=2, min_variance=0.0),
-    "REPTree": replace(REPTREE, criterion=VARIANCE, min_variance=0.01),
+    "REPTree of a numeric target": replace(REPTREE, criterion=VARIANCE, min_variance=0.01),
     "M5": Rules(FIFTH_ROOT, min_side_fifth=1.0, min_split_weight=4.0, min_variance=0.0),
     "fifth root": Rules(FIFTH_ROOT, min_variance=0.0),
     "fifth root, subsets": Rules(FIFTH_ROOT, subsets=True, min_variance=0.0),
@@ -139,7 +139,7 @@ def columns_of(table: Table, packed: bool = True) -> SortedColumns:
     columns = sort_columns(values, n_levels, table.gap)
     if not packed:
         columns = replace(columns, row_bits=32)
-        sort_into(values, table.gap, 32, columns.lists, columns.lengths)
+        sort.sort_columns(values, table.gap, 32, columns.lists, columns.lengths)
     return columns
 
 

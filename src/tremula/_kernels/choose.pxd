@@ -7,10 +7,10 @@ from libc.string cimport memset
 from tremula._kernels.criteria cimport (
     GAIN, GAIN_RATIO, GINI, SYMMETRIC_UNCERTAINTY, Whole, gain_ratio, is_information, term_of, worth_of, x_log_x,
 )
-from tremula._kernels.grower cimport COUNTED, MEASURED, SUBSET_SPLIT, WEIGHTED, Cut, Frame, Grower
+from tremula._kernels.grower cimport COUNTED, MEASURED, SUBSET_SPLIT, WEIGHTED, WIDE, Cut, Frame, Grower
 from tremula._kernels.nodes cimport MULTIWAY_SPLIT, NUMERIC_SPLIT
 from tremula._kernels.scan cimport (
-    add_words, describe_whole, judge_multiway, judge_subsets, min_side, tabulate_groups, value_at, walk_counts,
+    add_words, describe_whole, has_long_runs, judge_multiway, judge_subsets, min_side, tabulate_groups, value_at, walk_counts,
     walk_targets, walk_weights, weight_of, within_of,
 )
 
@@ -42,19 +42,25 @@ cdef inline int64_t walk(Grower* g, bint collect, const uint64_t* words, int64_t
                          const Whole* whole, const double* known, const double* known_terms, Cut* best) noexcept nogil:
     """The walk for the kind of rows; the criterion is handed on as a constant so that each gets its own loop."""
     cdef int criterion = g.rules.criterion
+    cdef bint by_runs
     if g.rows_kind == MEASURED:
         return walk_targets(g, criterion, words, start, end, whole, known, best)
+    by_runs = has_long_runs(g, words, start, end)
+    if g.rows_kind == WIDE:
+        return walk_weights(g, criterion, collect, by_runs, True, words, start, end, whole, known, known_terms, best)
     if g.rows_kind == WEIGHTED:
-        if criterion == GINI:
-            return walk_weights(g, GINI, collect, words, start, end, whole, known, known_terms, best)
-        return walk_weights(g, criterion, collect, words, start, end, whole, known, known_terms, best)
+        if by_runs:
+            return walk_weights(g, criterion, collect, True, False, words, start, end, whole, known, known_terms, best)
+        return walk_weights(g, criterion, collect, False, False, words, start, end, whole, known, known_terms, best)
     if collect:
-        return walk_counts(g, criterion, True, words, start, end, whole, best)
+        return walk_counts(g, criterion, True, by_runs, words, start, end, whole, best)
     if criterion <= GAIN_RATIO:
-        return walk_counts(g, GAIN, False, words, start, end, whole, best)
+        if by_runs:
+            return walk_counts(g, GAIN, False, True, words, start, end, whole, best)
+        return walk_counts(g, GAIN, False, False, words, start, end, whole, best)
     if criterion == GINI:
-        return walk_counts(g, GINI, False, words, start, end, whole, best)
-    return walk_counts(g, SYMMETRIC_UNCERTAINTY, False, words, start, end, whole, best)
+        return walk_counts(g, GINI, False, by_runs, words, start, end, whole, best)
+    return walk_counts(g, SYMMETRIC_UNCERTAINTY, False, by_runs, words, start, end, whole, best)
 
 
 cdef inline void judge_drawn_threshold(Grower* g, int64_t attribute, const uint64_t* words, int64_t start, int64_t end,
@@ -192,7 +198,7 @@ cdef inline void judge_attribute(Grower* g, const Frame* frame, const double* st
         add_words(g, words, start, end, g.known)
         describe_whole(g, g.known, g.node_whole.node_weight, &whole)
         known = g.known
-        if g.rows_kind == WEIGHTED:
+        if g.rows_kind == WEIGHTED or g.rows_kind == WIDE:
             for k in range(g.n_classes):
                 g.known[g.n_statistics + k] = term_of(g.rules.criterion, g.known[k])
             known_terms = g.known + g.n_statistics

@@ -10,13 +10,19 @@ from libc.stdlib cimport realloc
 from libc.string cimport memcpy, memset
 
 from tremula._kernels.choose cimport list_bounds
-from tremula._kernels.grower cimport COUNTED, MEASURED, SUBSET_SPLIT, Cut, Frame, Grower, Segment
+from tremula._kernels.grower cimport COUNT_SHIFT, MEASURED, WEIGHTED, Cut, Frame, Grower, Segment
 from tremula._kernels.nodes cimport MULTIWAY_SPLIT, NUMERIC_SPLIT, Node
 from tremula._kernels.scan cimport add_words, order_groups, tabulate_groups, value_at, weight_of
 
 cdef enum:
     OUT_OF_MEMORY = -1
     UNKNOWN = -2            # branch of a row whose value is missing
+
+cdef enum Flag:             # which of at most two children a row goes to
+    NEITHER = 0
+    FIRST = 1
+    SECOND = 2
+    BOTH = 3                # its value is missing
 
 
 # ---- room
@@ -143,12 +149,12 @@ cdef inline void add_row(Grower* g, uint32_t row, double weight, double* statist
         statistics[1] += weight * y
         statistics[2] += weight * y * y
     else:
-        statistics[g.row[row].target.code] += weight
+        statistics[g.codes[row]] += weight
 
 
 cdef inline void measure_children(Grower* g, const Frame* frame, const uint64_t* words, int64_t n_branches,
                                   int64_t n_unknown, double* statistics) noexcept nogil:
-    """Statistics of every child; with missing values also `branch` by row and the children's shares."""
+    """Statistics of every child; where values are missing also the children's shares, and BOTH as those rows' flag."""
     cdef int64_t i, p, child
     cdef double known = 0.0
     memset(statistics, 0, n_branches * g.n_statistics * sizeof(double))
@@ -163,12 +169,12 @@ cdef inline void measure_children(Grower* g, const Frame* frame, const uint64_t*
     for child in range(n_branches):
         g.shares[child] /= known
     for p in range(frame.start, frame.end):
-        g.branch[g.node_rows[p]] = UNKNOWN
+        g.flag[g.node_rows[p]] = BOTH
     for i in range(g.n_segments):
         for p in range(g.segments[i].start, g.segments[i].end):
-            g.branch[words[p] & g.row_mask] = 0
+            g.flag[words[p] & g.row_mask] = NEITHER
     for p in range(frame.start, frame.end):
-        if g.branch[g.node_rows[p]] == UNKNOWN:
+        if g.flag[g.node_rows[p]] == BOTH:
             for child in range(n_branches):
                 if g.shares[child] > 0.0:
                     add_row(g, g.node_rows[p], g.node_row_weights[p] * g.shares[child],
@@ -201,37 +207,65 @@ cdef inline void make_leaf(Node* node, double weight) noexcept nogil:
 
 # ---- dividing lists
 
-cdef inline int64_t keep_one(uint64_t* words, int64_t start, int64_t end, const uint8_t* flag,
-                             uint64_t row_mask) noexcept nogil:
-    """Move flagged words to the front; return where they end."""
-    cdef int64_t p, q = start
-    cdef uint64_t word
-    for p in range(start, end):
-        word = words[p]
-        words[q] = word
-        q += flag[word & row_mask]
-    return q
-
-
 cdef inline int64_t divide_two(uint64_t* words, int64_t start, int64_t end, const uint8_t* flag, uint64_t row_mask,
-                               uint64_t* spare) noexcept nogil:
-    """Move flagged words to the front and the others behind them, without a branch; return where the first end."""
-    cdef int64_t p, q = start, r = 0, flagged
+                               uint64_t* spare, int64_t* n_second) noexcept nogil:
+    """Keep words flagged FIRST in place, put those flagged SECOND aside, without a branch; where the first end."""
+    cdef int64_t p, q = start, r = 0
     cdef uint64_t word
+    cdef uint8_t flagged
     for p in range(start, end):
         word = words[p]
         flagged = flag[word & row_mask]
         words[q] = word
         spare[r] = word
-        q += flagged
-        r += 1 - flagged
-    memcpy(words + q, spare, r * sizeof(uint64_t))
+        q += flagged & 1
+        r += flagged >> 1
+    n_second[0] = r
     return q
 
 
-cdef inline int64_t divide_many(Grower* g, int64_t a, int64_t start, int64_t end, int64_t n_survivors) noexcept nogil:
+cdef inline int64_t divide_two_sharing(uint64_t* words, int64_t start, int64_t end, const uint8_t* flag,
+                                       uint64_t row_mask, uint64_t* spare, int64_t* n_second) noexcept nogil:
+    """As `divide_two`, with words flagged BOTH in both parts: their weight is now a fraction, no longer in the word."""
+    cdef int64_t p, q = start, r = 0
+    cdef uint64_t word
+    cdef uint64_t count_of_flag[4]
+    cdef uint8_t flagged
+    count_of_flag[0] = count_of_flag[1] = count_of_flag[2] = ~(<uint64_t> 0)
+    count_of_flag[3] = (<uint64_t> 1 << COUNT_SHIFT) - 1
+    for p in range(start, end):
+        word = words[p]
+        flagged = flag[word & row_mask]
+        word &= count_of_flag[flagged]
+        words[q] = word
+        spare[r] = word
+        q += flagged & 1
+        r += flagged >> 1
+    n_second[0] = r
+    return q
+
+
+cdef inline bint divide_in_two(Grower* g, int64_t a, int64_t start, int64_t end, bint sharing) noexcept nogil:
+    """One or two children go on; fills `sizes`."""
+    cdef int64_t n_second = 0, place
+    if not grow_room(<void**> &g.spare, &g.spare_capacity, end - start + 1, sizeof(uint64_t)):
+        return False
+    if sharing and g.rows_kind == WEIGHTED:
+        place = divide_two_sharing(g.lists[a], start, end, g.flag, g.row_mask, g.spare, &n_second)
+    else:
+        place = divide_two(g.lists[a], start, end, g.flag, g.row_mask, g.spare, &n_second)
+    g.sizes[0] = place - start
+    g.sizes[1] = n_second
+    if not grow_room(<void**> &g.lists[a], &g.capacity[a], place + n_second + 1, sizeof(uint64_t)):
+        return False
+    memcpy(g.lists[a] + place, g.spare, n_second * sizeof(uint64_t))
+    return True
+
+
+cdef inline bint divide_in_many(Grower* g, int64_t a, int64_t start, int64_t end, int64_t n_survivors) noexcept nogil:
     """Any number of children, words of unknown rows copied to each; fills `sizes`."""
     cdef uint64_t* words = g.lists[a]
+    cdef uint64_t word
     cdef int64_t p, s, total = 0, survivor
     memset(g.sizes, 0, n_survivors * sizeof(int64_t))
     for p in range(start, end):
@@ -244,26 +278,29 @@ cdef inline int64_t divide_many(Grower* g, int64_t a, int64_t start, int64_t end
     for s in range(n_survivors):
         g.places[s] = total
         total += g.sizes[s]
-    if not grow_room(<void**> &g.spare, &g.spare_capacity, total, sizeof(uint64_t)):
-        return OUT_OF_MEMORY
-    if not grow_room(<void**> &g.lists[a], &g.capacity[a], start + total, sizeof(uint64_t)):
-        return OUT_OF_MEMORY
+    if not grow_room(<void**> &g.spare, &g.spare_capacity, total + 1, sizeof(uint64_t)):
+        return False
+    if not grow_room(<void**> &g.lists[a], &g.capacity[a], start + total + 1, sizeof(uint64_t)):
+        return False
     words = g.lists[a]
     for p in range(start, end):
-        survivor = g.branch[words[p] & g.row_mask]
+        word = words[p]
+        survivor = g.branch[word & g.row_mask]
         if survivor >= 0:
-            g.spare[g.places[survivor]] = words[p]
+            g.spare[g.places[survivor]] = word
             g.places[survivor] += 1
         elif survivor == UNKNOWN:
+            if g.rows_kind == WEIGHTED:
+                word &= (<uint64_t> 1 << COUNT_SHIFT) - 1
             for s in range(n_survivors):
-                g.spare[g.places[s]] = words[p]
+                g.spare[g.places[s]] = word
                 g.places[s] += 1
     memcpy(words + start, g.spare, total * sizeof(uint64_t))
-    return total
+    return True
 
 
 cdef inline int64_t divide_rows(Grower* g, const Frame* frame, int64_t n_survivors) noexcept nogil:
-    """The rows and weights of the node, as `divide_many` does a list."""
+    """The rows and weights of the node, as `divide_in_many` does a list."""
     cdef int64_t p, s, total = 0, survivor
     memset(g.sizes, 0, n_survivors * sizeof(int64_t))
     for p in range(frame.start, frame.end):
@@ -287,17 +324,21 @@ cdef inline int64_t divide_rows(Grower* g, const Frame* frame, int64_t n_survivo
     return total
 
 
-cdef inline void flag_rows(Grower* g, const uint64_t* words, bint many) noexcept nogil:
-    """Where each row of known value goes: the survivor's number, and a flag where one or two survive."""
+cdef inline void flag_rows(Grower* g, const Frame* frame, const uint64_t* words, bint many, int64_t n_unknown) noexcept nogil:
+    """Where each row goes: a flag for one or two survivors; by number for many, and wherever rows have a list."""
     cdef int64_t i, p, survivor
     cdef uint8_t flag
+    if n_unknown > 0:
+        for p in range(frame.start, frame.end):
+            if g.flag[g.node_rows[p]] == BOTH:
+                g.branch[g.node_rows[p]] = UNKNOWN
     for i in range(g.n_segments):
         survivor = g.survivor[g.segments[i].child]
         if many or g.has_missing:
             for p in range(g.segments[i].start, g.segments[i].end):
                 g.branch[words[p] & g.row_mask] = <int32_t> survivor
         if not many:
-            flag = survivor == 0
+            flag = NEITHER if survivor < 0 else (FIRST if survivor == 0 else SECOND)
             for p in range(g.segments[i].start, g.segments[i].end):
                 g.flag[words[p] & g.row_mask] = flag
 
@@ -306,7 +347,8 @@ cdef inline int64_t* bounds_of_frame(Grower* g, int64_t frame) noexcept nogil:
     return g.frame_bounds + frame * (2 * g.n_incomplete + 1)
 
 
-cdef inline bint divide_lists(Grower* g, const Frame* frame, int64_t n_survivors, bint many) noexcept nogil:
+cdef inline bint divide_lists(Grower* g, const Frame* frame, int64_t n_survivors, bint many,
+                              bint sharing) noexcept nogil:
     """Divide every list and write the bounds of the survivors' frames, which lie at the top of the stack."""
     cdef int64_t a, start, end, place, s, slot, first = g.stack_size - n_survivors
     cdef int64_t* bounds
@@ -316,13 +358,10 @@ cdef inline bint divide_lists(Grower* g, const Frame* frame, int64_t n_survivors
         if not g.has_missing and not ((g.lists[a][start] ^ g.lists[a][end - 1]) & g.rank_mask):
             continue        # constant here, so never looked at again below
         if many:
-            if divide_many(g, a, start, end, n_survivors) < 0:
+            if not divide_in_many(g, a, start, end, n_survivors):
                 return False
-        elif n_survivors == 1:
-            g.sizes[0] = keep_one(g.lists[a], start, end, g.flag, g.row_mask) - start
-        else:
-            g.sizes[0] = divide_two(g.lists[a], start, end, g.flag, g.row_mask, g.spare) - start
-            g.sizes[1] = end - start - g.sizes[0]
+        elif not divide_in_two(g, a, start, end, sharing):
+            return False
         if slot >= 0:
             place = start
             for s in range(n_survivors):
@@ -409,8 +448,8 @@ cdef inline int split_node(Grower* g, const Frame* frame, const Cut* cut) noexce
     n_survivors = mark_survivors(g, first_child, n_branches, frame.depth + 1)
     if n_survivors == 0:
         return 0
-    many = n_survivors > 2 or n_unknown > 0 or (n_survivors == 2 and n_branches > 2)
-    flag_rows(g, g.lists[a], many)
+    many = n_survivors > 2
+    flag_rows(g, frame, g.lists[a], many, n_unknown)
     if g.has_missing:
         keep_survivors_shares(g, n_branches)
         if divide_rows(g, frame, n_survivors) < 0:
@@ -418,4 +457,4 @@ cdef inline int split_node(Grower* g, const Frame* frame, const Cut* cut) noexce
     else:
         count_survivors(g)
     push_survivors(g, frame, first_child, n_branches)
-    return 0 if divide_lists(g, frame, n_survivors, many) else OUT_OF_MEMORY
+    return 0 if divide_lists(g, frame, n_survivors, many, n_unknown > 0) else OUT_OF_MEMORY

@@ -16,15 +16,13 @@ from numpy.random cimport bitgen_t
 from tremula._kernels.choose cimport choose_split
 from tremula._kernels.criteria cimport is_information, term_of
 from tremula._kernels.divide cimport (
-    OUT_OF_MEMORY, bounds_of_frame, is_terminal, make_leaf, room_for_frames, room_for_nodes, room_for_rows, split_node,
+    OUT_OF_MEMORY, add_row, bounds_of_frame, is_terminal, make_leaf, room_for_frames, room_for_nodes, room_for_rows, split_node,
 )
-from tremula._kernels.grower cimport COUNTED, MEASURED, WEIGHTED, Cut, Frame, Grower, GroupKey, Row, Rules, Segment
+from tremula._kernels.grower cimport (
+    CODE_SHIFT, COUNTED, MEASURED, WEIGHTED, WIDE, Cut, Frame, Grower, GroupKey, Row, Rules, Segment,
+)
 from tremula._kernels.nodes cimport Node
 from tremula._kernels.scan cimport add_words, describe_whole, weight_of
-
-cdef enum:
-    CODE_SHIFT = 48         # COUNTED words: class in 8 bits, multiplicity in 7 above them
-
 
 # ---- setting up
 
@@ -71,7 +69,6 @@ cdef bint allocate_scratch(Grower* g, int64_t n_present) noexcept nogil:
     g.node_terms = <double*> malloc(k * sizeof(double))
     g.counts = <int32_t*> malloc(k * sizeof(int32_t))
     g.left_counts = <int32_t*> malloc(k * sizeof(int32_t))
-    g.termed_counts = <int32_t*> malloc(k * sizeof(int32_t))
     g.candidates = <Cut*> malloc((n_kept + 1) * sizeof(Cut))
     g.group_statistics = <double*> malloc(widest * k * sizeof(double))
     g.group_start = <int64_t*> malloc((widest + 1) * sizeof(int64_t))
@@ -93,7 +90,7 @@ cdef bint allocate_scratch(Grower* g, int64_t n_present) noexcept nogil:
     return (
         g.lists != NULL and g.capacity != NULL and g.incomplete_slot != NULL and g.bounds != NULL and g.order != NULL
         and g.known != NULL and g.left != NULL and g.left_terms != NULL and g.right_terms != NULL
-        and g.node_terms != NULL and g.counts != NULL and g.left_counts != NULL and g.termed_counts != NULL and g.candidates != NULL
+        and g.node_terms != NULL and g.counts != NULL and g.left_counts != NULL and g.candidates != NULL
         and g.group_statistics != NULL and g.group_start != NULL and g.group_order != NULL and g.segments != NULL
         and g.survivor != NULL and g.sizes != NULL and g.places != NULL and g.shares != NULL and g.flag != NULL
         and g.branch != NULL and g.spare != NULL
@@ -106,10 +103,10 @@ cdef void free_all(Grower* g) noexcept nogil:
         for a in range(g.n_attributes):
             free(g.lists[a])
     free(g.lists); free(g.capacity); free(g.incomplete_slot); free(g.bounds); free(g.order); free(g.known)
-    free(g.left); free(g.left_terms); free(g.right_terms); free(g.node_terms); free(g.counts); free(g.left_counts); free(g.termed_counts)
+    free(g.left); free(g.left_terms); free(g.right_terms); free(g.node_terms); free(g.counts); free(g.left_counts)
     free(g.candidates); free(g.group_statistics); free(g.group_start); free(g.group_order); free(g.segments)
     free(g.survivor); free(g.sizes); free(g.places); free(g.shares); free(g.flag); free(g.branch); free(g.spare)
-    free(g.cuts); free(g.row); free(g.nodes); free(g.statistics); free(g.subsets); free(g.stack); free(g.frame_bounds)
+    free(g.cuts); free(g.row); free(g.row_weight); free(g.nodes); free(g.statistics); free(g.subsets); free(g.stack); free(g.frame_bounds)
     free(g.node_rows); free(g.node_row_weights); free(g.spare_rows); free(g.spare_weights); free(g.base)
     free(g.present)
 
@@ -130,12 +127,12 @@ cdef bint filter_lists(Grower* g, const uint16_t* marks, int64_t n_present) noex
         g.capacity[a] = n_present + 1
         base = g.base[a]
         q = 0
-        if g.rows_kind == COUNTED:
+        if marks != NULL:
             for p in range(g.base_length[a]):
                 word = base[p]
                 mark = marks[word & g.row_mask]
                 words[q] = word | (mark << CODE_SHIFT)
-                q += (mark >> 8) != 0
+                q += g.present[word & g.row_mask]
         else:
             for p in range(g.base_length[a]):
                 word = base[p]
@@ -165,15 +162,11 @@ cdef bint plant_root(Grower* g, int64_t n_present) noexcept nogil:
     else:
         for row in range(g.n_rows):
             if g.present[row]:
-                if g.rows_kind == MEASURED:
-                    g.statistics[0] += g.row[row].weight
-                    g.statistics[1] += g.row[row].weight * g.row[row].target.number
-                    g.statistics[2] += g.row[row].weight * g.row[row].target.number * g.row[row].target.number
-                else:
-                    g.statistics[g.row[row].target.code] += g.row[row].weight
+                weight = g.row_weight[row] if g.rows_kind == WEIGHTED else g.row[row].weight
+                add_row(g, <uint32_t> row, weight, g.statistics)
                 if g.has_missing:
                     g.node_rows[q] = <uint32_t> row
-                    g.node_row_weights[q] = g.row[row].weight
+                    g.node_row_weights[q] = weight
                     q += 1
     weight = weight_of(g, g.statistics)
     g.total_weight = weight
@@ -201,13 +194,17 @@ cdef void open_node(Grower* g, const Frame* frame) noexcept nogil:
         for k in range(g.n_classes):
             g.counts[k] = <int32_t> statistics[k]
             g.node_term += g.terms[g.counts[k]]
-    elif g.rows_kind == WEIGHTED:
+    elif g.rows_kind != MEASURED:
         for k in range(g.n_classes):
             g.node_terms[k] = term_of(g.rules.criterion, statistics[k])
     if g.has_missing:
         memcpy(g.bounds, bounds_of_frame(g, g.stack_size), 2 * g.n_incomplete * sizeof(int64_t))
-        for p in range(frame.start, frame.end):
-            g.row[g.node_rows[p]].weight = g.node_row_weights[p]
+        if g.rows_kind == WEIGHTED:
+            for p in range(frame.start, frame.end):
+                g.row_weight[g.node_rows[p]] = g.node_row_weights[p]
+        else:
+            for p in range(frame.start, frame.end):
+                g.row[g.node_rows[p]].weight = g.node_row_weights[p]
 
 
 cdef int grow_all(Grower* g) noexcept nogil:
@@ -239,7 +236,9 @@ def grow(const double[:, :] values, const uint64_t[:, ::1] lists, const int64_t[
     values, n_levels : the columns; lists, lengths, row_bits : their sorted words
     attributes : which columns to use
     codes : class of each row, or None for a numeric `target`
-    weights : of each row, or None where `marks` says class and multiplicity (class in 8 bits, multiplicity above)
+    weights : of each row; None where `marks` says all
+    marks : class of each row in 8 bits and its multiplicity above, 0 where its weight is in `weights`; None if it does
+        not fit
     terms, term_unit : fixed-point table of the criterion's f(count), with `marks`
     rules : see `tremula.trees.growing.Rules`
 
@@ -257,7 +256,10 @@ def grow(const double[:, :] values, const uint64_t[:, ::1] lists, const int64_t[
     if attributes.shape[0] == 0:
         raise ValueError("a tree needs at least one attribute")
     g.rules = read_rules(rules)
-    g.rows_kind = COUNTED if marks is not None else (WEIGHTED if codes is not None else MEASURED)
+    if marks is not None:
+        g.rows_kind = COUNTED if weights is None else WEIGHTED
+    else:
+        g.rows_kind = WIDE if codes is not None else MEASURED
     g.values = &values[0, 0]
     g.row_stride = values.strides[0] // <int64_t> sizeof(double)
     g.column_stride = values.strides[1] // <int64_t> sizeof(double)
@@ -277,8 +279,10 @@ def grow(const double[:, :] values, const uint64_t[:, ::1] lists, const int64_t[
     g.rank_mask = g.row_mask << row_bits
     g.base_length = NULL
     g.random = <bitgen_t*> PyCapsule_GetPointer(bit_generator.capsule, "BitGenerator")
-    if g.rows_kind == COUNTED:
+    if marks is not None:
         marks_pointer = &marks[0]
+    if codes is not None:
+        g.codes = &codes[0]
     cdef int64_t* base_length = <int64_t*> malloc(g.n_attributes * sizeof(int64_t))
     cdef uint8_t* present = <uint8_t*> malloc(g.n_rows)
     try:
@@ -290,21 +294,26 @@ def grow(const double[:, :] values, const uint64_t[:, ::1] lists, const int64_t[
         for a in range(g.n_attributes):
             g.base[a] = &lists[attributes[a], 0]
             base_length[a] = lengths[attributes[a]]
-        if g.rows_kind != COUNTED:
+        if g.rows_kind == WEIGHTED:
+            g.row_weight = <double*> malloc(g.n_rows * sizeof(double))
+        elif g.rows_kind != COUNTED:
             g.row = <Row*> malloc(g.n_rows * sizeof(Row))
-            if g.row == NULL:
-                raise MemoryError("growing a tree")
+        if g.row == NULL and g.row_weight == NULL and g.rows_kind != COUNTED:
+            raise MemoryError("growing a tree")
         with nogil:
             for row in range(g.n_rows):
                 if g.rows_kind == COUNTED:
                     present[row] = (marks[row] >> 8) != 0
                 else:
                     present[row] = weights[row] > 0.0
-                    g.row[row].weight = weights[row]
                     if g.rows_kind == WEIGHTED:
-                        g.row[row].target.code = codes[row]
+                        g.row_weight[row] = weights[row]
                     else:
-                        g.row[row].target.number = target[row]
+                        g.row[row].weight = weights[row]
+                        if g.rows_kind == WIDE:
+                            g.row[row].target.code = codes[row]
+                        else:
+                            g.row[row].target.number = target[row]
                 n_present += present[row]
             if not allocate_scratch(&g, n_present) or not filter_lists(&g, marks_pointer, n_present) \
                     or not plant_root(&g, n_present):

@@ -12,8 +12,13 @@ cdef enum:
 
 cdef enum Rows:
     COUNTED = 0             # classes, small whole multiplicities: everything the scan needs is inside the word
-    WEIGHTED = 1            # classes, real weights looked up by row
-    MEASURED = 2            # a numeric target and real weights looked up by row
+    WEIGHTED = 1            # the same, but a multiplicity of 0 stands for a real weight, looked up by row
+    WIDE = 2                # classes and real weights looked up by row: more of them than a word has room for
+    MEASURED = 3            # a numeric target and real weights looked up by row
+
+cdef enum:
+    CODE_SHIFT = 48         # words of COUNTED and WEIGHTED rows: class in 8 bits
+    COUNT_SHIFT = 56        # and multiplicity in the 7 bits above
 
 cdef struct Rules:
     int criterion
@@ -83,7 +88,9 @@ cdef struct Grower:
     double total_weight
     const int32_t* n_levels
     int64_t max_levels
-    Row* row                # by row; NULL where rows are COUNTED
+    Row* row                # by row, where rows are WIDE or MEASURED
+    double* row_weight      # by row, where rows are WEIGHTED
+    const int32_t* codes    # class by row, unless rows are MEASURED
     const int64_t* terms    # f(count) in fixed point, where rows are COUNTED
     double term_unit
     # sorted lists, one per attribute in use
@@ -128,7 +135,6 @@ cdef struct Grower:
     double* node_terms
     int32_t* counts         # of the node at hand, where rows are COUNTED
     int32_t* left_counts
-    int32_t* termed_counts  # the left counts that the sums of terms know of
     int64_t node_term       # sum of the terms of `counts`
     Cut* cuts               # every admissible cut of one attribute
     int64_t n_cuts

@@ -297,7 +297,7 @@ cdef double prune_node(Pruner* p, int64_t node, int64_t start, int64_t end, int6
     free(places)
     heaviest = p.nodes[node].first_child + heaviest_branch(p, &p.nodes[node])
     if p.raising:
-        as_branch = estimate_subtree(p, heaviest, start, end, top)
+        as_branch = as_leaf if p.nodes[heaviest].n_branches == 0 else estimate_subtree(p, heaviest, start, end, top)
         if as_branch < 0.0:
             return FAILED
     if as_leaf <= as_branch + 0.1 + 1e-6 and as_leaf <= as_tree + 0.1 + 1e-6:

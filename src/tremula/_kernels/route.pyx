@@ -8,10 +8,9 @@ import numpy as np
 
 from libc.stdint cimport int32_t, uint8_t
 
-from .nodes cimport MULTIWAY_SPLIT, NUMERIC_SPLIT, Node
+from tremula._kernels.nodes cimport MISSING, NUMERIC_SPLIT, Node, branch_taken
 
 cdef enum:
-    MISSING = -1            # in place of a branch: the row has no usable value for the attribute tested
     FAILED = -2             # a bounds check failed (checked builds only)
     BLOCK = 64              # rows that descend together: their memory accesses overlap
 
@@ -20,22 +19,13 @@ cdef inline Py_ssize_t n_blocks(Py_ssize_t n_rows) noexcept nogil:
     return (n_rows + BLOCK - 1) // BLOCK
 
 
-cdef inline int32_t branch_taken(
+cdef inline int32_t branch_at(
     const Node* here, const uint8_t[::1] subsets, const int32_t[::1] n_levels, bint strict, double x,
 ) except FAILED nogil:
     """Branch that value x takes at a split, or MISSING."""
-    cdef int32_t level_count, branch
-    if here.index == NUMERIC_SPLIT:
-        if x != x:
-            return MISSING
-        return (x > here.threshold) | (strict & (x == here.threshold))
-    level_count = here.n_branches if here.index == MULTIWAY_SPLIT else n_levels[here.attribute]
-    if not (0 <= x < level_count):
-        return MISSING
-    if here.index == MULTIWAY_SPLIT:
-        return <int32_t> x
-    branch = subsets[here.index + <int32_t> x]
-    return branch if branch < 2 else MISSING
+    if here.index == NUMERIC_SPLIT:         # no look at arrays that may be empty
+        return branch_taken(here, NULL, NULL, strict, x)
+    return branch_taken(here, &subsets[0] if subsets.shape[0] > 0 else NULL, &n_levels[0], strict, x)
 
 
 cdef inline int descend(
@@ -57,7 +47,7 @@ cdef inline int descend(
             here = &nodes[reached[place]]
             if here.n_branches == 0:
                 continue
-            branch = branch_taken(here, subsets, n_levels, strict, X[start + place, here.attribute])
+            branch = branch_at(here, subsets, n_levels, strict, X[start + place, here.attribute])
             if branch == MISSING:
                 continue
             reached[place] = here.first_child + branch
@@ -75,7 +65,7 @@ cdef inline int32_t descend_from(
     cdef const Node* here = &nodes[node]
     cdef int32_t branch
     while here.n_branches > 0:
-        branch = branch_taken(here, subsets, n_levels, strict, X[row, here.attribute])
+        branch = branch_at(here, subsets, n_levels, strict, X[row, here.attribute])
         if branch == MISSING:
             break
         node = here.first_child + branch
@@ -154,7 +144,7 @@ cdef int spread(
     while k < n_visited:
         here = &nodes[visited[k]]
         if here.n_branches > 0:
-            branch = branch_taken(here, subsets, n_levels, strict, X[row, here.attribute])
+            branch = branch_at(here, subsets, n_levels, strict, X[row, here.attribute])
             if branch != MISSING:
                 visited[n_visited] = here.first_child + branch
                 shares[n_visited] = shares[k]

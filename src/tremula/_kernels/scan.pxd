@@ -13,12 +13,28 @@ from tremula._kernels.criteria cimport (
     FIFTH_ROOT, GAIN, GAIN_RATIO, GINI, SYMMETRIC_UNCERTAINTY, Whole, fifth_root_term, gain_ratio, information_gain,
     is_information, split_information, term_of, worth_of, x_log_x,
 )
-from tremula._kernels.grower cimport COUNTED, MEASURED, SUBSET_SPLIT, WEIGHTED, Cut, Grower, GroupKey, Row
+from tremula._kernels.grower cimport (
+    CODE_SHIFT, COUNT_SHIFT, COUNTED, MEASURED, WEIGHTED, WIDE, Cut, Grower, GroupKey,
+)
 from tremula._kernels.nodes cimport MULTIWAY_SPLIT, NUMERIC_SPLIT
 
 
 cdef inline double value_at(Grower* g, uint64_t word, int64_t attribute) noexcept nogil:
     return g.values[<int64_t> (word & g.row_mask) * g.row_stride + attribute * g.column_stride]
+
+
+cdef inline int64_t code_of(Grower* g, bint wide, uint64_t word) noexcept nogil:
+    if wide:
+        return g.row[word & g.row_mask].target.code
+    return (word >> CODE_SHIFT) & 255
+
+
+cdef inline double word_weight(Grower* g, bint wide, uint64_t word) noexcept nogil:
+    if wide:
+        return g.row[word & g.row_mask].weight
+    if word >> COUNT_SHIFT:
+        return <double> <int64_t> (word >> COUNT_SHIFT)
+    return g.row_weight[word & g.row_mask]
 
 
 cdef inline double min_side(Grower* g, double known_weight) noexcept nogil:
@@ -58,54 +74,51 @@ cdef inline void consider(Grower* g, int criterion, bint collect, double within,
 
 # ---- walks over a numeric list
 
-cdef inline void count_code(Grower* g, int64_t code, int64_t* left_term, int64_t* right_term) noexcept nogil:
-    """Bring the terms up to date with the count of one class."""
+cdef inline bint has_long_runs(Grower* g, const uint64_t* words, int64_t start, int64_t end) noexcept nogil:
+    """Whether values repeat so often that terms are best renewed once per distinct value instead of once per row."""
+    cdef uint64_t span = ((words[end - 1] & g.rank_mask) - (words[start] & g.rank_mask)) // (g.row_mask + 1)
+    return <uint64_t> (end - start) > (span + 1) * <uint64_t> g.n_classes
+
+
+cdef inline int64_t walk_counts(Grower* g, int criterion, bint collect, bint by_runs, const uint64_t* words,
+                                int64_t start, int64_t end, const Whole* whole, Cut* best) noexcept nogil:
+    """Rows COUNTED: sums are whole numbers, exact and independent of order."""
     cdef const int64_t* terms = g.terms
-    cdef int64_t old = g.termed_counts[code], new = g.left_counts[code], total = g.counts[code]
-    left_term[0] += terms[new] - terms[old]
-    right_term[0] += terms[total - new] - terms[total - old]
-    g.termed_counts[code] = <int32_t> new
-
-
-cdef inline int64_t walk_counts(Grower* g, int criterion, bint collect, const uint64_t* words, int64_t start,
-                                int64_t end, const Whole* whole, Cut* best) noexcept nogil:
-    """Rows COUNTED: sums are whole numbers, exact and independent of order.
-
-    Rows of equal value are counted first; the terms follow at the end of such a run, of its classes only.
-    """
-    cdef const int64_t* terms = g.terms
+    cdef const int32_t* counts = g.counts
     cdef int32_t* left_counts = g.left_counts
     cdef uint64_t rank_mask = g.rank_mask
     cdef double unit = g.term_unit
     cdef double slack = g.rules.tolerance * whole.node_weight
     cdef int64_t least = <int64_t> min_side(g, whole.weight)
     cdef int64_t total = <int64_t> whole.weight, weight = 0, n_tried = 0, n_classes = g.n_classes
-    cdef int64_t code, p, q, other, run_start = start
+    cdef int64_t code, count, left, right, p, other
     cdef int64_t left_term = 0, right_term = g.node_term, score, best_score = 0, best_place = -1, best_weight = 0
     cdef int64_t score_slack = <int64_t> (slack / unit)
     cdef uint64_t word, next_word
     if least < min_side(g, whole.weight):
         least += 1
     memset(left_counts, 0, n_classes * sizeof(int32_t))
-    memset(g.termed_counts, 0, n_classes * sizeof(int32_t))
     next_word = words[start]
     for p in range(start, end - 1):
         word = next_word
         next_word = words[p + 1]
-        code = (word >> 48) & 255
-        left_counts[code] += <int32_t> (word >> 56)
-        weight += word >> 56
+        code = (word >> CODE_SHIFT) & 255
+        count = word >> COUNT_SHIFT
+        left = left_counts[code]
+        left_counts[code] = <int32_t> (left + count)
+        weight += count
+        if not by_runs:
+            right = counts[code] - left
+            left_term += terms[left + count] - terms[left]
+            right_term += terms[right - count] - terms[right]
         if not ((word ^ next_word) & rank_mask):
             continue
-        if p == run_start:
-            count_code(g, code, &left_term, &right_term)
-        elif p - run_start < n_classes:
-            for q in range(run_start, p + 1):
-                count_code(g, (words[q] >> 48) & 255, &left_term, &right_term)
-        else:
-            for q in range(n_classes):
-                count_code(g, q, &left_term, &right_term)
-        run_start = p + 1
+        if by_runs:
+            left_term = 0
+            right_term = 0
+            for code in range(n_classes):
+                left_term += terms[left_counts[code]]
+                right_term += terms[counts[code] - left_counts[code]]
         if weight < least:
             continue
         other = total - weight
@@ -131,28 +144,15 @@ cdef inline int64_t walk_counts(Grower* g, int criterion, bint collect, const ui
     return n_tried
 
 
-cdef inline void weigh_code(Grower* g, int criterion, int64_t code, const double* class_weights, double* left_sum,
-                            double* right_sum) noexcept nogil:
-    """Bring the terms up to date with the weight of one class."""
-    cdef double left = g.left[code], right = class_weights[code] - left, term
-    term = term_of(criterion, left)
-    left_sum[0] += term - g.left_terms[code]
-    g.left_terms[code] = term
-    term = term_of(criterion, right) if right > 0.0 else 0.0
-    right_sum[0] += term - g.right_terms[code]
-    g.right_terms[code] = term
-
-
-cdef inline int64_t walk_weights(Grower* g, int criterion, bint collect, const uint64_t* words, int64_t start,
-                                 int64_t end, const Whole* whole, const double* class_weights, const double* class_terms,
-                                 Cut* best) noexcept nogil:
-    """Rows WEIGHTED: real weights, otherwise as `walk_counts`."""
+cdef inline int64_t walk_weights(Grower* g, int criterion, bint collect, bint by_runs, bint wide,
+                                 const uint64_t* words, int64_t start, int64_t end, const Whole* whole,
+                                 const double* class_weights, const double* class_terms, Cut* best) noexcept nogil:
+    """Rows WEIGHTED or WIDE: real weights; two logarithms a row, two a cut, whatever the number of classes."""
     cdef double slack = g.rules.tolerance * whole.node_weight
     cdef double least = min_side(g, whole.weight) - 1e-9
-    cdef double weight = 0.0, other, left_sum = 0.0, right_sum = whole.within
-    cdef int64_t p, q, code, n_tried = 0, run_start = start, n_classes = g.n_classes
-    cdef uint64_t word, next_word, rank_mask = g.rank_mask, row_mask = g.row_mask
-    cdef const Row* rows = g.row
+    cdef double weight = 0.0, other, right, term, row_weight, left_sum = 0.0, right_sum = whole.within
+    cdef int64_t p, code, n_tried = 0, n_classes = g.n_classes
+    cdef uint64_t word, next_word, rank_mask = g.rank_mask
     cdef double* left = g.left
     if not is_information(criterion):
         right_sum *= whole.weight
@@ -163,20 +163,27 @@ cdef inline int64_t walk_weights(Grower* g, int criterion, bint collect, const u
     for p in range(start, end - 1):
         word = next_word
         next_word = words[p + 1]
-        code = rows[word & row_mask].target.code
-        left[code] += rows[word & row_mask].weight
-        weight += rows[word & row_mask].weight
+        code = code_of(g, wide, word)
+        row_weight = word_weight(g, wide, word)
+        left[code] += row_weight
+        weight += row_weight
+        if not by_runs:
+            term = term_of(criterion, left[code])
+            left_sum += term - g.left_terms[code]
+            g.left_terms[code] = term
+            right = class_weights[code] - left[code]
+            term = term_of(criterion, right) if right > 0.0 else 0.0
+            right_sum += term - g.right_terms[code]
+            g.right_terms[code] = term
         if not ((word ^ next_word) & rank_mask):
             continue
-        if p == run_start:
-            weigh_code(g, criterion, code, class_weights, &left_sum, &right_sum)
-        elif p - run_start < n_classes:
-            for q in range(run_start, p + 1):
-                weigh_code(g, criterion, rows[words[q] & row_mask].target.code, class_weights, &left_sum, &right_sum)
-        else:
-            for q in range(n_classes):
-                weigh_code(g, criterion, q, class_weights, &left_sum, &right_sum)
-        run_start = p + 1
+        if by_runs:
+            left_sum = 0.0
+            right_sum = 0.0
+            for code in range(n_classes):
+                right = class_weights[code] - left[code]
+                left_sum += term_of(criterion, left[code])
+                right_sum += term_of(criterion, right) if right > 0.0 else 0.0
         if weight < least:
             continue
         other = whole.weight - weight
@@ -228,14 +235,32 @@ cdef inline int64_t walk_targets(Grower* g, int criterion, const uint64_t* words
 
 cdef inline void add_words(Grower* g, const uint64_t* words, int64_t start, int64_t end, double* statistics) noexcept nogil:
     """Add the rows of a stretch to the statistics of a node."""
-    cdef int64_t p
-    cdef double w, y
-    if g.rows_kind == COUNTED:
+    cdef int64_t p, count, total = 0, second = 0
+    cdef double w, y, weight = 0.0, second_weight = 0.0
+    if g.rows_kind == COUNTED and g.n_classes == 2:     # two classes: sums stay in registers
         for p in range(start, end):
-            statistics[(words[p] >> 48) & 255] += <double> (words[p] >> 56)
+            count = <int64_t> (words[p] >> COUNT_SHIFT)
+            total += count
+            second += count * <int64_t> ((words[p] >> CODE_SHIFT) & 255)
+        statistics[0] += total - second
+        statistics[1] += second
+    elif g.rows_kind == COUNTED:
+        for p in range(start, end):
+            statistics[(words[p] >> CODE_SHIFT) & 255] += <double> <int64_t> (words[p] >> COUNT_SHIFT)
+    elif g.rows_kind == WEIGHTED and g.n_classes == 2:
+        for p in range(start, end):
+            w = word_weight(g, False, words[p])
+            y = <double> <int64_t> ((words[p] >> CODE_SHIFT) & 255)
+            weight += w * (1.0 - y)
+            second_weight += w * y
+        statistics[0] += weight
+        statistics[1] += second_weight
     elif g.rows_kind == WEIGHTED:
         for p in range(start, end):
-            statistics[g.row[words[p] & g.row_mask].target.code] += g.row[words[p] & g.row_mask].weight
+            statistics[code_of(g, False, words[p])] += word_weight(g, False, words[p])
+    elif g.rows_kind == WIDE:
+        for p in range(start, end):
+            statistics[code_of(g, True, words[p])] += word_weight(g, True, words[p])
     else:
         for p in range(start, end):
             w = g.row[words[p] & g.row_mask].weight
@@ -325,7 +350,8 @@ cdef inline int by_key(const void* a, const void* b) noexcept nogil:
 
 cdef inline void order_groups(Grower* g, int64_t code) noexcept nogil:
     """Levels by the share of class `code`, or by the mean target."""
-    cdef int64_t group
+    cdef int64_t group, place
+    cdef GroupKey item
     cdef const double* statistics
     for group in range(g.n_groups):
         statistics = g.group_statistics + group * g.n_statistics
@@ -334,7 +360,16 @@ cdef inline void order_groups(Grower* g, int64_t code) noexcept nogil:
             g.group_order[group].key = statistics[1] / statistics[0]
         else:
             g.group_order[group].key = statistics[code] / weight_of(g, statistics)
-    qsort(g.group_order, g.n_groups, sizeof(GroupKey), by_key)
+    if g.n_groups > 32:
+        qsort(g.group_order, g.n_groups, sizeof(GroupKey), by_key)
+        return
+    for group in range(1, g.n_groups):
+        item = g.group_order[group]
+        place = group
+        while place > 0 and g.group_order[place - 1].key > item.key:
+            g.group_order[place] = g.group_order[place - 1]
+            place -= 1
+        g.group_order[place] = item
 
 
 cdef inline int64_t judge_subsets(Grower* g, const double* known, const Whole* whole, Cut* best) noexcept nogil:

@@ -81,7 +81,8 @@ def _check_place(output: Path) -> None:
 def _cross_validate_with_progress(
     methods: Sequence[Method], data: Dataset, folds: int, seed: int
 ) -> dict[str, list[Trial]]:
-    with Progress(console=Console(stderr=True), transient=True) as progress:
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task(f"{data.name}, {folds} folds", total=folds * len(methods))
         return cross_validate(methods, data, folds, seed, after_trial=lambda: progress.advance(task))
 

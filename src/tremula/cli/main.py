@@ -13,7 +13,7 @@ import typer
 from tremula.cli.compare import compare
 from tremula.errors import TremulaError
 
-# 0 is success and 2 a wrong command line, as usual; 130 is the shell's code for Ctrl-C.
+# 0 is success and 2 a wrong command line, as usual; 130 is the shell's code for Ctrl-C, which typer gives.
 EXIT_BAD_INPUT = 3
 EXIT_FILE_TROUBLE = 4
 EXIT_INTERRUPTED = 130
@@ -59,8 +59,6 @@ def run(arguments: Sequence[str] | None = None) -> None:
         _leave(str(error), EXIT_BAD_INPUT)
     except OSError as error:
         _leave(str(error), EXIT_FILE_TROUBLE)
-    except KeyboardInterrupt:
-        _leave("interrupted", EXIT_INTERRUPTED)
 
 
 def _leave(message: str, code: int) -> None:

@@ -89,7 +89,7 @@ def _try_method(method: Method, dataset: Dataset, train: NDArray[Any], test: NDA
     start = time.perf_counter()
     try:
         model = method.build(dataset.nominal, seed).fit(X_train, y_train)
-    except (ValueError, TypeError) as error:
+    except ValueError as error:
         raise MethodFailed(f"method {method.name!r} cannot learn from {dataset.name!r}: {error}") from error
     seconds = time.perf_counter() - start
     return Trial(float(np.mean(model.predict(X_test) != dataset.y[test])), seconds, _count_leaves(model))

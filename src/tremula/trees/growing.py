@@ -165,16 +165,20 @@ def table_of_terms(largest: int, is_information: bool) -> np.ndarray:
     return _table_of_terms(1 << int(largest + 1).bit_length(), is_information)
 
 
-def _counts_fit(columns: SortedColumns, weights: np.ndarray, n_classes: int) -> bool:
-    """Whether multiplicities are small whole numbers and everything fits into one word."""
-    if columns.row_bits != 24 or n_classes > MAX_PACKED_CLASSES or not columns.is_complete:
-        return False
-    if weights.dtype.kind in "iu":
-        return bool(weights.max() <= MAX_PACKED_COUNT) and int(weights.sum()) < MAX_TABLED_WEIGHT
+def _marks(codes: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Class of each row in 8 bits, above it its multiplicity, or 0 if the weight is no small whole number."""
+    counts = np.minimum(weights, 255).astype(np.uint8)
+    fits = (counts == weights) & (counts <= MAX_PACKED_COUNT)
+    return codes.astype(np.uint16) | (np.where(fits, counts, 0).astype(np.uint16) << np.uint16(8))
+
+
+def _are_counts(columns: SortedColumns, weights: np.ndarray) -> bool:
+    """Whether the marks say all there is to know of the rows, as weights stay whole while no value is missing."""
     return (
-        bool(weights.max() <= MAX_PACKED_COUNT)
-        and bool((weights == np.floor(weights)).all())
-        and weights.sum() < MAX_TABLED_WEIGHT
+        columns.is_complete
+        and bool(weights.max() <= MAX_PACKED_COUNT)
+        and (weights.dtype.kind in "iu" or bool((weights == np.floor(weights)).all()))
+        and weights.sum(dtype=np.float64) < MAX_TABLED_WEIGHT
     )
 
 
@@ -215,8 +219,9 @@ def grow_classification_tree(
         weights = np.ones(columns.n_rows, np.uint8)
     marks = terms = real_weights = None
     unit = 0.0
-    if _counts_fit(columns, weights, n_classes):
-        marks = codes.astype(np.uint16) | (weights.astype(np.uint16) << np.uint16(8))
+    if columns.row_bits == 24 and n_classes <= MAX_PACKED_CLASSES:
+        marks = _marks(codes, weights)
+    if marks is not None and _are_counts(columns, weights):
         is_information = _criterion_of(rules).is_information
         terms = table_of_terms(int(weights.sum(dtype=np.int64)), is_information)
         unit = INFORMATION_UNIT if is_information else 1.0

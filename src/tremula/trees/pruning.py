@@ -12,7 +12,7 @@ from scipy.special import ndtri
 
 from tremula._kernels import prune as kernel
 from tremula.trees.growing import GrownTree
-from tremula.trees.structure import NODE_DTYPE, parents_of
+from tremula.trees.structure import copy_nodes, parents_of
 
 # C4.5 reads the normal deviate of a confidence from this table, interpolating linearly.
 QUINLAN_CONFIDENCES = (0.0, 0.001, 0.005, 0.01, 0.05, 0.10, 0.20, 0.40, 1.00)
@@ -57,11 +57,6 @@ def normal_estimate(confidence: float) -> ErrorEstimate:
 def training_errors(grown: GrownTree) -> np.ndarray:
     """Weight that each node, as a leaf, would put into the wrong class."""
     return grown.statistics.sum(axis=1) - grown.statistics.max(axis=1)
-
-
-def copy_nodes(nodes: np.ndarray) -> np.ndarray:
-    """Copy of node records, as bytes: NumPy would copy them field by field."""
-    return np.ascontiguousarray(nodes).view(np.void).copy().view(NODE_DTYPE)
 
 
 def _compact(nodes: np.ndarray, grown: GrownTree) -> tuple[GrownTree, np.ndarray]:

@@ -1,7 +1,8 @@
 """A tree as an SQL expression that predicts in the database what the tree predicts here, missing values included.
 
-A CASE per split routes the rows that have every value their path asks for. For the others it yields NULL, and the
-definition takes over: the value of a split is the sum over its branches of share times value, added in their order.
+A CASE per split routes the rows that have every value their path asks for. For the others it yields NULL, and a
+subquery takes over: it finds the part of the row that takes each branch, and sums part times value over the branches of
+each split, in the tree's order.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tremula.trees.structure import NUMERIC_SPLIT, branch_shares, depths_of
+from tremula.trees.structure import NUMERIC_SPLIT, branch_shares, children_and_parents, depths_of
 from tremula.trees.tree import Tree
 from tremula.trees.wording import Wording
 
@@ -46,7 +47,7 @@ def export_sql(
         separated by commas and named after the classes: the columns of a SELECT.
     missing : {"shares", "none"}, default="shares"
         "shares" follows the tree where a value is NULL, NaN or a level that a split does not know. "none" promises
-        that there are no such values: the expression is then one CASE, much shorter in a large tree.
+        that there are no such values: the expression is then one CASE, shorter and several times faster.
 
     Returns
     -------
@@ -55,8 +56,8 @@ def export_sql(
 
     Notes
     -----
-    Numbers are written in full and sums taken in the tree's order: the answer is the same to the last bit. With
-    "shares" the expression grows with nodes times classes; DuckDB takes seconds to plan it for a thousand leaves.
+    Numbers are written in full and sums taken in the tree's order: the answer is the same to the last bit. Columns are
+    not qualified by a table: where several tables are joined, their names must be unique.
 
     Examples
     --------
@@ -114,16 +115,16 @@ def _class_expression(words: Wording, missing: str) -> str:
     routed = _routing_case(words, missing, [labels[code] for code in best])
     if missing == "none" or words.tree.n_nodes == 1:
         return routed
-    mixtures = [(_mixture(words, code), label) for code, label in enumerate(labels)]
-    occurring = [(mixture, label) for mixture, label in mixtures if mixture is not None]
+    sums = [(_sum_over_branches(words, code), label) for code, label in enumerate(labels)]
+    occurring = [(total, label) for total, label in sums if total is not None]
     if len(occurring) == 1:
         return occurring[0][1]
-    if len(occurring) == 2:
-        (first, its_label), (second, other_label) = occurring
-        return f"COALESCE({routed},\nCASE WHEN {first}\n  >= {second}\n  THEN {its_label} ELSE {other_label}\nEND)"
-    greatest = ",\n  ".join(mixture for mixture, _ in occurring)
-    cases = "".join(f"\n  WHEN {mixture}\n  THEN {label}" for mixture, label in occurring)
-    return f"COALESCE({routed},\nCASE GREATEST(\n  {greatest}){cases}\nEND)"
+    prefix = _unused_prefix(words, "class")
+    names = [f"{prefix}{number}" for number in range(len(occurring))]
+    totals = ",\n  ".join(f"{total} AS {name}" for name, (total, _) in zip(names, occurring, strict=True))
+    cases = " ".join(f"WHEN {name} THEN {label}" for name, (_, label) in zip(names, occurring, strict=True))
+    answer = f"CASE GREATEST({', '.join(names)}) {cases} END"
+    return f"COALESCE({routed},\n(SELECT {answer}\nFROM (SELECT {totals}\nFROM {_branch_table(words)}) AS classes))"
 
 
 def _value_expressions(words: Wording, missing: str) -> list[str]:
@@ -132,7 +133,8 @@ def _value_expressions(words: Wording, missing: str) -> list[str]:
         literals = [double(value) for value in words.node_values[:, column]]
         routed = _routing_case(words, missing, literals)
         if missing == "shares" and words.tree.n_nodes > 1:
-            routed = f"COALESCE({routed},\n{_mixture(words, column) or '0e0'})"
+            total = _sum_over_branches(words, column) or "0e0"
+            routed = f"COALESCE({routed},\n(SELECT {total}\nFROM {_branch_table(words)}))"
         expressions.append(routed)
     return expressions
 
@@ -195,21 +197,37 @@ def _share_case(words: Wording, node: int, branch: int, share: float) -> str:
     return f"CASE{known} ELSE {double(share)} END" if known else double(share)
 
 
-def _mixture(words: Wording, column: int) -> str | None:
-    """Value of the root: in every split the sum over its branches of part times value; None if 0 in every leaf."""
-    tree, shares = words.tree, branch_shares(words.tree.nodes)
+def _unused_prefix(words: Wording, stem: str) -> str:
+    """Start of names made up here, such that no column of the table has one of them."""
+    columns = {words.attribute(int(node)).lower() for node in np.flatnonzero(~words.tree.is_leaf)}
+    prefix = stem + "_"
+    while any(column.startswith(prefix) for column in columns):
+        prefix += "_"
+    return prefix
+
+
+def _branch_table(words: Wording) -> str:
+    """Table of one row: the part of the row asked about that would take each branch, named by its node."""
+    tree, shares, prefix = words.tree, branch_shares(words.tree.nodes), _unused_prefix(words, "branch")
+    children, parents = children_and_parents(tree.nodes)
+    parts = [
+        f"{_share_case(words, parent, child - int(tree.first_child[parent]), shares[child])} AS {prefix}{child}"
+        for child, parent in zip(children.tolist(), parents.tolist(), strict=True)
+    ]
+    return f"(SELECT {(',' + chr(10) + '  ').join(parts)}) AS branches"
+
+
+def _sum_over_branches(words: Wording, column: int) -> str | None:
+    """Value of the root: of every split the sum over its branches of part times value; None if 0 in every leaf."""
+    tree, prefix = words.tree, _unused_prefix(words, "branch")
     expressions: list[str | None] = [None] * tree.n_nodes
-    # Children come after their parent: backwards, theirs are ready when it is reached.
     for node in reversed(range(tree.n_nodes)):
         if tree.is_leaf[node]:
             value = words.node_values[node, column]
             expressions[node] = double(value) if value != 0 else None
             continue
-        terms = []
-        for branch in range(int(tree.n_branches[node])):
-            child = int(tree.first_child[node]) + branch
-            if expressions[child] is not None:
-                terms.append(f"{_share_case(words, node, branch, shares[child])} * {expressions[child]}")
-                expressions[child] = None
+        first = int(tree.first_child[node])
+        children = [child for child in range(first, first + int(tree.n_branches[node])) if expressions[child]]
+        terms = [f"{prefix}{child} * {expressions[child]}" for child in children]
         expressions[node] = f"({' + '.join(terms)})" if terms else None
     return expressions[0]
