@@ -1,8 +1,8 @@
-"""The border: every kind of table, target and weight comes in right, or is refused with words that help."""
+"""The border for tables: every kind of table comes in right, or is refused with words that help."""
 
 import pickle
 from collections.abc import Callable
-from datetime import date
+from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -17,30 +17,20 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted
 
-from tremula.columns import (
-    BLOCK,
-    FEW_ROWS,
-    ColumnEncoder,
-    read_classes,
-    read_columns,
-    read_further_classes,
-    read_further_target,
-    read_target,
-    read_training_columns,
-    read_weights,
-)
+from tremula import ID3Classifier
+from tremula.columns import ColumnEncoder, read_columns, read_training_columns
 from tremula.errors import (
     ColumnMismatch,
-    ConstantTarget,
     InfiniteValue,
     InvalidInput,
     InvalidParameter,
     InvalidTarget,
     InvalidWeights,
-    OneClassTarget,
     TremulaError,
     UnsupportedType,
 )
+from tremula.series import BLOCK, FEW_ROWS
+from tremula.targets import read_classes, read_target, read_weights
 
 NAN = float("nan")
 FRAMES: list[Callable[[dict[str, Any]], Any]] = [pd.DataFrame, pl.DataFrame, pa.table]
@@ -276,6 +266,32 @@ def test_a_list_or_mask_says_what_is_nominal(choice: Any) -> None:
     assert encoder.n_levels.tolist() == [0, 2]
 
 
+def test_all_makes_every_column_of_an_array_nominal() -> None:
+    X = np.array([[30.0, 5], [10, 6], [NAN, 5]])
+    encoder, values = learn(X, "all")
+    assert encoder.levels[0].tolist() == [10.0, 30.0]
+    assert encoder.levels[1].tolist() == [5.0, 6.0]
+    assert_array_equal(values, [[1, 0], [0, 1], [NAN, 0]])
+    assert_array_equal(learn_and_read(X, np.array([[20.0, 6.0]]), "all"), [[NAN, 1]])
+
+
+@every_frame
+def test_all_makes_every_column_of_a_frame_nominal(make_frame: Callable[[dict[str, Any]], Any]) -> None:
+    encoder, values = learn(make_frame({"size": [2.5, 1.5], "color": ["red", "blue"], "old": [True, True]}), "all")
+    assert [levels.tolist() for levels in encoder.levels] == [[1.5, 2.5], ["blue", "red"], [False, True]]
+    assert_array_equal(values, [[1, 1, 1], [0, 0, 1]])
+
+
+def test_id3_learns_from_numbers_taken_as_levels() -> None:
+    X, y = [[0, 7], [0, 9], [3, 7], [3, 9], [8, 7], [8, 9]], ["a", "a", "b", "b", "a", "a"]
+    with pytest.raises(UnsupportedType, match="column 0 is numeric"):
+        ID3Classifier().fit(X, y)
+    tree = ID3Classifier(categorical_features="all").fit(X, y)
+    assert tree.get_n_leaves() == 3
+    assert tree.predict([[3, 7], [8, 7]]).tolist() == ["b", "a"]
+    assert_array_equal(tree.predict_proba([[5, 7]]), tree.predict_proba([[NAN, 7]]))
+
+
 @pytest.mark.parametrize("choice", [None, [], [False, False]], ids=str)
 def test_nothing_is_nominal_where_nothing_is_chosen(choice: Any) -> None:
     assert learn(np.zeros((3, 2)), choice)[0].n_levels.tolist() == [0, 0]
@@ -284,8 +300,8 @@ def test_nothing_is_nominal_where_nothing_is_chosen(choice: Any) -> None:
 @pytest.mark.parametrize(
     ("choice", "message"),
     [
-        ("from_types", "'from_dtype', None, or a list"),
-        (1, "'from_dtype', None, or a list"),
+        ("from_types", "'from_dtype', 'all', None, or a list"),
+        (1, "'from_dtype', 'all', None, or a list"),
         ([2], "holds 2: give column numbers from 0 to 1"),
         ([-1], "holds -1: give column numbers from 0 to 1"),
         ([0.5], "holds 0.5"),
@@ -397,6 +413,57 @@ def test_another_kind_of_value_than_in_fit_is_refused() -> None:
         learn_and_read(numbers, words)
 
 
+# --- frames of plain numbers, which have a way of their own into prediction ---
+
+NUMBERS_LIKE_IN_FIT: dict[str, Any] = {
+    "float": [0.5, 1.5],
+    "float with a missing value": [0.5, None],
+    "int": [2**53 + 1, 3],
+    "int with a missing value": [7, None],
+    "bool": [True, False],
+    "decimal": [Decimal("1.5"), Decimal(2)],
+}
+POLARS_INTEGERS = [pl.Int8, pl.UInt16, pl.Int32, pl.UInt64, pl.Int128]
+
+
+@every_frame
+@pytest.mark.parametrize("column", NUMBERS_LIKE_IN_FIT.values(), ids=NUMBERS_LIKE_IN_FIT)
+def test_numbers_of_every_type_are_read_in_prediction_as_in_fit(
+    make_frame: Callable[[dict[str, Any]], Any], column: list[Any]
+) -> None:
+    frame = make_frame({"x": column, "size": [3.0, 4.0]})
+    expected = [[NAN if value is None else float(value), size] for value, size in zip(column, [3.0, 4.0])]
+    values = learn_and_read(frame, frame, None)
+    assert_array_equal(values, np.array(expected), strict=True)
+    assert values.flags.forc
+
+
+@pytest.mark.parametrize("dtype", POLARS_INTEGERS, ids=str)
+def test_integers_of_every_size_are_read_in_prediction(dtype: Any) -> None:
+    frame = pl.DataFrame({"a": pl.Series([1, 2], dtype=dtype), "b": pl.Series([3, None], dtype=dtype)})
+    assert_array_equal(learn_and_read(frame, frame), [[1, 3], [2, NAN]])
+
+
+@pytest.mark.parametrize("dtype", ["Int64", "Float64", "int64[pyarrow]", "category", object, "Sparse[float64]"])
+def test_pandas_types_of_numbers_are_read_in_prediction(dtype: Any) -> None:
+    fit = pd.DataFrame({"x": [1.0, 2.0], "y": [1.0, 2.0]})
+    new = pd.DataFrame({"x": pd.Series([1, 2], dtype=dtype), "y": [3.0, 4.0]})
+    assert_array_equal(learn_and_read(fit, new), [[1, 3], [2, 4]])
+
+
+@every_frame
+def test_what_was_numbers_in_fit_must_be_numbers_in_prediction(make_frame: Callable[[dict[str, Any]], Any]) -> None:
+    fit = make_frame({"born": [1.0, 2.0], "size": [1.0, 2.0]})
+    with pytest.raises(UnsupportedType, match="column 'born' is of type Date"):
+        learn_and_read(fit, make_frame({"born": [datetime(2020, 1, 1)], "size": [1.0]}))
+    with pytest.raises(UnsupportedType, match="column 'born' holds '1' where numbers were expected"):
+        learn_and_read(fit, make_frame({"born": ["1"], "size": [1.0]}))
+    with pytest.raises(InfiniteValue, match="column 'size' is infinite"):
+        learn_and_read(fit, make_frame({"born": [1.0], "size": [np.inf]}))
+    with pytest.raises(InvalidInput, match="0 rows and 2 columns"):
+        learn_and_read(fit, fit[:0] if make_frame is not pa.table else fit.slice(0, 0))
+
+
 # --- columns other than in fit ---
 
 
@@ -440,166 +507,6 @@ def test_an_encoder_survives_pickling() -> None:
     estimator = BaseEstimator()
     encoder, values = read_training_columns(estimator, frame)
     assert_array_equal(read_columns(estimator, pickle.loads(pickle.dumps(encoder)), frame), values)
-
-
-# --- targets ---
-
-
-@pytest.mark.parametrize(
-    "y",
-    [
-        np.array(["b", "a", "b"]),
-        np.array(["b", "a", "b"], dtype=object),
-        np.array([3, -1, 3], dtype=np.int16),
-        np.array([3.0, 1.0, 3.0]),
-        np.array([3, 1, 3], dtype=object),
-        np.array([True, False, True]),
-        np.array([True, False, True], dtype=object),
-        np.array(["2021-01-01", "2020-01-01", "2021-01-01"], dtype="M8[D]"),
-    ],
-    ids=lambda y: str(y.dtype),
-)
-def test_labels_come_back_as_they_went_in(y: np.ndarray) -> None:
-    classes, codes = read_classes(y, 3)
-    assert_array_equal(classes[codes], y, strict=True)
-    assert_array_equal(codes, np.array([1, 0, 1], dtype=np.int32), strict=True)
-    assert [type(label) for label in classes[codes].tolist()] == [type(label) for label in y.tolist()]
-
-
-@pytest.mark.parametrize(
-    ("y", "classes"),
-    [
-        (["b", "a", "b"], ["a", "b"]),
-        (pd.Series(["b", "a", "b"]), ["a", "b"]),
-        (pd.Series(["b", "a", "b"], dtype="category"), ["a", "b"]),
-        (pd.Categorical(["b", "a", "b"]), ["a", "b"]),
-        (pd.Series([2, 1, 2], dtype="Int64"), [1, 2]),
-        (pd.Series([True, False, True], dtype="boolean"), [False, True]),
-        (pl.Series(["b", "a", "b"]), ["a", "b"]),
-        (pl.Series(["b", "a", "b"], dtype=pl.Enum(["b", "a"])), ["a", "b"]),
-        (pl.Series([True, False, True]), [False, True]),
-        (pa.chunked_array([["b", "a"], ["b"]]), ["a", "b"]),
-        (pa.array([2, 1, 2]), [1, 2]),
-    ],
-    ids=lambda value: type(value).__module__.split(".")[0],
-)
-def test_labels_of_every_library_are_read(y: Any, classes: list[Any]) -> None:
-    found, codes = read_classes(y, 3)
-    assert found.tolist() == classes
-    assert [type(label) for label in found.tolist()] == [type(label) for label in classes]
-    assert codes.tolist() == [1, 0, 1]
-
-
-@pytest.mark.parametrize(
-    ("y", "message"),
-    [
-        (None, "requires y to be passed, but the target y is None"),
-        (["a", "b"], "y has 2 values, but X has 3 rows"),
-        (["a", None, "b"], "y is None in row 1"),
-        ([1.0, 2.0, NAN], "y is nan in row 2"),
-        ([1.0, 2.0, np.inf], "y is inf in row 2"),
-        (pd.Series([1, 2, None], dtype="Int64"), "in row 2: leave out rows"),
-        (np.array(["2020", "2021", "NaT"], dtype="M8[Y]"), "y is NaT in row 2"),
-        ([0.5, 1.0, 2.0], r"Unknown label type: continuous.*0\.5.*use a regressor"),
-        (np.array([0.5, 1.0, 2.0], dtype=object), "Unknown label type: continuous"),
-        (np.array([1, "a", 2], dtype=object), "labels of types int, str"),
-        (np.zeros((3, 2)), "y should be a 1d array"),
-        ([[1], [1, 2], [3]], "inhomogeneous"),
-    ],
-)
-def test_a_target_that_is_none_is_refused(y: Any, message: str) -> None:
-    with pytest.raises(InvalidTarget, match=message):
-        read_classes(y, 3)
-
-
-def test_one_class_is_refused() -> None:
-    with pytest.raises(OneClassTarget, match="y has one class, 'yes', in all 2 rows"):
-        read_classes(["yes", "yes"], 2)
-
-
-def test_only_rows_of_positive_weight_count_as_classes() -> None:
-    with pytest.raises(OneClassTarget, match="y has one class, 'yes', in all 1 rows of positive weight"):
-        read_classes(["yes", "no"], 2, np.array([1.0, 0.0]))
-    classes, _ = read_classes(["yes", "no", "maybe"], 3, np.array([1.0, 1.0, 0.0]))
-    assert classes.tolist() == ["maybe", "no", "yes"]
-
-
-@pytest.mark.parametrize("first", [np.array(["c", "a"]), np.array(["c", "a"], dtype=object)], ids=["str", "object"])
-@pytest.mark.parametrize(
-    "further", [["a", "c"], pd.Series(["a", "c"]), pl.Series(["a", "c"])], ids=["list", "pd", "pl"]
-)
-def test_a_further_target_takes_the_codes_and_the_type_of_the_first(first: np.ndarray, further: Any) -> None:
-    classes, codes, further_codes = read_further_classes(further, 2, *read_classes(first, 2))
-    assert_array_equal(classes[codes], first, strict=True)
-    assert_array_equal(further_codes, np.array([0, 1], dtype=np.int32), strict=True)
-
-
-def test_a_further_target_may_bring_classes_of_its_own() -> None:
-    classes, codes, further_codes = read_further_classes(["b", "d"], 2, *read_classes(["a", "c", "a"], 3))
-    assert classes.tolist() == ["a", "b", "c", "d"]
-    assert codes.tolist() == [0, 2, 0]
-    assert further_codes.tolist() == [1, 3]
-
-
-@pytest.mark.parametrize("further", [[1, 2], np.array([1, 2], dtype=object)], ids=["int", "object"])
-def test_a_further_target_of_another_type_is_refused(further: Any) -> None:
-    with pytest.raises(InvalidTarget, match="one type"):
-        read_further_classes(further, 2, *read_classes(["a", "b"], 2))
-
-
-@pytest.mark.parametrize(
-    "y",
-    [[1, 2, 4], np.array([1, 2, 4], dtype=object), pd.Series([1, 2, 4], dtype="Int64"), pl.Series([1, 2, 4])],
-    ids=lambda y: type(y).__name__,
-)
-def test_a_numeric_target_becomes_float64(y: Any) -> None:
-    assert_array_equal(read_target(y, 3), np.array([1.0, 2.0, 4.0]), strict=True)
-
-
-@pytest.mark.parametrize("y", [[1, NAN], [1, np.inf], [1, None], ["a", "b"], [1, 2, 3], None], ids=str)
-def test_a_numeric_target_that_is_none_is_refused(y: Any) -> None:
-    with pytest.raises(InvalidTarget):
-        read_target(y, 2)
-
-
-def test_a_constant_target_is_refused() -> None:
-    with pytest.raises(ConstantTarget, match=r"y is 5\.0 in all 2 samples"):
-        read_target([5, 5], 2)
-    with pytest.raises(ConstantTarget, match=r"y is 5\.0 in 1 sample of positive weight"):
-        read_target([5, 6], 2, np.array([1.0, 0.0]))
-
-
-def test_a_further_numeric_target_may_be_constant() -> None:
-    assert_array_equal(read_further_target(pl.Series([5, 5]), 2), np.array([5.0, 5.0]), strict=True)
-    with pytest.raises(InvalidTarget, match="y is nan in row 1"):
-        read_further_target([5, NAN], 2)
-
-
-# --- weights ---
-
-
-def test_weights_become_float64() -> None:
-    assert read_weights(None, 3) is None
-    for weights in ([1, 0, 2], pd.Series([1, 0, 2]), pl.Series([1, 0, 2]), pa.array([1, 0, 2])):
-        assert_array_equal(read_weights(weights, 3), np.array([1.0, 0.0, 2.0]), strict=True)
-    assert_array_equal(read_weights(2, 3), np.array([2.0, 2.0, 2.0]), strict=True)
-
-
-@pytest.mark.parametrize(
-    ("weights", "message"),
-    [
-        ([1, -1, 1], r"sample_weight is -1\.0 in row 1"),
-        ([1, NAN, 1], "sample_weight is nan in row 1"),
-        ([1, 1, np.inf], "sample_weight is inf in row 2"),
-        ([0, 0, 0], "sample_weight is zero in every row"),
-        ([1, 1], r"shape \(2,\), but X has 3 rows"),
-        ([[1, 1, 1]], r"shape \(1, 3\), but X has 3 rows"),
-        (["a", "b", "c"], "no number"),
-    ],
-)
-def test_weights_that_are_none_are_refused(weights: Any, message: str) -> None:
-    with pytest.raises(InvalidWeights, match=message):
-        read_weights(weights, 3)
 
 
 # --- what scikit-learn asks of an estimator behind this border ---
@@ -651,7 +558,7 @@ class MeanTarget(RegressorMixin, BaseEstimator):
         return np.full(len(read_columns(self, self.encoder_, X)), self.mean_)
 
 
-@parametrize_with_checks([MostFrequentClass(), MeanTarget()])
+@parametrize_with_checks([MostFrequentClass(), MeanTarget(), ID3Classifier(categorical_features="all")])
 def test_scikit_learn_accepts_the_border(estimator: BaseEstimator, check: Callable[[BaseEstimator], None]) -> None:
     check(estimator)
 

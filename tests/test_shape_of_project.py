@@ -28,7 +28,7 @@ ARROWS = (
     {"perturb", "combine", "trees"},
     {"_kernels"},
 )
-FOR_ANYONE = {"columns", "parameters", "seeds", "parallel", "files", "errors"}
+FOR_ANYONE = {"columns", "targets", "series", "parameters", "seeds", "parallel", "files", "errors"}
 ONLY_IN = {
     "typer": "cli/",
     "jinja2": "report/page.py",

@@ -2,6 +2,22 @@
 
 from importlib.metadata import version as _version
 
+from tremula.ensembles.bagging import (
+    BaggingClassifier,
+    BaggingRegressor,
+    DaggingClassifier,
+    RandomSubspaceClassifier,
+)
+from tremula.ensembles.boosting import AdaBoostM1Classifier
+from tremula.ensembles.composed import PerturbCombineClassifier, PerturbCombineRegressor
+from tremula.ensembles.forest import (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from tremula.ensembles.outputs import OutputSmearingClassifier, OutputSmearingRegressor
+from tremula.ensembles.randomized import RandomizedC45Classifier
 from tremula.trees.c45 import C45Classifier
 from tremula.trees.cart import CARTClassifier, CARTRegressor
 from tremula.trees.id3 import ID3Classifier
@@ -9,12 +25,26 @@ from tremula.trees.reptree import REPTreeClassifier, REPTreeRegressor
 from tremula.trees.tree import Tree
 
 __all__ = [
+    "AdaBoostM1Classifier",
+    "BaggingClassifier",
+    "BaggingRegressor",
     "C45Classifier",
     "CARTClassifier",
     "CARTRegressor",
+    "DaggingClassifier",
+    "ExtraTreesClassifier",
+    "ExtraTreesRegressor",
     "ID3Classifier",
+    "OutputSmearingClassifier",
+    "OutputSmearingRegressor",
+    "PerturbCombineClassifier",
+    "PerturbCombineRegressor",
     "REPTreeClassifier",
     "REPTreeRegressor",
+    "RandomForestClassifier",
+    "RandomForestRegressor",
+    "RandomSubspaceClassifier",
+    "RandomizedC45Classifier",
     "Tree",
 ]
 

@@ -26,3 +26,19 @@ def make_generator(random_state: Any) -> np.random.Generator:
     if isinstance(random_state, np.random.Generator):
         return np.random.default_rng(random_state.integers(2**63))
     return np.random.default_rng(check_random_state(random_state).randint(2**31, size=4))
+
+
+def make_root_seed(random_state: Any) -> int:
+    """Return one whole number that stands for a random state; from it every member's stream is derived."""
+    return int(make_generator(random_state).integers(2**63))
+
+
+def member_generator(root_seed: int, member: int) -> np.random.Generator:
+    """Return the stream of one member, the same whichever worker asks and however many members there are.
+
+    Examples
+    --------
+    >>> bool(member_generator(7, 3).random() == member_generator(7, 3).random())
+    True
+    """
+    return np.random.default_rng(np.random.SeedSequence(root_seed, spawn_key=(member,)))

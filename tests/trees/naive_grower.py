@@ -94,15 +94,13 @@ class NaiveGrower:
         splits = [split for split in splits if split.worth >= goal and split.worth > floor - EPSILON * ties]
         if not ties:
             splits = splits[:1]
-        vetoed = any(self._is_vetoed(split, EPSILON) for split in splits)
-        return Choices([s for s in splits if not self._is_vetoed(s, -EPSILON)], goal <= floor + EPSILON or vetoed)
+        kept = [split for split in splits if not self._is_vetoed(split)]
+        return Choices(kept, goal <= floor + EPSILON or len(kept) < len(splits))
 
-    def _is_vetoed(self, split: Split, rounding: float) -> bool:
-        """Whether the best split may not be made; weights that are no binary fractions are only nearly known."""
-        children = split.children()
-        is_exact = all((64 * weight).is_integer() for child in children for _, weight in child)
-        least = self.rules.min_branch_weight + (0.0 if is_exact else rounding)
-        return self.rules.branch_veto and sum(weight_of(child) >= least for child in children) < 2
+    def _is_vetoed(self, split: Split) -> bool:
+        """REPTree: if the best split has not two branches heavy enough, no other is tried."""
+        n_heavy = sum(weight_of(child) >= self.rules.min_branch_weight - EPSILON for child in split.children())
+        return self.rules.branch_veto and n_heavy < 2
 
     def _of_drawn(self, options: dict[int, list[Split]]) -> tuple[list[Split], float]:
         """All options, and the worth to be reached: that of the best among some `n_drawn` attributes."""

@@ -13,7 +13,19 @@ from tremula.trees.growing import GrownTree, Rules, grow_classification_tree, so
 
 from .naive_splits import Table
 from .test_growing import assert_grown
-from .tiny_tables import C45, CLASSIFIERS, DECIDED, ENTROPY, GINI, REGRESSORS, RELEASE_1, VARIANCE, draw_tables, grow
+from .tiny_tables import (
+    C45,
+    CLASSIFIERS,
+    DECIDED,
+    ENTROPY,
+    GINI,
+    REGRESSORS,
+    RELEASE_1,
+    REPTREE,
+    VARIANCE,
+    draw_tables,
+    grow,
+)
 
 SHAPE = ["attribute", "first_child", "n_branches", "index"]
 FORESTS = {
@@ -108,6 +120,16 @@ def test_a_row_of_weight_two_is_a_row_twice_where_weights_are_looked_up() -> Non
             doubled = table._replace(weights=[2 * weight for weight in table.weights])
             rows = sorted([*range(len(table.weights))] * 2)
             assert_same(grow(doubled, DECIDED[name]), grow(take(table, rows), DECIDED[name]))
+
+
+def test_thirds_of_rows_add_up_to_what_a_branch_needs() -> None:
+    """A third of each of three rows, or of one that weighs three, makes the lighter branch heavy enough."""
+    thrice = Table([[1.0], [2.0], [2.0], [nan], [nan], [nan]], [0], [0, 1, 1, 0, 0, 0], [1.0] * 6, 2)
+    once = Table(thrice.values[:4], [0], [0, 1, 1, 0], [1.0, 1.0, 1.0, 3.0], 2)
+    for rules in (REPTREE, replace(REPTREE, criterion=VARIANCE)):
+        n_classes = 2 * (rules.criterion < VARIANCE)
+        trees = [grow(table._replace(n_classes=n_classes), rules) for table in (thrice, once)]
+        assert [tree.nodes["attribute"][0] for tree in trees] == [0, 0]
 
 
 @pytest.mark.parametrize("name", [*CLASSIFIERS, *REGRESSORS])

@@ -10,7 +10,7 @@ from tremula._kernels.criteria cimport (
 from tremula._kernels.grower cimport COUNTED, MEASURED, SUBSET_SPLIT, WEIGHTED, WIDE, Cut, Frame, Grower
 from tremula._kernels.nodes cimport MULTIWAY_SPLIT, NUMERIC_SPLIT
 from tremula._kernels.scan cimport (
-    add_words, describe_whole, has_long_runs, judge_multiway, judge_subsets, min_side, tabulate_groups, value_at, walk_counts,
+    add_words, describe_whole, has_long_runs, judge_multiway, judge_subsets, min_side, tabulate_groups, value_at, walk_counts, walk_gains,
     walk_targets, walk_weights, weight_of, within_of,
 )
 
@@ -52,15 +52,21 @@ cdef inline int64_t walk(Grower* g, bint collect, const uint64_t* words, int64_t
         if by_runs:
             return walk_weights(g, criterion, collect, True, False, words, start, end, whole, known, known_terms, best)
         return walk_weights(g, criterion, collect, False, False, words, start, end, whole, known, known_terms, best)
-    if collect:
-        return walk_counts(g, criterion, True, by_runs, words, start, end, whole, best)
-    if criterion <= GAIN_RATIO:
+    if criterion == GAIN and not collect and min_side(g, whole.weight) <= 1.0:
         if by_runs:
-            return walk_counts(g, GAIN, False, True, words, start, end, whole, best)
-        return walk_counts(g, GAIN, False, False, words, start, end, whole, best)
+            walk_gains(g, True, words, start, end, whole, best)
+        else:
+            walk_gains(g, False, words, start, end, whole, best)
+        return 0
+    if collect:
+        return walk_counts(g, criterion, True, words, start, end, whole, best)
+    if criterion == GAIN:
+        return walk_counts(g, GAIN, False, words, start, end, whole, best)
+    if criterion == GAIN_RATIO:
+        return walk_counts(g, GAIN_RATIO, False, words, start, end, whole, best)
     if criterion == GINI:
-        return walk_counts(g, GINI, False, by_runs, words, start, end, whole, best)
-    return walk_counts(g, SYMMETRIC_UNCERTAINTY, False, by_runs, words, start, end, whole, best)
+        return walk_counts(g, GINI, False, words, start, end, whole, best)
+    return walk_counts(g, SYMMETRIC_UNCERTAINTY, False, words, start, end, whole, best)
 
 
 cdef inline void judge_drawn_threshold(Grower* g, int64_t attribute, const uint64_t* words, int64_t start, int64_t end,

@@ -15,7 +15,11 @@ All worths are weight times impurity, so that rows whose value is missing add no
 missing) comes by itself. A new criterion is one more function and its line in `worth_of`.
 """
 
-from libc.math cimport log2, pow
+from libc.math cimport pow
+
+cdef extern from "logarithm.h" nogil:
+    void fill_logarithm_tables()
+    double quick_x_log_x(double x)
 
 cdef enum Criterion:
     GAIN = 0
@@ -35,7 +39,7 @@ cdef struct Whole:
 
 
 cdef inline double x_log_x(double x) noexcept nogil:
-    return x * log2(x) if x > 1e-300 else 0.0
+    return quick_x_log_x(x)
 
 
 cdef inline bint is_information(int criterion) noexcept nogil:

@@ -392,8 +392,9 @@ cdef inline int64_t mark_survivors(Grower* g, int64_t first_child, int64_t n_bra
 
 cdef inline bint too_few_heavy_branches(Grower* g, int64_t first_child, int64_t n_branches) noexcept nogil:
     cdef int64_t child, n_heavy = 0
+    cdef double least = g.rules.min_branch_weight - 1e-9
     for child in range(n_branches):
-        n_heavy += weight_of(g, g.statistics + (first_child + child) * g.n_statistics) >= g.rules.min_branch_weight
+        n_heavy += weight_of(g, g.statistics + (first_child + child) * g.n_statistics) >= least
     return n_heavy < 2
 
 

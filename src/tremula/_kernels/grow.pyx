@@ -14,7 +14,7 @@ from libc.string cimport memcpy, memset
 from numpy.random cimport bitgen_t
 
 from tremula._kernels.choose cimport choose_split
-from tremula._kernels.criteria cimport is_information, term_of
+from tremula._kernels.criteria cimport fill_logarithm_tables, quick_x_log_x, term_of
 from tremula._kernels.divide cimport (
     OUT_OF_MEMORY, add_row, bounds_of_frame, is_terminal, make_leaf, room_for_frames, room_for_nodes, room_for_rows, split_node,
 )
@@ -23,6 +23,14 @@ from tremula._kernels.grower cimport (
 )
 from tremula._kernels.nodes cimport Node
 from tremula._kernels.scan cimport add_words, describe_whole, weight_of
+
+fill_logarithm_tables()
+
+
+def x_log_x(double x):
+    """x log2 x as the criteria compute it, for tests."""
+    return quick_x_log_x(x)
+
 
 # ---- setting up
 

@@ -5,7 +5,7 @@ is grouped by level: its groups are tabulated first and judged from the table.
 """
 
 from libc.math cimport log2
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport INT64_MIN, int32_t, int64_t, uint64_t
 from libc.stdlib cimport qsort
 from libc.string cimport memcpy, memset
 
@@ -80,28 +80,31 @@ cdef inline bint has_long_runs(Grower* g, const uint64_t* words, int64_t start, 
     return <uint64_t> (end - start) > (span + 1) * <uint64_t> g.n_classes
 
 
-cdef inline int64_t walk_counts(Grower* g, int criterion, bint collect, bint by_runs, const uint64_t* words,
-                                int64_t start, int64_t end, const Whole* whole, Cut* best) noexcept nogil:
-    """Rows COUNTED: sums are whole numbers, exact and independent of order."""
+cdef inline int64_t weight_before(const uint64_t* words, int64_t start, int64_t place) noexcept nogil:
+    """Weight of COUNTED rows before a place of their list."""
+    cdef int64_t p, weight = 0
+    for p in range(start, place):
+        weight += words[p] >> COUNT_SHIFT
+    return weight
+
+
+cdef inline void walk_gains(Grower* g, bint by_runs, const uint64_t* words, int64_t start, int64_t end,
+                            const Whole* whole, Cut* best) noexcept nogil:
+    """The most frequent walk: COUNTED rows, information gain, every cut admissible. As little as possible a row."""
     cdef const int64_t* terms = g.terms
     cdef const int32_t* counts = g.counts
     cdef int32_t* left_counts = g.left_counts
     cdef uint64_t rank_mask = g.rank_mask
-    cdef double unit = g.term_unit
-    cdef double slack = g.rules.tolerance * whole.node_weight
-    cdef int64_t least = <int64_t> min_side(g, whole.weight)
-    cdef int64_t total = <int64_t> whole.weight, weight = 0, n_tried = 0, n_classes = g.n_classes
-    cdef int64_t code, count, left, right, p, other
-    cdef int64_t left_term = 0, right_term = g.node_term, score, best_score = 0, best_place = -1, best_weight = 0
-    cdef int64_t score_slack = <int64_t> (slack / unit)
+    cdef int64_t total = <int64_t> whole.weight, weight = 0, n_classes = g.n_classes
+    cdef int64_t code, count, left, right, p, score, term = g.node_term
+    cdef int64_t slack = <int64_t> (g.rules.tolerance * whole.node_weight / g.term_unit)
+    cdef int64_t bar = INT64_MIN, best_place = -1
     cdef uint64_t word, next_word
-    if least < min_side(g, whole.weight):
-        least += 1
     memset(left_counts, 0, n_classes * sizeof(int32_t))
     next_word = words[start]
-    for p in range(start, end - 1):
+    for p in range(start + 1, end):
         word = next_word
-        next_word = words[p + 1]
+        next_word = words[p]
         code = (word >> CODE_SHIFT) & 255
         count = word >> COUNT_SHIFT
         left = left_counts[code]
@@ -109,38 +112,58 @@ cdef inline int64_t walk_counts(Grower* g, int criterion, bint collect, bint by_
         weight += count
         if not by_runs:
             right = counts[code] - left
-            left_term += terms[left + count] - terms[left]
-            right_term += terms[right - count] - terms[right]
+            term += terms[left + count] - terms[left] + terms[right - count] - terms[right]
         if not ((word ^ next_word) & rank_mask):
             continue
         if by_runs:
-            left_term = 0
-            right_term = 0
+            term = 0
             for code in range(n_classes):
-                left_term += terms[left_counts[code]]
-                right_term += terms[counts[code] - left_counts[code]]
-        if weight < least:
+                term += terms[left_counts[code]] + terms[counts[code] - left_counts[code]]
+        score = term - terms[weight] - terms[total - weight]
+        if score > bar:
+            bar = score + slack
+            best_place = p
+    weight = weight_before(words, start, best_place)
+    best.branches = (terms[weight] + terms[total - weight]) * g.term_unit
+    best.worth = (whole.branches - whole.within) + (bar - slack) * g.term_unit
+    best.place = best_place
+
+
+cdef inline int64_t walk_counts(Grower* g, int criterion, bint collect, const uint64_t* words, int64_t start,
+                                int64_t end, const Whole* whole, Cut* best) noexcept nogil:
+    """Rows COUNTED: sums are whole numbers, exact and independent of order."""
+    cdef const int64_t* terms = g.terms
+    cdef const int32_t* counts = g.counts
+    cdef int32_t* left_counts = g.left_counts
+    cdef double unit = g.term_unit
+    cdef double slack = g.rules.tolerance * whole.node_weight
+    cdef double least = min_side(g, whole.weight)
+    cdef int64_t total = <int64_t> whole.weight, weight = 0, n_tried = 0
+    cdef int64_t code, count, left, right, p, other, left_term = 0, right_term = g.node_term
+    cdef uint64_t word
+    memset(left_counts, 0, g.n_classes * sizeof(int32_t))
+    for p in range(start, end - 1):
+        word = words[p]
+        code = (word >> CODE_SHIFT) & 255
+        count = word >> COUNT_SHIFT
+        left = left_counts[code]
+        right = counts[code] - left
+        left_term += terms[left + count] - terms[left]
+        right_term += terms[right - count] - terms[right]
+        left_counts[code] = <int32_t> (left + count)
+        weight += count
+        if not ((word ^ words[p + 1]) & g.rank_mask) or weight < least:
             continue
         other = total - weight
         if other < least:
             break
         n_tried += 1
-        if criterion <= GAIN_RATIO and not collect:
-            score = left_term + right_term - terms[weight] - terms[other]
-            if best_place < 0 or score > best_score + score_slack:
-                best_score = score
-                best_place = p + 1
-                best_weight = weight
-        elif is_information(criterion):
+        if is_information(criterion):
             consider(g, criterion, collect, (left_term + right_term) * unit, (terms[weight] + terms[other]) * unit,
                      p + 1, whole, slack, best)
         else:
             consider(g, criterion, collect, <double> left_term / weight + <double> right_term / other, 0.0,
                      p + 1, whole, slack, best)
-    if best_place >= 0:
-        best.worth = (whole.branches - whole.within) + best_score * unit
-        best.branches = (terms[best_weight] + terms[total - best_weight]) * unit
-        best.place = best_place
     return n_tried
 
 

@@ -31,6 +31,7 @@ from tremula.trees.pruning import cut_at, subtree_losses, training_errors, weake
 from tremula.trees.tree import Tree
 
 CHOICES_OF_PRICE = ("validation", "cv")
+SPLITTERS = ("best", "random")
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,7 @@ class _CART(TreeLearner):
     min_samples_split: float
     min_samples_leaf: float
     max_features: int | float | str | None
+    splitter: str
     ccp_alpha: float | str
     cv: Any
     pruned_sequence_: PrunedSequence
@@ -89,14 +91,16 @@ class _CART(TreeLearner):
             check_number("ccp_alpha", self.ccp_alpha, 0.0)
         depth_limit(self.max_depth)
         attributes_to_draw(self.max_features, 1)
+        check_choice("splitter", self.splitter, SPLITTERS)
 
     def _draws(self) -> bool:
-        return self.ccp_alpha == "cv" or self.max_features is not None
+        return self.ccp_alpha == "cv" or self.max_features is not None or self.splitter == "random"
 
     def _rules(self, n_attributes: int, **others: Any) -> Rules:
         return Rules(
             criterion=find_criterion(self.criterion, self._criteria).code,
             subsets=True,
+            random_threshold=self.splitter == "random",
             n_drawn=attributes_to_draw(self.max_features, n_attributes),
             max_depth=depth_limit(self.max_depth),
             min_split_weight=self.min_samples_split,
@@ -205,6 +209,9 @@ class CARTClassifier(_CART, TreeClassifier):
         Least weight on either side of a split.
     max_features : int, float, "sqrt", "log2" or None, default=None
         Attributes drawn at each node to choose the split from; None is all.
+    splitter : {"best", "random"}, default="best"
+        Whether a numeric attribute is cut at its best threshold, or at one drawn uniformly between its least and
+        largest value in the node.
     ccp_alpha : float, "validation" or "cv", default=0.0
         Price of a leaf in minimal cost-complexity pruning, in units of the training error share (not of impurity, as
         in scikit-learn). 0 prunes nothing. "validation" takes the subtree of least error on `X_val` and `y_val`, "cv"
@@ -251,6 +258,7 @@ class CARTClassifier(_CART, TreeClassifier):
         min_samples_split: float = 2,
         min_samples_leaf: float = 1,
         max_features: int | float | str | None = None,
+        splitter: str = "best",
         ccp_alpha: float | str = 0.0,
         cv: Any = 10,
         categorical_features: Any = "from_dtype",
@@ -261,6 +269,7 @@ class CARTClassifier(_CART, TreeClassifier):
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
         self.max_features = max_features
+        self.splitter = splitter
         self.ccp_alpha = ccp_alpha
         self.cv = cv
         self.categorical_features = categorical_features
@@ -334,6 +343,9 @@ class CARTRegressor(_CART, TreeRegressor):
         Least weight on either side of a split.
     max_features : int, float, "sqrt", "log2" or None, default=None
         Attributes drawn at each node to choose the split from; None is all.
+    splitter : {"best", "random"}, default="best"
+        Whether a numeric attribute is cut at its best threshold, or at one drawn uniformly between its least and
+        largest value in the node.
     ccp_alpha : float, "validation" or "cv", default=0.0
         Price of a leaf in minimal cost-complexity pruning, in units of the training mean squared error. 0 prunes
         nothing. "validation" takes the subtree of least error on `X_val` and `y_val`, "cv" that of least
@@ -375,6 +387,7 @@ class CARTRegressor(_CART, TreeRegressor):
         min_samples_split: float = 2,
         min_samples_leaf: float = 1,
         max_features: int | float | str | None = None,
+        splitter: str = "best",
         ccp_alpha: float | str = 0.0,
         cv: Any = 10,
         categorical_features: Any = "from_dtype",
@@ -385,6 +398,7 @@ class CARTRegressor(_CART, TreeRegressor):
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
         self.max_features = max_features
+        self.splitter = splitter
         self.ccp_alpha = ccp_alpha
         self.cv = cv
         self.categorical_features = categorical_features

@@ -13,18 +13,10 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.exceptions import NotFittedError
 
-from tremula.columns import (
-    ColumnEncoder,
-    read_classes,
-    read_columns,
-    read_further_classes,
-    read_further_target,
-    read_target,
-    read_training_columns,
-    read_weights,
-)
+from tremula.columns import ColumnEncoder, read_columns, read_training_columns
 from tremula.errors import InvalidInput
 from tremula.seeds import make_generator
+from tremula.targets import read_classes, read_further_classes, read_further_target, read_target, read_weights
 from tremula.trees.fitted import FittedTreeMixin
 from tremula.trees.growing import SortedColumns, sort_columns
 from tremula.trees.tree import Tree

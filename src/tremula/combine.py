@@ -1,0 +1,71 @@
+"""Combines the answers of members: votes, averages, weighted votes. Ties go to the lowest class.
+
+Sums are taken member by member in their order for each row, so the answer does not depend on how work is spread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+COMBINERS = ("vote", "average")
+
+
+class Member(Protocol):
+    """What a trained member can be asked."""
+
+    def predict_values(self, X: Any) -> np.ndarray:
+        """Class distribution, or value, of each row."""
+
+    def predict_codes(self, X: Any) -> np.ndarray:
+        """Class code of each row."""
+
+
+def add_votes(total: np.ndarray, codes: np.ndarray, weight: float = 1.0) -> None:
+    """Add a member's votes to the table of rows and classes."""
+    total[np.arange(len(codes)), codes] += weight
+
+
+def add_answers(total: np.ndarray, member: Member, rows: Any, combine: str, weight: float = 1.0) -> None:
+    """Add a member's votes or distributions for these rows."""
+    if combine == "vote":
+        add_votes(total, member.predict_codes(rows), weight)
+    elif hasattr(member, "add_values"):
+        member.add_values(rows, weight, total)
+    else:
+        total += weight * member.predict_values(rows)
+
+
+def combine_members(
+    members: Sequence[Member], rows: Any, n_rows: int, n_outputs: int, combine: str, weights: Iterable[float] | None = None
+) -> np.ndarray:
+    """Return the combined distribution (or mean value) of each row.
+
+    Parameters
+    ----------
+    members : sequence of Member
+    rows : table, as the members take it
+    n_rows, n_outputs : int
+    combine : {"vote", "average"}
+    weights : iterable of float, optional
+        Of the members; one each by default.
+
+    Returns
+    -------
+    array (n_rows, n_outputs)
+        Shares of the votes, or weighted means.
+    """
+    total = np.zeros((n_rows, n_outputs))
+    sum_of_weights = 0.0
+    for member, weight in zip(members, [1.0] * len(members) if weights is None else weights):
+        add_answers(total, member, rows, combine, weight)
+        sum_of_weights += weight
+    return total / sum_of_weights
+
+
+def largest(shares: np.ndarray) -> np.ndarray:
+    """Return the class of the largest share, the lowest among equals up to rounding."""
+    best = shares.max(axis=1, keepdims=True)
+    return (shares >= best - 1e-12 * np.abs(best)).argmax(axis=1)

@@ -1,0 +1,179 @@
+"""Perturb and combine in the open: any estimator, any list of perturbations, any combiner."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sklearn.base import BaseEstimator
+
+from tremula.ensembles.base import EnsembleClassifier, EnsembleRegressor
+from tremula.errors import InvalidParameter
+from tremula.perturb import Perturbation
+from tremula.seeds import RandomState
+from tremula.trees.c45 import C45Classifier
+from tremula.trees.reptree import REPTreeRegressor
+
+
+def check_perturbations(perturb: Any) -> Sequence[Perturbation]:
+    """Return the perturbations, or say what is wrong with them."""
+    given = [] if perturb is None else perturb
+    if not isinstance(given, list | tuple):
+        raise InvalidParameter(f"perturb={perturb!r} was given; expected a list, such as [Bootstrap(), RandomSplits()]")
+    for item in given:
+        if not isinstance(item, Perturbation):
+            raise InvalidParameter(
+                f"perturb holds {item!r}, which is no perturbation: take objects of tremula.perturb, such as Bootstrap()"
+            )
+    return list(given)
+
+
+class PerturbCombineClassifier(EnsembleClassifier):
+    """Any estimator of classes, trained many times on shaken data, and its answers combined.
+
+    Parameters
+    ----------
+    estimator : estimator or None, default=None
+        What is trained; by default an unpruned C4.5 tree.
+    perturb : list of perturbations or None, default=None
+        What is shaken for each member, one after the other; objects of `tremula.perturb`.
+    n_estimators : int, default=100
+        Members.
+    combine : {"vote", "average"}, default="average"
+        Whether members vote, ties to the first class, or their class distributions are averaged.
+    oob_score : bool, default=False
+        Whether to judge the ensemble on the rows each member left out.
+    warm_start : bool, default=False
+        Whether another `fit` keeps the members there are and adds those wanting.
+    n_jobs : int or None, default=None
+        Members trained at the same time; threads, unless a `joblib.parallel_config` names another backend.
+    categorical_features : "from_dtype", "all", list, mask or None, default="from_dtype"
+        Which columns are nominal, for tremula's trees; see the guide to columns.
+    random_state : int, RandomState, Generator or None, default=None
+        The same seed gives the same members, bit for bit, for any `n_jobs`.
+    verbose : int, default=0
+        With 1, a progress bar is shown.
+
+    Attributes
+    ----------
+    members_ : list
+        The trained members: trees, or fitted estimators.
+    classes_ : array
+        The class labels.
+    oob_score_ : float
+        Accuracy on rows left out, if `oob_score`; `oob_decision_function_` has the distributions behind it.
+
+    Examples
+    --------
+    Bagged, randomized C4.5:
+
+    >>> from sklearn.datasets import load_iris
+    >>> from tremula import PerturbCombineClassifier
+    >>> from tremula.perturb import Bootstrap, RandomSplits
+    >>> X, y = load_iris(return_X_y=True)
+    >>> ensemble = PerturbCombineClassifier(perturb=[Bootstrap(), RandomSplits(20)], n_estimators=10, random_state=0)
+    >>> ensemble.fit(X, y).predict(X[:3])
+    array([0, 0, 0])
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        perturb: Any = None,
+        n_estimators: int = 100,
+        combine: str = "average",
+        oob_score: bool = False,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        categorical_features: Any = "from_dtype",
+        random_state: RandomState = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.perturb = perturb
+        self.n_estimators = n_estimators
+        self.combine = combine
+        self.oob_score = oob_score
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.categorical_features = categorical_features
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _perturbations(self) -> Sequence[Perturbation]:
+        return check_perturbations(self.perturb)
+
+    def _default_estimator(self) -> BaseEstimator:
+        return C45Classifier(confidence=None)
+
+
+class PerturbCombineRegressor(EnsembleRegressor):
+    """Any estimator of numbers, trained many times on shaken data, and its answers averaged.
+
+    Parameters
+    ----------
+    estimator : estimator or None, default=None
+        What is trained; by default an unpruned REPTree.
+    perturb : list of perturbations or None, default=None
+        What is shaken for each member, one after the other; objects of `tremula.perturb`.
+    n_estimators : int, default=100
+        Members.
+    oob_score : bool, default=False
+        Whether to judge the ensemble on the rows each member left out.
+    warm_start : bool, default=False
+        Whether another `fit` keeps the members there are and adds those wanting.
+    n_jobs : int or None, default=None
+        Members trained at the same time; threads, unless a `joblib.parallel_config` names another backend.
+    categorical_features : "from_dtype", "all", list, mask or None, default="from_dtype"
+        Which columns are nominal, for tremula's trees; see the guide to columns.
+    random_state : int, RandomState, Generator or None, default=None
+        The same seed gives the same members, bit for bit, for any `n_jobs`.
+    verbose : int, default=0
+        With 1, a progress bar is shown.
+
+    Attributes
+    ----------
+    members_ : list
+        The trained members: trees, or fitted estimators.
+    oob_score_ : float
+        R squared on rows left out, if `oob_score`; `oob_prediction_` has the predictions behind it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from tremula import PerturbCombineRegressor
+    >>> from tremula.perturb import AttributeSubset
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> ensemble = PerturbCombineRegressor(LinearRegression(), [AttributeSubset(5)], n_estimators=10, random_state=0)
+    >>> ensemble.fit(X, y).predict(X[:3]).shape
+    (3,)
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        perturb: Any = None,
+        n_estimators: int = 100,
+        oob_score: bool = False,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        categorical_features: Any = "from_dtype",
+        random_state: RandomState = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.perturb = perturb
+        self.n_estimators = n_estimators
+        self.oob_score = oob_score
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.categorical_features = categorical_features
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _perturbations(self) -> Sequence[Perturbation]:
+        return check_perturbations(self.perturb)
+
+    def _default_estimator(self) -> BaseEstimator:
+        return REPTreeRegressor(prune=False)

@@ -1,0 +1,125 @@
+"""Trains one member from one sample: tremula's trees from columns sorted once, other estimators by rows or weights."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils.validation import has_fit_parameter
+
+from tremula.combine import Member
+from tremula.errors import InvalidParameter
+from tremula.perturb.sample import Sample
+from tremula.trees.growing import SortedColumns
+from tremula.trees.learner import TreeClassifier, TreeLearner
+
+
+def with_options(estimator: BaseEstimator, options: Mapping[str, Any]) -> BaseEstimator:
+    """Return a copy of the estimator with the parameters that the perturbations set."""
+    unknown = [name for name in options if name not in estimator.get_params()]
+    if unknown:
+        raise InvalidParameter(
+            f"a perturbation sets {unknown[0]!r}, which {type(estimator).__name__} does not have: use it with a tree "
+            "that has it, such as C45Classifier (n_best_splits) or CARTClassifier (max_features, splitter)"
+        )
+    return clone(estimator).set_params(**options)
+
+
+@dataclass(frozen=True)
+class TreeTrainer:
+    """Grows members that are tremula's trees."""
+
+    learner: TreeLearner
+    columns: SortedColumns
+
+    def train(self, sample: Sample, random: np.random.Generator) -> Member:
+        """Grow a tree from the sample; nothing is copied or sorted again."""
+        learner = with_options(self.learner, sample.options) if sample.options else self.learner
+        if isinstance(learner, TreeClassifier):
+            given = (self.columns, sample.target, sample.n_classes, sample.weights, random, sample.attributes)
+            return learner.grow(*given)
+        return learner.grow(self.columns, sample.target, sample.weights, random, sample.attributes)  # type: ignore[attr-defined]
+
+    def rows(self, chosen: np.ndarray) -> Any:
+        """Return some training rows, as members take them."""
+        return self.columns.values[chosen]
+
+
+@dataclass(frozen=True)
+class EstimatorTrainer:
+    """Fits members that are any other estimators."""
+
+    estimator: BaseEstimator
+    table: Any
+
+    def train(self, sample: Sample, random: np.random.Generator) -> Member:
+        """Fit a copy of the estimator: multiplicities repeat rows, real weights are handed over as such."""
+        estimator = with_options(self.estimator, sample.options)
+        seeds = {name: int(random.integers(2**31 - 1)) for name in estimator.get_params() if _is_seed(name)}
+        estimator.set_params(**seeds)
+        table = self.table if sample.attributes is None else take_columns(self.table, sample.attributes)
+        weights = sample.weights
+        if weights is None:
+            estimator.fit(table, sample.target)
+        elif weights.dtype.kind in "iu":
+            rows = np.repeat(np.arange(sample.n_rows), weights)
+            estimator.fit(take_rows(table, rows), sample.target[rows])
+        elif has_fit_parameter(estimator, "sample_weight"):
+            estimator.fit(table, sample.target, sample_weight=weights)
+        else:
+            raise InvalidParameter(
+                f"{type(estimator).__name__} does not take sample_weight, but its rows have weights here: use an "
+                "estimator that does, or resample the rows"
+            )
+        return EstimatorMember(estimator, sample.attributes, sample.n_classes)
+
+    def rows(self, chosen: np.ndarray) -> Any:
+        """Return some training rows, as members take them."""
+        return take_rows(self.table, chosen)
+
+
+def _is_seed(name: str) -> bool:
+    return name == "random_state" or name.endswith("__random_state")
+
+
+@dataclass(frozen=True)
+class EstimatorMember:
+    """A fitted estimator that answers in the ensemble's columns and classes."""
+
+    estimator: BaseEstimator
+    attributes: np.ndarray | None
+    n_classes: int
+
+    def _seen(self, X: Any) -> Any:
+        return X if self.attributes is None else take_columns(X, self.attributes)
+
+    def predict_codes(self, X: Any) -> np.ndarray:
+        """Class code of each row."""
+        return np.asarray(self.estimator.predict(self._seen(X))).astype(np.intp)
+
+    def predict_values(self, X: Any) -> np.ndarray:
+        """Class distribution of each row, 0 for a class the member never saw; or the value of each row."""
+        if not self.n_classes:
+            return np.asarray(self.estimator.predict(self._seen(X)), dtype=np.float64)[:, None]
+        shares = self.estimator.predict_proba(self._seen(X))
+        values = np.zeros((len(shares), self.n_classes))
+        values[:, np.asarray(self.estimator.classes_).astype(np.intp)] = shares
+        return values
+
+
+def take_rows(table: Any, rows: np.ndarray) -> Any:
+    """Return rows of an array, sparse matrix or frame."""
+    if hasattr(table, "dtype") or hasattr(table, "tocsr"):
+        return table[rows]
+    return nw.to_native(nw.from_native(table)[rows.tolist(), :])
+
+
+def take_columns(table: Any, columns: np.ndarray) -> Any:
+    """Return columns of an array, sparse matrix or frame."""
+    if hasattr(table, "dtype") or hasattr(table, "tocsr"):
+        return table[:, columns]
+    return nw.to_native(nw.from_native(table)[:, columns.tolist()])

@@ -1,0 +1,160 @@
+"""Output smearing and flipping: the target is shaken, all rows and attributes are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sklearn.base import BaseEstimator
+
+from tremula.ensembles.base import EnsembleClassifier, EnsembleRegressor
+from tremula.perturb import FlippedClasses, Perturbation, SmearedTarget
+from tremula.seeds import RandomState
+from tremula.trees.c45 import C45Classifier
+from tremula.trees.reptree import REPTreeRegressor
+
+
+class OutputSmearingClassifier(EnsembleClassifier):
+    """Output flipping: every member is trained on classes some of which are flipped.
+
+    Parameters
+    ----------
+    estimator : estimator or None, default=None
+        What is trained; by default an unpruned C4.5 tree.
+    n_estimators : int, default=100
+        Members.
+    rate : float, default=0.2
+        Share of rows that change class; classes keep their proportions in expectation.
+    combine : {"vote", "average"}, default="average"
+        Whether members vote, ties to the first class, or their class distributions are averaged.
+    oob_score : bool, default=False
+        Whether to judge the ensemble on the rows each member left out.
+    warm_start : bool, default=False
+        Whether another `fit` keeps the members there are and adds those wanting; the result is as if all had been
+        trained at once.
+    n_jobs : int or None, default=None
+        Members trained at the same time; threads, unless a `joblib.parallel_config` names another backend.
+    categorical_features : "from_dtype", "all", list, mask or None, default="from_dtype"
+        Which columns are nominal, for tremula's trees; see the guide to columns.
+    random_state : int, RandomState, Generator or None, default=None
+        The same seed gives the same members, bit for bit, for any `n_jobs`.
+    verbose : int, default=0
+        With 1, a progress bar is shown.
+
+    Attributes
+    ----------
+    members_ : list
+        The trained members: trees, or fitted estimators.
+    classes_ : array
+        The class labels.
+    oob_score_ : float
+        Accuracy on rows left out, if `oob_score`; `oob_decision_function_` has the distributions behind it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tremula import OutputSmearingClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> OutputSmearingClassifier(n_estimators=10, random_state=0).fit(X, y).predict(X[:3])
+    array([0, 0, 0])
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        n_estimators: int = 100,
+        rate: float = 0.2,
+        combine: str = "average",
+        oob_score: bool = False,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        categorical_features: Any = "from_dtype",
+        random_state: RandomState = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.rate = rate
+        self.combine = combine
+        self.oob_score = oob_score
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.categorical_features = categorical_features
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _perturbations(self) -> Sequence[Perturbation]:
+        return [FlippedClasses(self.rate)]
+
+    def _default_estimator(self) -> BaseEstimator:
+        return C45Classifier(confidence=None)
+
+
+class OutputSmearingRegressor(EnsembleRegressor):
+    """Output smearing: every member is trained on a target with Gaussian noise.
+
+    Parameters
+    ----------
+    estimator : estimator or None, default=None
+        What is trained; by default an unpruned REPTree.
+    n_estimators : int, default=100
+        Members.
+    scale : float, default=1.0
+        The noise in units of the robust standard deviation of the target.
+    oob_score : bool, default=False
+        Whether to judge the ensemble on the rows each member left out.
+    warm_start : bool, default=False
+        Whether another `fit` keeps the members there are and adds those wanting; the result is as if all had been
+        trained at once.
+    n_jobs : int or None, default=None
+        Members trained at the same time; threads, unless a `joblib.parallel_config` names another backend.
+    categorical_features : "from_dtype", "all", list, mask or None, default="from_dtype"
+        Which columns are nominal, for tremula's trees; see the guide to columns.
+    random_state : int, RandomState, Generator or None, default=None
+        The same seed gives the same members, bit for bit, for any `n_jobs`.
+    verbose : int, default=0
+        With 1, a progress bar is shown.
+
+    Attributes
+    ----------
+    members_ : list
+        The trained members: trees, or fitted estimators.
+    oob_score_ : float
+        R squared on rows left out, if `oob_score`; `oob_prediction_` has the predictions behind it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from tremula import OutputSmearingRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> OutputSmearingRegressor(n_estimators=10, random_state=0).fit(X, y).predict(X[:3]).shape
+    (3,)
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        n_estimators: int = 100,
+        scale: float = 1.0,
+        oob_score: bool = False,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        categorical_features: Any = "from_dtype",
+        random_state: RandomState = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.scale = scale
+        self.oob_score = oob_score
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.categorical_features = categorical_features
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _perturbations(self) -> Sequence[Perturbation]:
+        return [SmearedTarget(self.scale)]
+
+    def _default_estimator(self) -> BaseEstimator:
+        return REPTreeRegressor(prune=False)

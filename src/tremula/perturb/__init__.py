@@ -1,0 +1,26 @@
+"""What can be shaken before a member is trained, one object for each; a list of them makes an ensemble.
+
+>>> from tremula.perturb import Bootstrap, RandomSplits
+>>> [Bootstrap(), RandomSplits(n_best=20)]
+[Bootstrap(max_samples=1.0, replace=True), RandomSplits(n_best=20)]
+"""
+
+from tremula.perturb.attributes import AttributeSubset
+from tremula.perturb.rows import Bootstrap, DisjointParts
+from tremula.perturb.sample import Draw, Perturbation, Sample
+from tremula.perturb.splits import RandomAttributes, RandomSplits, RandomThresholds
+from tremula.perturb.targets import FlippedClasses, SmearedTarget
+
+__all__ = [
+    "AttributeSubset",
+    "Bootstrap",
+    "DisjointParts",
+    "Draw",
+    "FlippedClasses",
+    "Perturbation",
+    "RandomAttributes",
+    "RandomSplits",
+    "RandomThresholds",
+    "Sample",
+    "SmearedTarget",
+]
