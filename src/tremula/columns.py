@@ -261,9 +261,10 @@ def read_training_columns(
 def read_columns(estimator: BaseEstimator, encoder: ColumnEncoder, X: Any) -> Floats:
     """Read a table to predict for; a level that fit did not see is missing.
 
-    Checks number and names of the columns against fit. A float64 array for unnamed numeric columns takes about 2 µs.
+    Checks number and names of the columns against fit. Where all are numeric, a row takes about 2 µs as a float64
+    array and 0.1 ms as a pandas or polars frame.
     """
-    # The checks of scikit-learn and a look at each column cost more than predicting a row: skip them where none fails.
+    # scikit-learn's checks and a look at each column cost more than predicting a row: skip them where none could fail.
     values = X if encoder.names is None else _numbers_of_frame(encoder, X)
     if (
         type(values) is np.ndarray

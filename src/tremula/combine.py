@@ -39,7 +39,12 @@ def add_answers(total: np.ndarray, member: Member, rows: Any, combine: str, weig
 
 
 def combine_members(
-    members: Sequence[Member], rows: Any, n_rows: int, n_outputs: int, combine: str, weights: Iterable[float] | None = None
+    members: Sequence[Member],
+    rows: Any,
+    n_rows: int,
+    n_outputs: int,
+    combine: str,
+    weights: Iterable[float] | None = None,
 ) -> np.ndarray:
     """Return the combined distribution (or mean value) of each row.
 

@@ -7,6 +7,7 @@ sends it once per worker and not once per member. The result never depends on ho
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any, TypeVar
 
 from joblib import Parallel, delayed, effective_n_jobs
@@ -28,7 +29,7 @@ def cut(members: Sequence[int], n_chunks: int) -> list[Sequence[int]]:
     n_chunks = max(1, min(n_chunks, len(members)))
     size, rest = divmod(len(members), n_chunks)
     ends = [size * i + min(i, rest) for i in range(n_chunks + 1)]
-    return [members[first:last] for first, last in zip(ends, ends[1:]) if last > first]
+    return [members[first:last] for first, last in pairwise(ends) if last > first]
 
 
 def train_members(

@@ -1,4 +1,4 @@
-"""One `random_state` in, streams of random numbers out: the same seed gives the same numbers, however work is spread."""
+"""One `random_state` in, streams of random numbers out: the same seed, the same numbers, however work is spread."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from tremula.columns import read_columns, read_training_columns
+from tremula.columns import ColumnEncoder, read_columns, read_training_columns
 from tremula.combine import COMBINERS, Member, add_answers, combine_members, largest
 from tremula.ensembles.members import EstimatorTrainer, TreeTrainer
 from tremula.errors import InvalidParameter
@@ -77,14 +77,16 @@ class Ensemble(BaseEstimator):
     categorical_features: Any
 
     members_: list[Member]
+    encoder_: ColumnEncoder | None
+    _root_seed: int
 
     @abstractmethod
     def _perturbations(self) -> Sequence[Perturbation]:
-        """What is shaken for every member."""
+        """Return what is shaken for every member."""
 
     @abstractmethod
     def _default_estimator(self) -> BaseEstimator:
-        """The estimator that is trained where none is given."""
+        """Return the estimator that is trained where none is given."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -110,11 +112,12 @@ class Ensemble(BaseEstimator):
         estimator = self._member_estimator()
         if isinstance(estimator, TreeLearner):
             estimator._check_parameters()
-            self.encoder_, values = read_training_columns(self, X, self.categorical_features)
-            return TreeTrainer(estimator, estimator.sort(values, self.encoder_.n_levels)), *values.shape
+            encoder, values = read_training_columns(self, X, self.categorical_features)
+            self.encoder_ = encoder
+            return TreeTrainer(estimator, estimator.sort(values, encoder.n_levels)), *values.shape
         self.encoder_ = None
         table = self._read_foreign(X, reset=True)
-        return EstimatorTrainer(estimator, table), len(table) if hasattr(table, "__len__") else table.shape[0], self.n_features_in_
+        return EstimatorTrainer(estimator, table), table.shape[0], self.n_features_in_
 
     def _read_foreign(self, X: Any, reset: bool) -> Any:
         """Return the table as other estimators take it: they check it themselves."""

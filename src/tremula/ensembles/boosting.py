@@ -105,7 +105,11 @@ class AdaBoostM1Classifier(EnsembleClassifier):
         check_flag("resample", self.resample)
         check_flag("keep_weights", self.keep_weights)
         estimator = self._member_estimator()
-        if not self.resample and not isinstance(estimator, TreeLearner) and not has_fit_parameter(estimator, "sample_weight"):
+        if (
+            not self.resample
+            and not isinstance(estimator, TreeLearner)
+            and not has_fit_parameter(estimator, "sample_weight")
+        ):
             raise InvalidParameter(
                 f"{type(estimator).__name__} does not take sample_weight, which boosting by weighting needs: set "
                 "resample=True, or use an estimator that takes weights"

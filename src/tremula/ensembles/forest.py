@@ -194,9 +194,7 @@ class RandomForestRegressor(EnsembleRegressor):
         return [Bootstrap(self.max_samples, self.bootstrap), RandomAttributes(self.max_features)]
 
     def _default_estimator(self) -> BaseEstimator:
-        return CARTRegressor(
-            criterion=self.criterion, max_depth=self.max_depth, min_samples_leaf=self.min_samples_leaf
-        )
+        return CARTRegressor(criterion=self.criterion, max_depth=self.max_depth, min_samples_leaf=self.min_samples_leaf)
 
 
 class ExtraTreesClassifier(EnsembleClassifier):
@@ -372,6 +370,4 @@ class ExtraTreesRegressor(EnsembleRegressor):
         return [RandomAttributes(self.max_features), RandomThresholds()]
 
     def _default_estimator(self) -> BaseEstimator:
-        return CARTRegressor(
-            criterion=self.criterion, max_depth=self.max_depth, min_samples_leaf=self.min_samples_leaf
-        )
+        return CARTRegressor(criterion=self.criterion, max_depth=self.max_depth, min_samples_leaf=self.min_samples_leaf)

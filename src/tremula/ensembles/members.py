@@ -42,7 +42,7 @@ class TreeTrainer:
         if isinstance(learner, TreeClassifier):
             given = (self.columns, sample.target, sample.n_classes, sample.weights, random, sample.attributes)
             return learner.grow(*given)
-        return learner.grow(self.columns, sample.target, sample.weights, random, sample.attributes)  # type: ignore[attr-defined]
+        return learner.grow(self.columns, sample.target, sample.weights, random, sample.attributes)
 
     def rows(self, chosen: np.ndarray) -> Any:
         """Return some training rows, as members take them."""

@@ -48,7 +48,7 @@ class SmearedTarget(Perturbation):
         """Refuse classes."""
         check_number("scale", self.scale, 0.0)
         if sample.n_classes:
-            raise InvalidParameter("SmearedTarget shakes a numeric target, but this one has classes: use FlippedClasses")
+            raise InvalidParameter("SmearedTarget shakes a numeric target, but this has classes: use FlippedClasses")
 
     def apply(self, sample: Sample, draw: Draw) -> Sample:
         """Add noise to every row's target."""
@@ -73,7 +73,7 @@ def flip_probabilities(proportions: np.ndarray, rate: float) -> np.ndarray:
     if chance * (1.0 - proportions[proportions > 0].min()) > 1.0 + 1e-12:
         largest = evenness / (1.0 - float(proportions[proportions > 0].min()))
         raise InvalidParameter(
-            f"rate={rate} flips more rows of the rarest class than there are: with these classes use at most {largest:.3g}"
+            f"rate={rate} flips more rows of the rarest class than there are: use at most {largest:.3g} with such classes"
         )
     table = np.tile(chance * proportions, (len(proportions), 1))
     np.fill_diagonal(table, 0.0)

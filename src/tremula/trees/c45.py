@@ -40,7 +40,7 @@ class C45Classifier(TreeClassifier):
         Splits on a path at most.
     max_features : int, float, "sqrt", "log2" or None, default=None
         Attributes drawn at each node to choose the split from; None is all.
-    categorical_features : "from_dtype", list, mask or None, default="from_dtype"
+    categorical_features : "from_dtype", "all", list, mask or None, default="from_dtype"
         Which columns are nominal; see the guide to columns.
     random_state : int, RandomState, Generator or None, default=None
         Used where splits or attributes are drawn.
@@ -70,7 +70,7 @@ class C45Classifier(TreeClassifier):
     """
 
     _value_gap: ClassVar[float] = 1e-5
-    _impurity: ClassVar[str] = "entropy"
+    _impurity = "entropy"
 
     def __init__(
         self,

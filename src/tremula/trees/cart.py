@@ -76,7 +76,7 @@ class _CART(TreeLearner):
     _criteria: ClassVar[dict[str, Criterion]]
 
     @property
-    def _impurity(self) -> str:
+    def _impurity(self) -> str:  # type: ignore[override]
         return find_criterion(self.criterion, self._criteria).impurity
 
     def _check_parameters(self) -> None:
@@ -115,7 +115,7 @@ class _CART(TreeLearner):
                 "ccp_alpha='validation' to choose the subtree on them"
             )
         if held_out is None and self.ccp_alpha == "validation":
-            raise InvalidParameter("ccp_alpha='validation' needs rows to choose the subtree on: give fit X_val and y_val")
+            raise InvalidParameter("ccp_alpha='validation' needs rows to judge subtrees by: give fit X_val and y_val")
 
     def _folds(
         self,
@@ -195,7 +195,7 @@ def _cross_validated_losses(
 
 
 class CARTClassifier(_CART, TreeClassifier):
-    """Decision tree with binary splits, after Breiman, Friedman, Olshen and Stone; also the tree of dual perturb & combine.
+    """Decision tree with binary splits, after Breiman, Friedman, Olshen and Stone.
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ class CARTClassifier(_CART, TreeClassifier):
         that of least cross-validated error; ties go to the smaller tree.
     cv : int, splitter or iterable of (train, test) rows, default=10
         Folds of "cv".
-    categorical_features : "from_dtype", list, mask or None, default="from_dtype"
+    categorical_features : "from_dtype", "all", list, mask or None, default="from_dtype"
         Which columns are nominal; see the guide to columns.
     random_state : int, RandomState, Generator or None, default=None
         Draws attributes and folds.
@@ -352,7 +352,7 @@ class CARTRegressor(_CART, TreeRegressor):
         cross-validated error; ties go to the smaller tree.
     cv : int, splitter or iterable of (train, test) rows, default=10
         Folds of "cv".
-    categorical_features : "from_dtype", list, mask or None, default="from_dtype"
+    categorical_features : "from_dtype", "all", list, mask or None, default="from_dtype"
         Which columns are nominal; see the guide to columns.
     random_state : int, RandomState, Generator or None, default=None
         Draws attributes and folds.

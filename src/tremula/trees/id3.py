@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -51,7 +51,7 @@ class ID3Classifier(TreeClassifier):
     array(['play', 'play', 'play', 'stay'], dtype='<U4')
     """
 
-    _impurity: ClassVar[str] = "entropy"
+    _impurity = "entropy"
 
     def __init__(
         self, min_weight_split: float = 2, max_depth: int | None = None, categorical_features: Any = "from_dtype"

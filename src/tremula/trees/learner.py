@@ -38,6 +38,7 @@ class TreeLearner(FittedTreeMixin, BaseEstimator):
     # Values closer than this are not told apart by a numeric split.
     _value_gap: ClassVar[float] = 0.0
 
+    categorical_features: Any
     encoder_: ColumnEncoder
     tree_: Tree
 
@@ -116,10 +117,10 @@ class TreeClassifier(ClassifierMixin, TreeLearner):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any) -> Self:
         self._check_parameters()
-        encoder, values = read_training_columns(self, X, self.categorical_features)  # type: ignore[attr-defined]
+        encoder, values = read_training_columns(self, X, self.categorical_features)
         weights = read_weights(sample_weight, len(values))
         classes, codes = read_classes(y, len(values), weights)
-        held_out = {}
+        held_out: dict[str, Any] = {}
         judging = self._read_held_out(encoder, X_val, y_val)
         if judging is not None:
             classes, codes, judging_codes = read_further_classes(y_val, len(judging), classes, codes)
@@ -193,10 +194,10 @@ class TreeRegressor(RegressorMixin, TreeLearner):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any) -> Self:
         self._check_parameters()
-        encoder, values = read_training_columns(self, X, self.categorical_features)  # type: ignore[attr-defined]
+        encoder, values = read_training_columns(self, X, self.categorical_features)
         weights = read_weights(sample_weight, len(values))
         target = read_target(y, len(values), weights)
-        held_out = {}
+        held_out: dict[str, Any] = {}
         judging = self._read_held_out(encoder, X_val, y_val)
         if judging is not None:
             held_out["held_out"] = HeldOut(judging, read_further_target(y_val, len(judging)), np.ones(len(judging)))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtri
 
-from tremula._kernels import prune as kernel
+import tremula._kernels.prune as kernel
 from tremula.trees.growing import GrownTree
 from tremula.trees.structure import copy_nodes, parents_of
 

@@ -6,7 +6,7 @@ branches are too light the node is a leaf, without a second try.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -116,7 +116,7 @@ class REPTreeClassifier(_REPTree, TreeClassifier):
         Splits on a path at most.
     max_features : int, float, "sqrt", "log2" or None, default=None
         Attributes drawn at each node to choose the split from; None is all.
-    categorical_features : "from_dtype", list, mask or None, default="from_dtype"
+    categorical_features : "from_dtype", "all", list, mask or None, default="from_dtype"
         Which columns are nominal; see the guide to columns.
     random_state : int, RandomState, Generator or None, default=None
         Draws the rows held out, and the attributes if `max_features` is given.
@@ -137,7 +137,7 @@ class REPTreeClassifier(_REPTree, TreeClassifier):
     array([0, 0, 0])
     """
 
-    _impurity: ClassVar[str] = "entropy"
+    _impurity = "entropy"
 
     def __init__(
         self,
@@ -223,7 +223,7 @@ class REPTreeRegressor(_REPTree, TreeRegressor):
         Splits on a path at most.
     max_features : int, float, "sqrt", "log2" or None, default=None
         Attributes drawn at each node to choose the split from; None is all.
-    categorical_features : "from_dtype", list, mask or None, default="from_dtype"
+    categorical_features : "from_dtype", "all", list, mask or None, default="from_dtype"
         Which columns are nominal; see the guide to columns.
     random_state : int, RandomState, Generator or None, default=None
         Draws the rows held out, and the attributes if `max_features` is given.
@@ -242,7 +242,7 @@ class REPTreeRegressor(_REPTree, TreeRegressor):
     (2,)
     """
 
-    _impurity: ClassVar[str] = "variance"
+    _impurity = "variance"
 
     def __init__(
         self,
