@@ -6,7 +6,7 @@ sends it once per worker and not once per member. The result never depends on ho
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any, TypeVar
 
@@ -18,7 +18,7 @@ Result = TypeVar("Result")
 CHUNKS_PER_THREAD = 4  # members differ in cost; threads get them in smaller portions
 
 
-def cut(members: Sequence[int], n_chunks: int) -> list[Sequence[int]]:
+def cut(members: range, n_chunks: int) -> list[range]:
     """Cut into at most so many stretches of nearly equal length.
 
     Examples
@@ -33,7 +33,7 @@ def cut(members: Sequence[int], n_chunks: int) -> list[Sequence[int]]:
 
 
 def train_members(
-    train: Callable[[Sequence[int]], list[Result]], members: Sequence[int], n_jobs: int | None, verbose: int = 0
+    train: Callable[[range], list[Result]], members: range, n_jobs: int | None, verbose: int = 0
 ) -> Iterator[Result]:
     """Yield ``train`` of all members in order, worked on in parallel.
 
@@ -41,7 +41,7 @@ def train_members(
     ----------
     train : callable
         From a stretch of member numbers to the list of their results; must be picklable for backends of processes.
-    members : sequence of int
+    members : range
     n_jobs : int or None
         As in joblib: None is 1 unless a `joblib.parallel_config` says otherwise, -1 all processors.
     verbose : int, default=0
@@ -61,7 +61,7 @@ def train_members(
         yield from result
 
 
-def _with_progress(chunks: list[Sequence[int]], n_members: int, verbose: int) -> Iterator[Sequence[int]]:
+def _with_progress(chunks: list[range], n_members: int, verbose: int) -> Iterator[range]:
     """Yield the chunks, moving a bar on as each is done."""
     if not verbose:
         yield from chunks

@@ -21,8 +21,10 @@ class BaggingClassifier(EnsembleClassifier):
     ----------
     estimator : estimator or None, default=None
         What is trained; by default an unpruned C4.5 tree.
-    n_estimators : int, default=100
-        Members.
+    n_estimators : int or "auto", default=100
+        Members. "auto" trains them until the loss on rows left out has settled; `oob_trace_` keeps it.
+    max_estimators : int, default=1000
+        Members at most, with "auto".
     max_samples : float or int, default=1.0
         Rows drawn for a member: a share of all, or a count.
     bootstrap : bool, default=True
@@ -50,7 +52,8 @@ class BaggingClassifier(EnsembleClassifier):
     classes_ : array
         The class labels.
     oob_score_ : float
-        Accuracy on rows left out, if `oob_score`; `oob_decision_function_` has the distributions behind it.
+        Accuracy on rows left out, if `oob_score`; `oob_decision_function_` has the distributions behind it,
+        `inbag_counts_` how often each member had each row.
 
     Examples
     --------
@@ -64,7 +67,8 @@ class BaggingClassifier(EnsembleClassifier):
     def __init__(
         self,
         estimator: Any = None,
-        n_estimators: int = 100,
+        n_estimators: int | str = 100,
+        max_estimators: int = 1000,
         max_samples: float = 1.0,
         bootstrap: bool = True,
         combine: str = "average",
@@ -77,6 +81,7 @@ class BaggingClassifier(EnsembleClassifier):
     ) -> None:
         self.estimator = estimator
         self.n_estimators = n_estimators
+        self.max_estimators = max_estimators
         self.max_samples = max_samples
         self.bootstrap = bootstrap
         self.combine = combine
@@ -101,8 +106,10 @@ class BaggingRegressor(EnsembleRegressor):
     ----------
     estimator : estimator or None, default=None
         What is trained; by default an unpruned REPTree.
-    n_estimators : int, default=100
-        Members.
+    n_estimators : int or "auto", default=100
+        Members. "auto" trains them until the loss on rows left out has settled; `oob_trace_` keeps it.
+    max_estimators : int, default=1000
+        Members at most, with "auto".
     max_samples : float or int, default=1.0
         Rows drawn for a member: a share of all, or a count.
     bootstrap : bool, default=True
@@ -126,7 +133,8 @@ class BaggingRegressor(EnsembleRegressor):
     members_ : list
         The trained members: trees, or fitted estimators.
     oob_score_ : float
-        R squared on rows left out, if `oob_score`; `oob_prediction_` has the predictions behind it.
+        R squared on rows left out, if `oob_score`; `oob_prediction_` has the predictions behind it,
+        `inbag_counts_` how often each member had each row.
 
     Examples
     --------
@@ -140,7 +148,8 @@ class BaggingRegressor(EnsembleRegressor):
     def __init__(
         self,
         estimator: Any = None,
-        n_estimators: int = 100,
+        n_estimators: int | str = 100,
+        max_estimators: int = 1000,
         max_samples: float = 1.0,
         bootstrap: bool = True,
         oob_score: bool = False,
@@ -152,6 +161,7 @@ class BaggingRegressor(EnsembleRegressor):
     ) -> None:
         self.estimator = estimator
         self.n_estimators = n_estimators
+        self.max_estimators = max_estimators
         self.max_samples = max_samples
         self.bootstrap = bootstrap
         self.oob_score = oob_score

@@ -12,20 +12,25 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tremula.columns import ColumnEncoder, read_columns, read_training_columns
 from tremula.combine import COMBINERS, Member, add_answers, combine_members, largest
-from tremula.ensembles.members import EstimatorTrainer, TreeTrainer
+from tremula.ensembles.left_out import BATCH, LeftOut
+from tremula.ensembles.members import EstimatorMember, EstimatorTrainer, TreeTrainer
 from tremula.errors import InvalidParameter
-from tremula.parallel import train_members
+from tremula.parallel import cut, train_members
 from tremula.parameters import check_choice, check_flag, check_number
 from tremula.perturb.sample import Draw, Perturbation, Sample
 from tremula.seeds import make_root_seed, member_generator
 from tremula.targets import read_classes, read_target, read_weights
+from tremula.trees.importances import attribute_importances
 from tremula.trees.learner import TreeLearner
+from tremula.trees.tree import Tree
 
+MIN_ROWS_PER_THREAD = 500
 Trainer = TreeTrainer | EstimatorTrainer
 
 
@@ -38,7 +43,7 @@ class Training:
     perturbations: Sequence[Perturbation]
     n_members: int
     root_seed: int
-    with_left_out: bool
+    with_counts: bool
 
     def sample_of(self, member: int) -> tuple[Sample, np.random.Generator]:
         """Return what a member is trained on, and its stream of random numbers as the drawing left it."""
@@ -49,18 +54,23 @@ class Training:
             sample = perturbation.apply(sample, draw)
         return sample, random
 
-    def left_out(self, sample: Sample) -> np.ndarray:
-        """Return the rows that could have been in the sample and are not."""
-        eligible = np.ones(sample.n_rows, bool) if self.sample.weights is None else self.sample.weights > 0
-        return np.flatnonzero(eligible & (sample.weights == 0)) if sample.weights is not None else np.empty(0, np.intp)
+    def times_drawn(self, sample: Sample) -> np.ndarray:
+        """Return how often each row is in the sample; -1 for a row that never could be."""
+        if sample.weights is None:
+            return np.ones(sample.n_rows, np.int16)
+        if self.sample.weights is None:
+            return np.minimum(sample.weights, np.iinfo(np.int16).max).astype(np.int16)
+        never = self.sample.weights == 0
+        counts = np.round(sample.weights / np.where(never, 1.0, self.sample.weights))
+        return np.where(never, -1, np.minimum(counts, np.iinfo(np.int16).max)).astype(np.int16)
 
-    def __call__(self, members: Sequence[int]) -> list[tuple[Member, np.ndarray]]:
-        """Train these members; with each goes the list of rows it left out, if those are wanted."""
+    def __call__(self, members: range) -> list[tuple[Member, np.ndarray | None]]:
+        """Train these members; with each goes how often it had each row, if that is wanted."""
         trained = []
         for member in members:
             sample, random = self.sample_of(member)
-            rows = self.left_out(sample) if self.with_left_out else np.empty(0, np.intp)
-            trained.append((self.trainer.train(sample, random), rows))
+            counts = self.times_drawn(sample) if self.with_counts else None
+            trained.append((self.trainer.train(sample, random), counts))
         return trained
 
 
@@ -68,7 +78,8 @@ class Ensemble(BaseEstimator):
     """Base of the ensembles; a recipe adds parameters, `_perturbations` and `_default_estimator`."""
 
     estimator: Any
-    n_estimators: int
+    n_estimators: int | str
+    max_estimators: int | None = None
     oob_score: bool
     warm_start: bool
     n_jobs: int | None
@@ -94,10 +105,14 @@ class Ensemble(BaseEstimator):
         return tags
 
     def _check_parameters(self) -> None:
-        check_number("n_estimators", self.n_estimators, 1, whole=True)
+        leaves_rows_out = any(perturbation.leaves_rows_out for perturbation in self._perturbations())
+        if self.n_estimators == "auto" and leaves_rows_out and self.max_estimators is not None:
+            check_number("max_estimators", self.max_estimators, 1, whole=True)
+        else:
+            check_number("n_estimators", self.n_estimators, 1, whole=True)
         for name in ("oob_score", "warm_start"):
             check_flag(name, getattr(self, name))
-        if self.oob_score and not any(p.leaves_rows_out for p in self._perturbations()):
+        if self.oob_score and not leaves_rows_out:
             raise InvalidParameter(
                 "oob_score=True was given, but every member is trained on all rows: nothing is left out to judge it by"
             )
@@ -131,50 +146,67 @@ class Ensemble(BaseEstimator):
 
     # ---- training
 
-    def _train(self, trainer: Trainer, sample: Sample) -> Iterator[tuple[Member, np.ndarray]]:
-        """Train the members that are wanting, in order."""
+    def _fit_members(self, trainer: Trainer, sample: Sample, n_outputs: int, combine: str) -> None:
+        """Train the members that are wanting; judge them by the rows they left out."""
         perturbations = self._perturbations()
         for perturbation in perturbations:
             perturbation.check(sample)
-        first = len(self._members_to_keep())
-        root_seed = self._root_seed if first else make_root_seed(self.random_state)
-        self._root_seed = root_seed
-        training = Training(trainer, sample, perturbations, self.n_estimators, root_seed, self.oob_score)
-        return train_members(training, range(first, self.n_estimators), self.n_jobs, self.verbose)
+        members = self._members_to_keep()
+        left_out = self._left_out_so_far(members, sample, n_outputs, combine)
+        if not members:
+            self._root_seed = make_root_seed(self.random_state)
+        ceiling = self._ceiling()
+        training = Training(trainer, sample, perturbations, ceiling, self._root_seed, left_out is not None)
+        batch = BATCH if self.n_estimators == "auto" else ceiling
+        while len(members) < ceiling and not (self.n_estimators == "auto" and left_out and left_out.has_settled()):
+            numbers = range(len(members), min(len(members) + batch, ceiling))
+            for member, counts in train_members(training, numbers, self.n_jobs, self.verbose):
+                members.append(member)
+                if left_out is not None and counts is not None:
+                    rows = np.flatnonzero(counts == 0)
+                    left_out.add(member, counts, rows, trainer.rows(rows))
+            if left_out is not None:
+                left_out.note()
+        self.members_ = members
+        if left_out is not None:
+            self._keep_left_out(left_out)
+
+    def _ceiling(self) -> int:
+        return int(self.max_estimators if self.n_estimators == "auto" else self.n_estimators)
 
     def _members_to_keep(self) -> list[Member]:
         kept = list(getattr(self, "members_", [])) if self.warm_start else []
-        if len(kept) > self.n_estimators:
+        if len(kept) > self._ceiling():
             raise InvalidParameter(
-                f"n_estimators={self.n_estimators} is less than the {len(kept)} members there are: with warm_start=True "
-                "members are only added; set warm_start=False to begin anew"
+                f"n_estimators={self.n_estimators} is less than the {len(kept)} members there are: with "
+                "warm_start=True members are only added; set warm_start=False to begin anew"
             )
         return kept
 
-    def _fit_members(self, trainer: Trainer, sample: Sample, n_outputs: int, combine: str) -> None:
-        """Train, and add up the answers for the rows each member left out."""
-        members = self._members_to_keep()
-        if self.oob_score:
-            total, counts = self._oob_so_far(bool(members), (sample.n_rows, n_outputs))
-        for member, rows in self._train(trainer, sample):
-            members.append(member)
-            if len(rows):
-                part = np.zeros((len(rows), n_outputs))
-                add_answers(part, member, trainer.rows(rows), combine)
-                total[rows] += part
-                counts[rows] += 1
-        self.members_ = members
-        if self.oob_score:
-            self._oob_total, self._oob_counts = total, counts
+    def _left_out_so_far(self, members: list[Member], sample: Sample, n_outputs: int, combine: str) -> LeftOut | None:
+        """Return where the answers for rows left out are summed up; None if nobody asked."""
+        if not self.oob_score and self.n_estimators != "auto":
+            return None
+        left_out = LeftOut(sample.target, n_outputs, combine, sample.n_classes > 0)
+        if members:
+            if not hasattr(self, "_oob_total"):
+                raise InvalidParameter(
+                    "oob_score=True was set after members had been trained without it: fit again with warm_start=False"
+                )
+            left_out.total, left_out.n_answers = self._oob_total.copy(), self._oob_n_answers.copy()
+            left_out.inbag = list(self.inbag_counts_)
+            left_out.trace = [(int(n), float(loss)) for n, loss in self.oob_trace_]
+        return left_out
 
-    def _oob_so_far(self, keep: bool, shape: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
-        if keep and hasattr(self, "_oob_total"):
-            return self._oob_total.copy(), self._oob_counts.copy()
-        if keep:
-            raise InvalidParameter(
-                "oob_score=True was set after members had been trained without it: fit again with warm_start=False"
-            )
-        return np.zeros(shape), np.zeros(shape[0], np.int64)
+    def _keep_left_out(self, left_out: LeftOut) -> None:
+        self._oob_total, self._oob_n_answers = left_out.total, left_out.n_answers
+        self.inbag_counts_ = np.array(left_out.inbag)
+        self.oob_trace_ = np.array(left_out.trace)
+        self._keep_oob_answers(left_out)
+
+    @abstractmethod
+    def _keep_oob_answers(self, left_out: LeftOut) -> None:
+        """Set what the rows left out tell, in the words of classes or of numbers."""
 
     @property
     def estimators_(self) -> list[Any]:
@@ -182,14 +214,45 @@ class Ensemble(BaseEstimator):
         check_is_fitted(self, "members_")
         return [getattr(member, "estimator", member) for member in self.members_]
 
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """Mean of the members' importances: shares of each attribute in the decrease of impurity."""
+        check_is_fitted(self, "members_")
+        weights = getattr(self, "member_weights_", None)
+        impurity = getattr(self._member_estimator(), "_impurity", None)
+        importances = [
+            attribute_importances(member, impurity)
+            if isinstance(member, Tree)
+            else member.importances(self.n_features_in_)
+            for member in self.members_
+        ]
+        return np.average(importances, axis=0, weights=weights)
+
     def __len__(self) -> int:
         """Return the number of members."""
         return len(self.members_)
 
+    def _stages(self, X: Any, n_outputs: int, combine: str) -> Iterator[np.ndarray]:
+        """Yield the combined answers of the first member, the first two, and so on."""
+        rows = self._read_table(X)
+        total, sum_of_weights = np.zeros((rows.shape[0], n_outputs)), 0.0
+        weights = getattr(self, "member_weights_", np.ones(len(self.members_)))
+        for member, weight in zip(self.members_, weights):
+            add_answers(total, member, rows, combine, weight)
+            sum_of_weights += weight
+            yield total / sum_of_weights
 
-def mean_where_counted(total: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Return totals per count, NaN where there is none."""
-    return np.divide(total, counts[:, None], out=np.full(total.shape, np.nan), where=counts[:, None] > 0)
+    def _combined(self, X: Any, n_outputs: int, combine: str) -> np.ndarray:
+        """Combine the members' answers, blocks of rows at the same time."""
+        rows = self._read_table(X)
+        weights = getattr(self, "member_weights_", None)
+        n_rows = rows.shape[0]
+        n_blocks = min(effective_n_jobs(self.n_jobs), n_rows // MIN_ROWS_PER_THREAD) if self.encoder_ is not None else 1
+        if n_blocks < 2:
+            return combine_members(self.members_, rows, n_rows, n_outputs, combine, weights)
+        blocks = [rows[stretch.start : stretch.stop] for stretch in cut(range(n_rows), n_blocks)]
+        work = (delayed(combine_members)(self.members_, b, len(b), n_outputs, combine, weights) for b in blocks)
+        return np.concatenate(Parallel(n_jobs=n_blocks, require="sharedmem")(work))
 
 
 class EnsembleClassifier(ClassifierMixin, Ensemble):
@@ -229,11 +292,11 @@ class EnsembleClassifier(ClassifierMixin, Ensemble):
         self.n_classes_ = len(self.classes_)
         sample = Sample(codes, self.n_classes_, n_attributes, weights)
         self._fit_members(trainer, sample, self.n_classes_, self.combine)
-        if self.oob_score:
-            self.oob_decision_function_ = mean_where_counted(self._oob_total, self._oob_counts)
-            judged = self._oob_counts > 0
-            self.oob_score_ = float(np.mean(largest(self._oob_total[judged]) == codes[judged]))
         return self
+
+    def _keep_oob_answers(self, left_out: LeftOut) -> None:
+        self.oob_decision_function_ = left_out.means()
+        self.oob_score_ = 1.0 - left_out.loss()
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Class distribution of each row: the mean of the members', or their shares of the vote.
@@ -246,9 +309,8 @@ class EnsembleClassifier(ClassifierMixin, Ensemble):
         -------
         array of shape (n_rows, n_classes)
         """
-        rows = self._read_table(X)
-        weights = getattr(self, "member_weights_", None)
-        return combine_members(self.members_, rows, rows.shape[0], self.n_classes_, self.combine, weights)
+        check_is_fitted(self, "members_")
+        return self._combined(X, self.n_classes_, self.combine)
 
     def predict(self, X: Any) -> np.ndarray:
         """Class of each row; ties go to the first class.
@@ -263,6 +325,48 @@ class EnsembleClassifier(ClassifierMixin, Ensemble):
         """
         shares = self.predict_proba(X)
         return self.classes_[largest(shares)]
+
+    def predict_members(self, X: Any) -> np.ndarray:
+        """Class that each member gives each row.
+
+        Parameters
+        ----------
+        X : array, data frame or table of shape (n_rows, n_attributes)
+
+        Returns
+        -------
+        array of shape (n_members, n_rows)
+        """
+        rows = self._read_table(X)
+        return self.classes_[np.array([member.predict_codes(rows) for member in self.members_])]
+
+    def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
+        """Class distribution after the first member, the first two, and so on.
+
+        Parameters
+        ----------
+        X : array, data frame or table of shape (n_rows, n_attributes)
+
+        Yields
+        ------
+        array of shape (n_rows, n_classes)
+        """
+        check_is_fitted(self, "members_")
+        yield from self._stages(X, self.n_classes_, self.combine)
+
+    def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
+        """Class of each row after the first member, the first two, and so on.
+
+        Parameters
+        ----------
+        X : array, data frame or table of shape (n_rows, n_attributes)
+
+        Yields
+        ------
+        array of shape (n_rows,)
+        """
+        for shares in self.staged_predict_proba(X):
+            yield self.classes_[largest(shares)]
 
 
 class EnsembleRegressor(RegressorMixin, Ensemble):
@@ -289,12 +393,11 @@ class EnsembleRegressor(RegressorMixin, Ensemble):
         target = read_target(y, n_rows, weights)
         sample = Sample(target, 0, n_attributes, weights)
         self._fit_members(trainer, sample, 1, "average")
-        if self.oob_score:
-            self.oob_prediction_ = mean_where_counted(self._oob_total, self._oob_counts)[:, 0]
-            judged = self._oob_counts > 0
-            errors = (self.oob_prediction_[judged] - target[judged]) ** 2
-            self.oob_score_ = float(1.0 - errors.mean() / target[judged].var())
         return self
+
+    def _keep_oob_answers(self, left_out: LeftOut) -> None:
+        self.oob_prediction_ = left_out.means()[:, 0]
+        self.oob_score_ = 1.0 - left_out.loss() / float(left_out.target[left_out.n_answers > 0].var())
 
     def predict(self, X: Any) -> np.ndarray:
         """Mean of the members' values for each row.
@@ -307,5 +410,32 @@ class EnsembleRegressor(RegressorMixin, Ensemble):
         -------
         array of shape (n_rows,)
         """
+        return self._combined(X, 1, "average")[:, 0]
+
+    def predict_members(self, X: Any) -> np.ndarray:
+        """Value that each member gives each row.
+
+        Parameters
+        ----------
+        X : array, data frame or table of shape (n_rows, n_attributes)
+
+        Returns
+        -------
+        array of shape (n_members, n_rows)
+        """
         rows = self._read_table(X)
-        return combine_members(self.members_, rows, rows.shape[0], 1, "average")[:, 0]
+        return np.array([member.predict_values(rows)[:, 0] for member in self.members_])
+
+    def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
+        """Value of each row after the first member, the first two, and so on.
+
+        Parameters
+        ----------
+        X : array, data frame or table of shape (n_rows, n_attributes)
+
+        Yields
+        ------
+        array of shape (n_rows,)
+        """
+        for values in self._stages(X, 1, "average"):
+            yield values[:, 0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import has_fit_parameter
 
-from tremula.combine import Member, add_votes, largest
+from tremula.combine import Member
 from tremula.ensembles.base import EnsembleClassifier, Trainer
 from tremula.errors import InvalidParameter
 from tremula.parameters import check_flag
@@ -124,7 +124,7 @@ class AdaBoostM1Classifier(EnsembleClassifier):
         every_row = trainer.rows(np.arange(sample.n_rows))
         root_seed = make_root_seed(self.random_state)
         self.stopped_ = "enough"
-        for member_number in range(self.n_estimators):
+        for member_number in range(self._ceiling()):
             random = member_generator(root_seed, member_number)
             member = trainer.train(replace(sample, weights=self._weights_to_train(weights, random)), random)
             wrong = member.predict_codes(every_row) != sample.target
@@ -155,37 +155,6 @@ class AdaBoostM1Classifier(EnsembleClassifier):
             return weights
         drawn = random.choice(len(weights), size=len(weights), p=weights / weights.sum())
         return np.bincount(drawn, minlength=len(weights))
-
-    def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
-        """Shares of the vote after the first member, the first two, and so on.
-
-        Parameters
-        ----------
-        X : array, data frame or table of shape (n_rows, n_attributes)
-
-        Yields
-        ------
-        array of shape (n_rows, n_classes)
-        """
-        rows = self._read_table(X)
-        total = np.zeros((rows.shape[0], self.n_classes_))
-        for member, weight in zip(self.members_, self.member_weights_):
-            add_votes(total, member.predict_codes(rows), weight)
-            yield total / total.sum(axis=1, keepdims=True)
-
-    def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
-        """Class of each row after the first member, the first two, and so on.
-
-        Parameters
-        ----------
-        X : array, data frame or table of shape (n_rows, n_attributes)
-
-        Yields
-        ------
-        array of shape (n_rows,)
-        """
-        for shares in self.staged_predict_proba(X):
-            yield self.classes_[largest(shares)]
 
 
 def votes_of(errors: np.ndarray) -> np.ndarray:

@@ -23,7 +23,7 @@ def check_perturbations(perturb: Any) -> Sequence[Perturbation]:
     for item in given:
         if not isinstance(item, Perturbation):
             raise InvalidParameter(
-                f"perturb holds {item!r}, which is no perturbation: take objects of tremula.perturb, such as Bootstrap()"
+                f"perturb holds {item!r}, which is no perturbation: take those of tremula.perturb, such as Bootstrap()"
             )
     return list(given)
 
@@ -37,8 +37,10 @@ class PerturbCombineClassifier(EnsembleClassifier):
         What is trained; by default an unpruned C4.5 tree.
     perturb : list of perturbations or None, default=None
         What is shaken for each member, one after the other; objects of `tremula.perturb`.
-    n_estimators : int, default=100
-        Members.
+    n_estimators : int or "auto", default=100
+        Members. "auto" trains them until the loss on rows left out has settled; `oob_trace_` keeps it.
+    max_estimators : int, default=1000
+        Members at most, with "auto".
     combine : {"vote", "average"}, default="average"
         Whether members vote, ties to the first class, or their class distributions are averaged.
     oob_score : bool, default=False
@@ -61,7 +63,8 @@ class PerturbCombineClassifier(EnsembleClassifier):
     classes_ : array
         The class labels.
     oob_score_ : float
-        Accuracy on rows left out, if `oob_score`; `oob_decision_function_` has the distributions behind it.
+        Accuracy on rows left out, if `oob_score`; `oob_decision_function_` has the distributions behind it,
+        `inbag_counts_` how often each member had each row.
 
     Examples
     --------
@@ -80,7 +83,8 @@ class PerturbCombineClassifier(EnsembleClassifier):
         self,
         estimator: Any = None,
         perturb: Any = None,
-        n_estimators: int = 100,
+        n_estimators: int | str = 100,
+        max_estimators: int = 1000,
         combine: str = "average",
         oob_score: bool = False,
         warm_start: bool = False,
@@ -92,6 +96,7 @@ class PerturbCombineClassifier(EnsembleClassifier):
         self.estimator = estimator
         self.perturb = perturb
         self.n_estimators = n_estimators
+        self.max_estimators = max_estimators
         self.combine = combine
         self.oob_score = oob_score
         self.warm_start = warm_start
@@ -116,8 +121,10 @@ class PerturbCombineRegressor(EnsembleRegressor):
         What is trained; by default an unpruned REPTree.
     perturb : list of perturbations or None, default=None
         What is shaken for each member, one after the other; objects of `tremula.perturb`.
-    n_estimators : int, default=100
-        Members.
+    n_estimators : int or "auto", default=100
+        Members. "auto" trains them until the loss on rows left out has settled; `oob_trace_` keeps it.
+    max_estimators : int, default=1000
+        Members at most, with "auto".
     oob_score : bool, default=False
         Whether to judge the ensemble on the rows each member left out.
     warm_start : bool, default=False
@@ -136,7 +143,8 @@ class PerturbCombineRegressor(EnsembleRegressor):
     members_ : list
         The trained members: trees, or fitted estimators.
     oob_score_ : float
-        R squared on rows left out, if `oob_score`; `oob_prediction_` has the predictions behind it.
+        R squared on rows left out, if `oob_score`; `oob_prediction_` has the predictions behind it,
+        `inbag_counts_` how often each member had each row.
 
     Examples
     --------
@@ -154,7 +162,8 @@ class PerturbCombineRegressor(EnsembleRegressor):
         self,
         estimator: Any = None,
         perturb: Any = None,
-        n_estimators: int = 100,
+        n_estimators: int | str = 100,
+        max_estimators: int = 1000,
         oob_score: bool = False,
         warm_start: bool = False,
         n_jobs: int | None = None,
@@ -165,6 +174,7 @@ class PerturbCombineRegressor(EnsembleRegressor):
         self.estimator = estimator
         self.perturb = perturb
         self.n_estimators = n_estimators
+        self.max_estimators = max_estimators
         self.oob_score = oob_score
         self.warm_start = warm_start
         self.n_jobs = n_jobs

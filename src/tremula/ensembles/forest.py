@@ -18,8 +18,10 @@ class RandomForestClassifier(EnsembleClassifier):
 
     Parameters
     ----------
-    n_estimators : int, default=100
-        Members.
+    n_estimators : int or "auto", default=100
+        Members. "auto" trains them until the loss on rows left out has settled; `oob_trace_` keeps it.
+    max_estimators : int, default=1000
+        Members at most, with "auto".
     criterion : {"gini", "entropy", "gain_ratio", "symmetric_uncertainty"}, default="gini"
         What a split is worth.
     max_features : int, float, "sqrt", "log2" or None, default="sqrt"
@@ -55,7 +57,8 @@ class RandomForestClassifier(EnsembleClassifier):
     classes_ : array
         The class labels.
     oob_score_ : float
-        Accuracy on rows left out, if `oob_score`; `oob_decision_function_` has the distributions behind it.
+        Accuracy on rows left out, if `oob_score`; `oob_decision_function_` has the distributions behind it,
+        `inbag_counts_` how often each member had each row.
 
     Examples
     --------
@@ -68,7 +71,8 @@ class RandomForestClassifier(EnsembleClassifier):
 
     def __init__(
         self,
-        n_estimators: int = 100,
+        n_estimators: int | str = 100,
+        max_estimators: int = 1000,
         criterion: str = "gini",
         max_features: int | float | str | None = "sqrt",
         max_depth: int | None = None,
@@ -84,6 +88,7 @@ class RandomForestClassifier(EnsembleClassifier):
         verbose: int = 0,
     ) -> None:
         self.n_estimators = n_estimators
+        self.max_estimators = max_estimators
         self.criterion = criterion
         self.max_features = max_features
         self.max_depth = max_depth
@@ -114,8 +119,10 @@ class RandomForestRegressor(EnsembleRegressor):
 
     Parameters
     ----------
-    n_estimators : int, default=100
-        Members.
+    n_estimators : int or "auto", default=100
+        Members. "auto" trains them until the loss on rows left out has settled; `oob_trace_` keeps it.
+    max_estimators : int, default=1000
+        Members at most, with "auto".
     criterion : {"variance", "fifth_root_variance"}, default="variance"
         What a split is worth.
     max_features : int, float, "sqrt", "log2" or None, default=1.0
@@ -147,7 +154,8 @@ class RandomForestRegressor(EnsembleRegressor):
     members_ : list
         The trained members: trees, or fitted estimators.
     oob_score_ : float
-        R squared on rows left out, if `oob_score`; `oob_prediction_` has the predictions behind it.
+        R squared on rows left out, if `oob_score`; `oob_prediction_` has the predictions behind it,
+        `inbag_counts_` how often each member had each row.
 
     Examples
     --------
@@ -160,7 +168,8 @@ class RandomForestRegressor(EnsembleRegressor):
 
     def __init__(
         self,
-        n_estimators: int = 100,
+        n_estimators: int | str = 100,
+        max_estimators: int = 1000,
         criterion: str = "variance",
         max_features: int | float | str | None = 1.0,
         max_depth: int | None = None,
@@ -175,6 +184,7 @@ class RandomForestRegressor(EnsembleRegressor):
         verbose: int = 0,
     ) -> None:
         self.n_estimators = n_estimators
+        self.max_estimators = max_estimators
         self.criterion = criterion
         self.max_features = max_features
         self.max_depth = max_depth

@@ -97,6 +97,14 @@ class EstimatorMember:
     def _seen(self, X: Any) -> Any:
         return X if self.attributes is None else take_columns(X, self.attributes)
 
+    def importances(self, n_attributes: int) -> np.ndarray:
+        """Return the estimator's own importances, 0 for attributes it did not see."""
+        if not hasattr(self.estimator, "feature_importances_"):
+            raise AttributeError(f"{type(self.estimator).__name__} members have no feature_importances_")
+        shares = np.zeros(n_attributes)
+        shares[slice(None) if self.attributes is None else self.attributes] = self.estimator.feature_importances_
+        return shares
+
     def predict_codes(self, X: Any) -> np.ndarray:
         """Class code of each row."""
         return np.asarray(self.estimator.predict(self._seen(X))).astype(np.intp)

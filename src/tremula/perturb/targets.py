@@ -73,7 +73,7 @@ def flip_probabilities(proportions: np.ndarray, rate: float) -> np.ndarray:
     if chance * (1.0 - proportions[proportions > 0].min()) > 1.0 + 1e-12:
         largest = evenness / (1.0 - float(proportions[proportions > 0].min()))
         raise InvalidParameter(
-            f"rate={rate} flips more rows of the rarest class than there are: use at most {largest:.3g} with such classes"
+            f"rate={rate} flips more rows of the rarest class than there are: take at most {largest:.3g} here"
         )
     table = np.tile(chance * proportions, (len(proportions), 1))
     np.fill_diagonal(table, 0.0)

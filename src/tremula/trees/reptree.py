@@ -190,7 +190,7 @@ class REPTreeClassifier(_REPTree, TreeClassifier):
         held_out: HeldOut | None = None,
     ) -> Tree:
         """Grow and prune a tree from sorted columns, class codes and row weights."""
-        rules = self._rules(CLASSIFICATION["entropy"].code, columns.n_attributes, min_worth=1e-6)
+        rules = self._rules(CLASSIFICATION["entropy"].code, columns.n_attributes, min_worth=1e-6, tolerance=1e-9)
         weights, judges = self._divide(columns, codes, weights, codes, random, held_out)
         grown = grow_classification_tree(columns, codes, n_classes, weights, rules, random, attributes)
         tree = Tree.from_node_counts(grown.nodes, grown.statistics, grown.subsets, columns.n_levels, strict=True)
@@ -306,6 +306,7 @@ class REPTreeRegressor(_REPTree, TreeRegressor):
             REGRESSION["variance"].code,
             columns.n_attributes,
             min_worth=1e-10 * variance,
+            tolerance=1e-10 * variance,
             min_variance=max(self.min_variance_share, 1e-13) * variance,
         )
         grown = grow_regression_tree(columns, target - centre, weights, rules, random, attributes)
