@@ -172,7 +172,8 @@ class Ensemble(BaseEstimator):
             self._keep_left_out(left_out)
 
     def _ceiling(self) -> int:
-        return int(self.max_estimators if self.n_estimators == "auto" else self.n_estimators)
+        ceiling: Any = self.max_estimators if self.n_estimators == "auto" else self.n_estimators
+        return int(ceiling)
 
     def _members_to_keep(self) -> list[Member]:
         kept = list(getattr(self, "members_", [])) if self.warm_start else []
@@ -219,13 +220,13 @@ class Ensemble(BaseEstimator):
         """Mean of the members' importances: shares of each attribute in the decrease of impurity."""
         check_is_fitted(self, "members_")
         weights = getattr(self, "member_weights_", None)
-        impurity = getattr(self._member_estimator(), "_impurity", None)
-        importances = [
-            attribute_importances(member, impurity)
-            if isinstance(member, Tree)
-            else member.importances(self.n_features_in_)
-            for member in self.members_
-        ]
+        impurity = getattr(self._member_estimator(), "_impurity", "")
+        importances = []
+        for member in self.members_:
+            if isinstance(member, EstimatorMember):
+                importances.append(member.importances(self.n_features_in_))
+            elif isinstance(member, Tree):
+                importances.append(attribute_importances(member, impurity))
         return np.average(importances, axis=0, weights=weights)
 
     def __len__(self) -> int:
