@@ -9,6 +9,7 @@ import gzip
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -90,6 +91,11 @@ class Golden:
             return self.y.tolist()
         codes = {label: code for code, label in enumerate(self.facts["classes"])}
         return [codes.get(str(label), -1) for label in self.y]
+
+    @cached_property
+    def exact_targets(self) -> list[Fraction]:
+        """The numbers to be predicted, as they are written."""
+        return [Fraction(str(target)) for target in self.targets]
 
     def growing_rows(self, run: str) -> np.ndarray:
         """The rows a tree grows from."""

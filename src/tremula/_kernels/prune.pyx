@@ -70,10 +70,10 @@ def collapse(Node[::1] nodes, const double[::1] errors, double[::1] scratch, dou
             become_leaf(&nodes[node])
 
 
-def reduce_errors(Node[::1] nodes, const double[::1] errors, double[::1] best):
+def reduce_errors(Node[::1] nodes, const double[::1] errors, double[::1] best, double slack):
     """A split whose branches do not make fewer errors (on held-out rows) than the node as a leaf, becomes a leaf.
 
-    `best` is scratch, one number a node.
+    Fewer by no more than `slack` are not fewer. `best` is scratch, one number a node.
     """
     cdef Py_ssize_t node, child
     cdef double below
@@ -83,7 +83,7 @@ def reduce_errors(Node[::1] nodes, const double[::1] errors, double[::1] best):
             below = 0.0
             for child in range(nodes[node].first_child, nodes[node].first_child + nodes[node].n_branches):
                 below += best[child]
-            if below >= errors[node]:
+            if below >= errors[node] - slack:
                 become_leaf(&nodes[node])
             else:
                 best[node] = below

@@ -136,7 +136,8 @@ def prune_by_reduced_error(grown: GrownTree, errors: np.ndarray) -> tuple[GrownT
         The number that each node left had before.
     """
     nodes = copy_nodes(grown.nodes)
-    kernel.reduce_errors(nodes, np.ascontiguousarray(errors), np.empty(len(nodes)))
+    rounding = 1e-9 * float(errors[0])
+    kernel.reduce_errors(nodes, np.ascontiguousarray(errors), np.empty(len(nodes)), rounding)
     return _compact(nodes, grown)
 
 

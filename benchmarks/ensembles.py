@@ -1,0 +1,143 @@
+"""Ensembles of unpruned trees: training time, memory and size against scikit-learn's, one thread; and two threads.
+
+TREMULA_DATA=<folder of the parquet files> python benchmarks/ensembles.py [--store] [--members 100]
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections.abc import Callable
+from typing import Any
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+from data import MADE, as_numbers, load
+from measure import environment, store, table
+from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier, RandomForestClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+import tremula as tm
+
+DATASETS = ["letter", "satimage", "pendigits", "waveform-5000", MADE]
+BOOSTED_DEPTH = 8  # so that neither stops for want of errors
+
+
+def pairs(members: int) -> dict[str, tuple[Any, Any]]:
+    """Our ensemble and scikit-learn's, by method."""
+    entropy = {"criterion": "entropy"}
+    ours_boosted = tm.CARTClassifier(**entropy, max_depth=BOOSTED_DEPTH)
+    theirs_boosted = DecisionTreeClassifier(**entropy, max_depth=BOOSTED_DEPTH)
+    return {
+        "bagging, CART": (
+            tm.BaggingClassifier(tm.CARTClassifier(**entropy), n_estimators=members, random_state=0),
+            BaggingClassifier(DecisionTreeClassifier(**entropy), n_estimators=members, random_state=0),
+        ),
+        "bagging, C4.5": (
+            tm.BaggingClassifier(n_estimators=members, random_state=0),
+            BaggingClassifier(DecisionTreeClassifier(**entropy), n_estimators=members, random_state=0),
+        ),
+        "random forest": (
+            tm.RandomForestClassifier(members, **entropy, random_state=0),
+            RandomForestClassifier(members, **entropy, random_state=0),
+        ),
+        f"AdaBoost, depth {BOOSTED_DEPTH}": (
+            tm.AdaBoostM1Classifier(ours_boosted, n_estimators=members),
+            AdaBoostClassifier(theirs_boosted, n_estimators=members, random_state=0),
+        ),
+    }
+
+
+def seconds_of(job: Callable[[], Any], clock: Callable[[], float] = time.process_time) -> float:
+    begin = clock()
+    job()
+    return clock() - begin
+
+
+def n_members(ensemble: Any) -> int:
+    return len(ensemble.members_ if hasattr(ensemble, "members_") else ensemble.estimators_)
+
+
+def compare_on(name: str, members: int) -> list[list[object]]:
+    attributes, codes = load(name)
+    numbers = as_numbers(attributes)
+    lines = []
+    for method, (ours, theirs) in pairs(members).items():
+        # scikit-learn takes most of the time and is run once; ours twice, the better counts.
+        first = seconds_of(lambda ours=ours: ours.fit(numbers, codes))
+        peer = seconds_of(lambda theirs=theirs: theirs.fit(numbers, codes))
+        own = min(first, seconds_of(lambda ours=ours: ours.fit(numbers, codes)))
+        per_member = (peer / n_members(theirs)) / (own / n_members(ours))
+        nodes = sum(m.n_nodes for m in ours.members_) / len(ours)
+        peer_nodes = sum(tree.tree_.node_count for tree in theirs.estimators_) / n_members(theirs)
+        lines.append(
+            [
+                name,
+                method,
+                f"{own:.2f}",
+                f"{peer:.2f}",
+                f"**{per_member:.1f}**",
+                f"{n_members(ours)} / {n_members(theirs)}",
+                f"{nodes:.0f} / {peer_nodes:.0f}",
+            ]  # fmt: skip
+        )
+    return lines
+
+
+def two_threads(name: str, members: int) -> str:
+    attributes, codes = load(name)
+    numbers = as_numbers(attributes)
+    walls = []
+    for n_jobs in (1, 2):
+        forest = tm.BaggingClassifier(
+            tm.CARTClassifier(criterion="entropy"), n_estimators=members, random_state=0, n_jobs=n_jobs
+        )
+        walls.append(min(seconds_of(lambda f=forest: f.fit(numbers, codes), time.perf_counter) for _ in range(3)))
+    return f"Two threads on {name}, bagging of {members} trees: {walls[0] / walls[1]:.2f} times as fast as one."
+
+
+def sizes(members: int) -> str:
+    attributes, codes = load("letter")
+    ours = tm.BaggingClassifier(tm.CARTClassifier(criterion="entropy"), n_estimators=members, random_state=0)
+    theirs = BaggingClassifier(DecisionTreeClassifier(criterion="entropy"), n_estimators=members, random_state=0)
+    ours.fit(attributes, codes)
+    theirs.fit(attributes, codes)
+    own = sum(member.nbytes for member in ours.members_) / 2**20
+    states = [tree.tree_.__getstate__() for tree in theirs.estimators_]
+    peer = sum(state["nodes"].nbytes + state["values"].nbytes for state in states) / 2**20
+    return f"In memory, {members} fully grown trees on letter: {own:.1f} MB, scikit-learn's {peer:.1f} MB ({own / peer:.2f})."
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Time ensembles against scikit-learn's.")
+    parser.add_argument("--store", action="store_true", help="write the table into RESULTS.md")
+    parser.add_argument("--members", type=int, default=100)
+    parser.add_argument("--datasets", nargs="*", default=DATASETS)
+    arguments = parser.parse_args()
+    lines = []
+    for name in arguments.datasets:
+        lines += compare_on(name, arguments.members if name != MADE else max(2, arguments.members // 10))
+    header = [
+        "dataset",
+        "method",
+        "seconds",
+        "scikit-learn, seconds",
+        "ratio per member",
+        "members",
+        "nodes per member",
+    ]
+    text = table(header, lines)
+    text += "\n\nOne thread, processor time; ours / scikit-learn's where two numbers stand. Entropy throughout."
+    text += f"\n\n{sizes(arguments.members)}\n\n{two_threads('letter', arguments.members)}"
+    text += (
+        f"\n\n{environment('tremula', 'scikit-learn', 'numpy')}\n\nCommand: `python benchmarks/ensembles.py --store`"
+    )
+    print(text)
+    if arguments.store:
+        store("Ensembles", text)
+
+
+if __name__ == "__main__":
+    main()
