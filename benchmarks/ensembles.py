@@ -81,7 +81,7 @@ def compare_on(name: str, members: int) -> list[list[object]]:
                 f"**{per_member:.1f}**",
                 f"{n_members(ours)} / {n_members(theirs)}",
                 f"{nodes:.0f} / {peer_nodes:.0f}",
-            ]  # fmt: skip
+            ]
         )
     return lines
 
@@ -107,7 +107,7 @@ def sizes(members: int) -> str:
     own = sum(member.nbytes for member in ours.members_) / 2**20
     states = [tree.tree_.__getstate__() for tree in theirs.estimators_]
     peer = sum(state["nodes"].nbytes + state["values"].nbytes for state in states) / 2**20
-    return f"In memory, {members} fully grown trees on letter: {own:.1f} MB, scikit-learn's {peer:.1f} MB ({own / peer:.2f})."
+    return f"{members} fully grown trees on letter take {own:.1f} MB, scikit-learn's {peer:.1f} MB ({own / peer:.2f})."
 
 
 def main() -> None:

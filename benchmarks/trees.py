@@ -23,18 +23,31 @@ from sklearn.tree import DecisionTreeClassifier
 import tremula as tm
 
 DATASETS = ["iris", "letter", "satimage", "waveform-5000", "shuttle", "covtype-20k", "adult", MADE]
-MEMORY = """
+MEMORY_CODE = """
 from data import as_numbers, load
-import tremula as tm
-from sklearn.tree import DecisionTreeClassifier
+{imports}
 def prepare():
-    X, y = load({name!r})
-    {reading}
+    X, y = load({{name!r}})
+    X = {reading}
     {estimator}.fit(X[:200], y[:200])
     return X, y
 def work(prepared):
     return {estimator}.fit(*prepared)
 """
+MEMORY = {
+    "ours": MEMORY_CODE.format(
+        imports="import tremula as tm", reading="X", estimator="tm.CARTClassifier(criterion='entropy')"
+    ),
+    "theirs": MEMORY_CODE.format(
+        imports="from sklearn.tree import DecisionTreeClassifier",
+        reading="as_numbers(X)",
+        estimator="DecisionTreeClassifier(criterion='entropy')",
+    ),
+}
+NOTE = """`CARTClassifier(criterion="entropy")` against `DecisionTreeClassifier(criterion="entropy")`, one thread,
+processor time, best of several turns. A ratio is scikit-learn's time divided by ours. adult: tremula takes the frame
+with its nominal columns, scikit-learn their codes. Memory is what `fit` needs above the table it is given."""
+J48_NOTE = "adult, {n_rows:,} rows; Weka {weka}, Java {java}; of J48 only buildClassifier is timed, of ours all of fit."
 
 
 def compare_on(name: str) -> list[object]:
@@ -57,15 +70,7 @@ def compare_on(name: str) -> list[object]:
         line.append(f"{per_call(lambda: theirs.predict(one)) / per_call(lambda: ours.predict(one)):.0f}")
     else:
         line.append("")
-    reading = {"ours": "", "theirs": "X = as_numbers(X)"}
-    estimators = {
-        "ours": "tm.CARTClassifier(criterion='entropy')",
-        "theirs": "DecisionTreeClassifier(criterion='entropy')",
-    }
-    memory = {
-        who: peak_memory(MEMORY.format(name=name, reading=reading[who], estimator=estimators[who]))
-        for who in estimators
-    }
+    memory = {who: peak_memory(MEMORY[who].format(name=name)) for who in MEMORY}
     size = nodes["nodes"].nbytes + nodes["values"].nbytes
     line += [f"{memory['ours']:.0f} / {memory['theirs']:.0f}", f"{ours.tree_.nbytes / 1024:.0f} / {size / 1024:.0f}"]
     return [*line, f"{ours.tree_.n_nodes} / {theirs.tree_.node_count}"]
@@ -93,7 +98,7 @@ def compare_with_j48(python: str) -> str:
         )
     header = ["options", "C45Classifier, ms", "J48 warm, ms", "J48 first fit, ms", "ratio warm", "ratio first", "nodes"]
     text = table(header, rows)
-    return f"{text}\n\nadult, all {answer['n_rows']:,} rows; Weka {answer['weka']}, Java {answer['java']}; J48's data are in memory."
+    return text + "\n\n" + J48_NOTE.format(**answer)
 
 
 def main() -> None:
@@ -107,13 +112,7 @@ def main() -> None:
         "peak memory of fit, MB, ours / theirs", "tree, kB, ours / theirs", "nodes, ours / theirs",
     ]  # fmt: skip
     text = table(header, [compare_on(name) for name in arguments.datasets])
-    text += (
-        '\n\n`CARTClassifier(criterion="entropy")` against `DecisionTreeClassifier(criterion="entropy")`, one thread, '
-    )
-    text += (
-        "processor time, best of several turns. A ratio is scikit-learn's time divided by ours. adult: tremula takes "
-    )
-    text += f"the frame with its nominal columns, scikit-learn their codes.\n\n{environment('tremula', 'scikit-learn', 'numpy')}"
+    text += f"\n\n{NOTE}\n\n{environment('tremula', 'scikit-learn', 'numpy')}"
     if arguments.weka:
         text += "\n\n" + compare_with_j48(arguments.weka)
     text += "\n\nCommand: `python benchmarks/trees.py --store --weka <python with python-weka-wrapper3>`"

@@ -73,7 +73,9 @@ class ExactNode:
     def statistics(self, pieces: Pieces) -> Statistics:
         """Class weights, or weight and sum of the target."""
         if not self.golden.is_classification:
-            return weight_of(pieces), sum((weight * self.golden.exact_targets[row] for row, weight in pieces), Fraction(0))
+            return weight_of(pieces), sum(
+                (weight * self.golden.exact_targets[row] for row, weight in pieces), Fraction(0)
+            )
         counts = [Fraction(0)] * len(self.golden.facts["classes"])
         for row, weight in pieces:
             counts[self.golden.targets[row]] += weight

@@ -256,7 +256,7 @@ cdef inline bint divide_in_two(Grower* g, int64_t a, int64_t start, int64_t end,
         place = divide_two(g.lists[a], start, end, g.flag, g.row_mask, g.spare, &n_second)
     g.sizes[0] = place - start
     g.sizes[1] = n_second
-    if not grow_room(<void**> &g.lists[a], &g.capacity[a], place + n_second + 1, sizeof(uint64_t)):
+    if not grow_room(<void**> &g.lists[a], &g.capacity[a], place + n_second, sizeof(uint64_t)):
         return False
     memcpy(g.lists[a] + place, g.spare, n_second * sizeof(uint64_t))
     return True
@@ -280,7 +280,7 @@ cdef inline bint divide_in_many(Grower* g, int64_t a, int64_t start, int64_t end
         total += g.sizes[s]
     if not grow_room(<void**> &g.spare, &g.spare_capacity, total + 1, sizeof(uint64_t)):
         return False
-    if not grow_room(<void**> &g.lists[a], &g.capacity[a], start + total + 1, sizeof(uint64_t)):
+    if not grow_room(<void**> &g.lists[a], &g.capacity[a], start + total, sizeof(uint64_t)):
         return False
     words = g.lists[a]
     for p in range(start, end):

@@ -107,7 +107,7 @@ cdef bint allocate_scratch(Grower* g, int64_t n_present) noexcept nogil:
 
 cdef void free_all(Grower* g) noexcept nogil:
     cdef int64_t a
-    if g.lists != NULL:
+    if g.lists != NULL and not g.lists_are_base:
         for a in range(g.n_attributes):
             free(g.lists[a])
     free(g.lists); free(g.capacity); free(g.incomplete_slot); free(g.bounds); free(g.order); free(g.known)
@@ -128,12 +128,12 @@ cdef bint filter_lists(Grower* g, const uint16_t* marks, int64_t n_present) noex
     g.n_incomplete = 0
     for a in range(g.n_attributes):
         g.order[a] = a
-        words = <uint64_t*> malloc((n_present + 1) * sizeof(uint64_t))
+        base = g.base[a]
+        words = <uint64_t*> base if g.lists_are_base else <uint64_t*> malloc((n_present + 1) * sizeof(uint64_t))
         if words == NULL:
             return False
         g.lists[a] = words
-        g.capacity[a] = n_present + 1
-        base = g.base[a]
+        g.capacity[a] = n_present + (not g.lists_are_base)
         q = 0
         if marks != NULL:
             for p in range(g.base_length[a]):
@@ -236,7 +236,7 @@ cdef int grow_all(Grower* g) noexcept nogil:
 def grow(const double[:, :] values, const uint64_t[:, ::1] lists, const int64_t[::1] lengths, int row_bits,
          const int32_t[::1] n_levels, const int32_t[::1] attributes, const int32_t[::1] codes,
          const double[::1] target, const double[::1] weights, const uint16_t[::1] marks, const int64_t[::1] terms,
-         double term_unit, int64_t n_classes, object rules, object bit_generator, object node_dtype):
+         double term_unit, int64_t n_classes, object rules, object bit_generator, object node_dtype, bint use_up):
     """Grow a tree.
 
     Parameters
@@ -249,6 +249,7 @@ def grow(const double[:, :] values, const uint64_t[:, ::1] lists, const int64_t[
         not fit
     terms, term_unit : fixed-point table of the criterion's f(count), with `marks`
     rules : see `tremula.trees.growing.Rules`
+    use_up : whether the sorted lists may be divided themselves, where no value is missing; they are of no use after
 
     Returns
     -------
@@ -286,6 +287,7 @@ def grow(const double[:, :] values, const uint64_t[:, ::1] lists, const int64_t[
     g.row_mask = (one << row_bits) - 1
     g.rank_mask = g.row_mask << row_bits
     g.base_length = NULL
+    g.lists_are_base = use_up
     g.random = <bitgen_t*> PyCapsule_GetPointer(bit_generator.capsule, "BitGenerator")
     if marks is not None:
         marks_pointer = &marks[0]

@@ -100,6 +100,7 @@ cdef struct Grower:
     const int64_t* base_length
     const uint8_t* present  # by row: has positive weight
     uint64_t** lists        # this tree's rows, divided as the tree grows
+    bint lists_are_base     # the sorted lists themselves are divided: they serve this tree alone
     int64_t* capacity
     uint64_t row_mask
     uint64_t rank_mask

@@ -13,7 +13,7 @@ cdef enum:
     DIGIT_BITS = 11
     N_DIGITS = 6            # 6 x 11 bits cover the 64 bits of a key
     N_BUCKETS = 2048
-    BLOCK = 8               # columns copied out together
+    WIDEST_BLOCK = 8        # columns copied out together at most
 
 cdef int64_t LOW_HALF = (<int64_t> 1 << 32) - 1
 
@@ -161,9 +161,10 @@ def sort_columns(const double[:, :] values, double gap, int row_bits, uint64_t[:
     lengths : int64 array (n_attributes,)
     """
     cdef int64_t n_rows = values.shape[0], n_attributes = values.shape[1], attribute, row, first, width
+    cdef int64_t widest = n_attributes // 8 + 1 if n_attributes < 8 * WIDEST_BLOCK else WIDEST_BLOCK
     cdef Keyed* buffer = <Keyed*> malloc((2 * n_rows + 1) * sizeof(Keyed))
     cdef int64_t* histogram = <int64_t*> malloc(N_DIGITS * N_BUCKETS * sizeof(int64_t))
-    cdef double* block = <double*> malloc((BLOCK * n_rows + 1) * sizeof(double))
+    cdef double* block = <double*> malloc((widest * n_rows + 1) * sizeof(double))
     if buffer == NULL or histogram == NULL or block == NULL:
         free(buffer)
         free(histogram)
@@ -172,7 +173,7 @@ def sort_columns(const double[:, :] values, double gap, int row_bits, uint64_t[:
     with nogil:
         first = 0
         while first < n_attributes:
-            width = n_attributes - first if n_attributes - first < BLOCK else BLOCK
+            width = n_attributes - first if n_attributes - first < widest else widest
             # A few columns at a time are copied out: in a C-ordered table they share cache lines.
             for row in range(n_rows):
                 for attribute in range(width):
@@ -180,7 +181,7 @@ def sort_columns(const double[:, :] values, double gap, int row_bits, uint64_t[:
             for attribute in range(width):
                 sort_column(block + attribute * n_rows, n_rows, gap, row_bits, buffer, histogram,
                             &lists[first + attribute, 0], &lengths[first + attribute])
-            first += BLOCK
+            first += widest
     free(buffer)
     free(histogram)
     free(block)

@@ -93,6 +93,9 @@ class _CART(TreeLearner):
         attributes_to_draw(self.max_features, 1)
         check_choice("splitter", self.splitter, SPLITTERS)
 
+    def _grows_once(self) -> bool:
+        return self.ccp_alpha != "cv"
+
     def _draws(self) -> bool:
         return self.ccp_alpha == "cv" or self.max_features is not None or self.splitter == "random"
 

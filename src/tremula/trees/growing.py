@@ -67,6 +67,7 @@ class SortedColumns:
     lists: np.ndarray
     lengths: np.ndarray
     row_bits: int
+    serves_once: bool = False  # the next tree may use the lists up
 
     @property
     def n_rows(self) -> int:
@@ -280,6 +281,7 @@ def _call_kernel(
         rules,
         random.bit_generator,
         NODE_DTYPE,
+        columns.serves_once and columns.is_complete and not rules.observed_threshold,
     )
     return GrownTree(nodes, statistics, subsets)
 

@@ -7,6 +7,7 @@ use it.
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -57,6 +58,10 @@ class TreeLearner(FittedTreeMixin, BaseEstimator):
 
     def _generator(self) -> np.random.Generator:
         return make_generator(getattr(self, "random_state", None)) if self._draws() else _NO_DRAWS
+
+    def _grows_once(self) -> bool:
+        """Whether fitting grows a single tree, which may then use the sorted columns up."""
+        return True
 
     def sort(self, values: np.ndarray, n_levels: np.ndarray) -> SortedColumns:
         """Sort columns as this learner needs them."""
@@ -125,7 +130,7 @@ class TreeClassifier(ClassifierMixin, TreeLearner):
         if judging is not None:
             classes, codes, judging_codes = read_further_classes(y_val, len(judging), classes, codes)
             held_out["held_out"] = HeldOut(judging, judging_codes, np.ones(len(judging)))
-        columns = self.sort(values, encoder.n_levels)
+        columns = replace(self.sort(values, encoder.n_levels), serves_once=self._grows_once())
         self.tree_ = self.grow(columns, codes, len(classes), weights, self._generator(), **held_out)
         self.encoder_, self.classes_, self.n_classes_ = encoder, classes, len(classes)
         return self
@@ -201,7 +206,7 @@ class TreeRegressor(RegressorMixin, TreeLearner):
         judging = self._read_held_out(encoder, X_val, y_val)
         if judging is not None:
             held_out["held_out"] = HeldOut(judging, read_further_target(y_val, len(judging)), np.ones(len(judging)))
-        columns = self.sort(values, encoder.n_levels)
+        columns = replace(self.sort(values, encoder.n_levels), serves_once=self._grows_once())
         self.tree_ = self.grow(columns, target, weights, self._generator(), **held_out)
         self.encoder_ = encoder
         return self
