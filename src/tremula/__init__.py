@@ -10,6 +10,7 @@ from tremula.ensembles.bagging import (
 )
 from tremula.ensembles.boosting import AdaBoostM1Classifier
 from tremula.ensembles.composed import PerturbCombineClassifier, PerturbCombineRegressor
+from tremula.ensembles.decorate import DecorateClassifier
 from tremula.ensembles.forest import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
@@ -17,7 +18,10 @@ from tremula.ensembles.forest import (
     RandomForestRegressor,
 )
 from tremula.ensembles.outputs import OutputSmearingClassifier, OutputSmearingRegressor
+from tremula.ensembles.pruning import prune_each, prune_together
 from tremula.ensembles.randomized import RandomizedC45Classifier
+from tremula.ensembles.three import ThreeBoostClassifier
+from tremula.files import load, save
 from tremula.trees.c45 import C45Classifier
 from tremula.trees.cart import CARTClassifier, CARTRegressor
 from tremula.trees.id3 import ID3Classifier
@@ -32,6 +36,7 @@ __all__ = [
     "CARTClassifier",
     "CARTRegressor",
     "DaggingClassifier",
+    "DecorateClassifier",
     "ExtraTreesClassifier",
     "ExtraTreesRegressor",
     "ID3Classifier",
@@ -45,7 +50,12 @@ __all__ = [
     "RandomForestRegressor",
     "RandomSubspaceClassifier",
     "RandomizedC45Classifier",
+    "ThreeBoostClassifier",
     "Tree",
+    "load",
+    "prune_each",
+    "prune_together",
+    "save",
 ]
 
 __version__ = _version("tremula")

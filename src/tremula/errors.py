@@ -47,6 +47,22 @@ class InvalidWeights(InvalidInput):
     """Row weights that are negative, all zero, not finite, or of the wrong length."""
 
 
+class NotStorable(TremulaError, TypeError):
+    """A model, or a part of one, that cannot be written to a file of arrays and JSON."""
+
+
+class FileDamaged(TremulaError, ValueError):
+    """A file that was cut or changed after it was written, or that never was a model."""
+
+
+class FileTooNew(TremulaError, ValueError):
+    """A file of a format version that only later releases know."""
+
+
+class UnknownClass(TremulaError, ValueError):
+    """A file that names a class or a parameter which this release does not have."""
+
+
 def did_you_mean(given: str, known: Iterable[str]) -> str:
     """Return ``": did you mean 'income'?"`` for the known name closest to `given`, or an empty string.
 

@@ -1,13 +1,16 @@
 """Spreads the training of members over threads, or over whatever joblib backend is in force.
 
 Work is cut into a few chunks of consecutive members, so that a backend that sends data to other processes or machines
-sends it once per worker and not once per member. The result never depends on how work was cut.
+sends it once per worker and not once per member. The result never depends on how work was cut. Where the work is given
+up (Ctrl-C, an error) threads end with the member they are at.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from itertools import pairwise
+from threading import Event
 from typing import Any, TypeVar
 
 from joblib import Parallel, delayed, effective_n_jobs
@@ -34,7 +37,7 @@ def cut(members: range, n_chunks: int) -> list[range]:
 
 def train_members(
     train: Callable[[range], list[Result]], members: range, n_jobs: int | None, verbose: int = 0
-) -> Iterator[Result]:
+) -> Generator[Result, None, None]:
     """Yield ``train`` of all members in order, worked on in parallel.
 
     Parameters
@@ -48,28 +51,48 @@ def train_members(
         With 1 or more a progress bar is shown.
     """
     n_workers = effective_n_jobs(n_jobs)
+    given_up = Event()
     if n_workers == 1:
         chunks = cut(members, len(members))
         results: Iterator[list[Result]] = (train(chunk) for chunk in chunks)
     else:
         shares_memory = getattr(get_active_backend(prefer="threads")[0], "supports_sharedmem", False)
         chunks = cut(members, n_workers * (CHUNKS_PER_THREAD if shares_memory else 1))
+        work = _one_by_one(train, given_up) if shares_memory else train
         parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
-        results = parallel(delayed(train)(chunk) for chunk in chunks)
-    for chunk, result in zip(_with_progress(chunks, len(members), verbose), results):
-        del chunk
-        yield from result
+        results = parallel(delayed(work)(chunk) for chunk in chunks)
+    try:
+        with _progress_bar(len(members), verbose) as advance:
+            # To the very end of the results: joblib warns where they are left before it.
+            for chunk, result in zip(chunks, results, strict=True):
+                yield from result
+                advance(len(chunk))
+    finally:
+        given_up.set()
 
 
-def _with_progress(chunks: list[range], n_members: int, verbose: int) -> Iterator[range]:
-    """Yield the chunks, moving a bar on as each is done."""
+def _one_by_one(train: Callable[[range], list[Result]], given_up: Event) -> Callable[[range], list[Result]]:
+    """Return `train` that looks, before each member, whether its results are still wanted."""
+
+    def train_while_wanted(members: range) -> list[Result]:
+        results: list[Result] = []
+        for chunk in cut(members, len(members)):
+            if given_up.is_set():
+                break
+            results += train(chunk)
+        return results
+
+    return train_while_wanted
+
+
+@contextmanager
+def _progress_bar(n_members: int, verbose: int) -> Iterator[Callable[[int], None]]:
+    """Show a bar, if wanted, and give a function that moves it on by a number of members."""
     if not verbose:
-        yield from chunks
+        yield lambda n_done: None
         return
     from rich.progress import Progress
 
     with Progress(transient=True) as progress:
         task: Any = progress.add_task("members", total=n_members)
-        for chunk in chunks:
-            yield chunk
-            progress.advance(task, len(chunk))
+        yield lambda n_done: progress.advance(task, n_done)

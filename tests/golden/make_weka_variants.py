@@ -37,7 +37,7 @@ def percent_wrong(learner: Any, table: Table, train: np.ndarray, test: np.ndarra
 
 
 def equal_tasks(run: Run, table: Table, rows: Any) -> Iterator[Any]:
-    """Learners fitted to the same rows put differently; in REPTree's pruning the order also decides which rows prune."""
+    """Learners fitted to the same rows put differently; where REPTree prunes, the order also decides which rows do."""
     for seed in range(0 if run.name == "reptree_pruned" else N_ORDERS):
         yield fit(run, table, np.random.default_rng(seed).permutation(rows))
     for scale in SCALES:

@@ -135,6 +135,18 @@ def test_the_first_of_near_equals_is_taken(name: str) -> None:
             assert_equal(grow(table, rules, packed=packed), 0, naive, table, rules)
 
 
+@pytest.mark.parametrize("name", [*CLASSIFIERS, *REGRESSORS])
+def test_columns_that_serve_once_grow_the_same_tree(name: str) -> None:
+    """The tree may then use the sorted lists up instead of copying them."""
+    rules = {**CLASSIFIERS, **REGRESSORS}[name]
+    for seed, table in enumerate(draw_tables(6, regression=name not in CLASSIFIERS)):
+        for packed in (True, False):
+            kept, used = (grow(table, rules, seed, packed, serves_once=once) for once in (False, True))
+            assert kept.nodes.tobytes() == used.nodes.tobytes()
+            assert kept.statistics.tobytes() == used.statistics.tobytes()
+            assert kept.subsets.tobytes() == used.subsets.tobytes()
+
+
 @pytest.mark.parametrize("gap", [0.5, 1e-5])
 def test_values_nearer_than_the_gap_are_not_told_apart(gap: float) -> None:
     for table in draw_tables(4, missing=(0.2,)):

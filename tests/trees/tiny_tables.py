@@ -144,10 +144,15 @@ def columns_of(table: Table, packed: bool = True) -> SortedColumns:
 
 
 def grow(
-    table: Table, rules: Rules, seed: int = 0, packed: bool = True, attributes: Sequence[int] | None = None
+    table: Table,
+    rules: Rules,
+    seed: int = 0,
+    packed: bool = True,
+    attributes: Sequence[int] | None = None,
+    serves_once: bool = False,
 ) -> GrownTree:
     random = np.random.default_rng(seed)
-    columns, weights = columns_of(table, packed), np.array(table.weights)
+    columns, weights = replace(columns_of(table, packed), serves_once=serves_once), np.array(table.weights)
     chosen = None if attributes is None else np.array(attributes)
     if table.n_classes:
         codes = np.array(table.targets, np.int64)

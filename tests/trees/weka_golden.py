@@ -22,7 +22,6 @@ from tremula import C45Classifier, REPTreeClassifier, REPTreeRegressor, Tree
 FOLDER = Path(__file__).parent.parent / "golden" / "weka"
 NAMES = sorted(path.name.removesuffix(".json.gz") for path in FOLDER.glob("*.json.gz"))
 MADE_NAMES = [name for name in NAMES if name.startswith("made-")]
-REAL_NAMES = [name for name in NAMES if name not in MADE_NAMES]
 CONFIDENCES = {"-U": None, "-C 0.25": 0.25, "-C 0.1": 0.1}
 LEAF = -1
 

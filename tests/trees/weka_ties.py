@@ -14,12 +14,10 @@ import numpy as np
 
 from tremula import Tree
 
-from .weka_golden import LEAF, Golden, WekaNode
+from .weka_golden import LEAF, Golden, WekaNode, fit
 
 TIE = "splits of equal worth"
 MINIMUM = "a weight right at the minimum"
-PRUNING_TIE = "equal errors when pruning"
-GROWN_TIE = "splits of equal worth, cut off by one pruning"
 MIN_WEIGHT = 2
 DIGITS = 50
 
@@ -164,11 +162,12 @@ def is_equal(one: Decimal, other: Decimal) -> bool:
 
 
 class Parting(NamedTuple):
-    """A place where two trees that agree above it part: our node, Weka's, and the rows there."""
+    """Where two trees that agree above part: our node, Weka's, the rows there, the branches that lead there."""
 
     node: int
     weka: WekaNode
     pieces: Pieces
+    path: tuple[int, ...]
 
 
 def tests_the_same(tree: Tree, weka: WekaNode, node: int) -> bool:
@@ -189,47 +188,62 @@ def is_same(tree: Tree, weka: WekaNode, node: int) -> bool:
     return all(is_same(tree, child, number) for number, child in branches_of(tree, weka, node))
 
 
-def partings(golden: Golden, tree: Tree, weka: WekaNode, pieces: Pieces, node: int = 0) -> list[Parting]:
-    """The topmost nodes that test something else."""
-    if is_same(tree, weka, node):
+def partings(golden: Golden, tree: Tree, start: Parting) -> list[Parting]:
+    """The topmost nodes at or below a place that test something else."""
+    if is_same(tree, start.weka, start.node):
         return []
-    if not tests_the_same(tree, weka, node):
-        return [Parting(node, weka, pieces)]
-    children = ExactNode(golden, pieces).split(weka.attribute, weka.threshold).children()
+    if not tests_the_same(tree, start.weka, start.node):
+        return [start]
+    rows = ExactNode(golden, start.pieces).split(start.weka.attribute, start.weka.threshold).children()
     return [
         parting
-        for (number, child), rows in zip(branches_of(tree, weka, node), children)
-        for parting in partings(golden, tree, child, rows, number)
+        for branch, (node, weka) in enumerate(branches_of(tree, start.weka, start.node))
+        for parting in partings(golden, tree, Parting(node, weka, rows[branch], (*start.path, branch)))
     ]
+
+
+def root_of(golden: Golden, run: str) -> Parting:
+    weights = golden.weights(run)
+    pieces = [(int(row), Fraction(weights[row])) for row in golden.growing_rows(run)]
+    return Parting(0, golden.weka_tree(run), pieces, ())
+
+
+# ---- why
 
 
 def explain_growth(golden: Golden, tree: Tree, parting: Parting) -> str | None:
     """The rule by which two grown trees may part in this node; None if there is none."""
     exact = ExactNode(golden, parting.pieces)
+    ours = int(tree.attribute[parting.node]), float(tree.threshold[parting.node])
+    theirs = parting.weka.attribute, parting.weka.threshold
+    tests = [exact.split(*test) for test in (ours, theirs) if test[0] != LEAF]
     choices = exact.choices()
-    allowed = {test.partition: test for test in choices}
-    vetoed = [test for test in choices if test.second_weight < MIN_WEIGHT]
-    tests = []
-    for attribute, threshold in (
-        (int(tree.attribute[parting.node]), float(tree.threshold[parting.node])),
-        (parting.weka.attribute, parting.weka.threshold),
-    ):
-        if attribute == LEAF:
-            continue
-        test = exact.split(attribute, threshold)
-        if test.partition not in allowed:
-            return None
-        tests.append(test)
-    if len(tests) == 2 or vetoed:
+    if not {test.partition for test in tests} <= {choice.partition for choice in choices}:
+        return None
+    if len(tests) == 2 or any(choice.second_weight < MIN_WEIGHT for choice in choices):
         return TIE
     at_minimum = tests[0].second_weight == MIN_WEIGHT or weight_of(parting.pieces) == 2 * MIN_WEIGHT
     return MINIMUM if at_minimum else None
 
 
-def explain(golden: Golden, run: str, tree: Tree) -> list[str | None]:
-    """The rule behind each difference between a grown tree and Weka's."""
-    weights = golden.weights(run)
-    root = [(int(row), Fraction(weights[row])) for row in golden.growing_rows(run)]
+def explain_pruning(golden: Golden, tree: Tree, parting: Parting) -> list[str | None]:
+    """The rules where a node is a leaf in one pruned tree only: those by which the grown trees part below it."""
+    if tree.attribute[parting.node] != LEAF and parting.weka.attribute != LEAF:
+        return [explain_growth(golden, tree, parting)]
+    grown, node, weka = fit(golden, "reptree_grown").tree_, 0, golden.weka_tree("reptree_grown")
+    for branch in parting.path:
+        if not tests_the_same(grown, weka, node):
+            return [None]
+        node, weka = branches_of(grown, weka, node)[branch]
+    below = partings(golden, grown, parting._replace(node=node, weka=weka))
+    return [explain_growth(golden, grown, each) for each in below] or [None]
+
+
+def explain(golden: Golden, run: str) -> set[str | None]:
+    """The rules behind the differences between tremula's REPTree and Weka's."""
+    tree = fit(golden, run).tree_
     with localcontext(prec=DIGITS):
-        parted = partings(golden, tree, golden.weka_tree(run), root)
-        return [explain_growth(golden, tree, parting) for parting in parted]
+        parted = partings(golden, tree, root_of(golden, run))
+        if run == "reptree_pruned":
+            return {rule for parting in parted for rule in explain_pruning(golden, tree, parting)}
+        return {explain_growth(golden, tree, parting) for parting in parted}

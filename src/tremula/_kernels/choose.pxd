@@ -5,7 +5,8 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memset
 
 from tremula._kernels.criteria cimport (
-    GAIN, GAIN_RATIO, GINI, SYMMETRIC_UNCERTAINTY, Whole, gain_ratio, is_information, term_of, worth_of, x_log_x,
+    GAIN, GAIN_RATIO, GINI, SYMMETRIC_UNCERTAINTY, Whole, gain_ratio, is_information, term_of, unit_of_worth, worth_of,
+    x_log_x,
 )
 from tremula._kernels.grower cimport COUNTED, MEASURED, SUBSET_SPLIT, WEIGHTED, WIDE, Cut, Frame, Grower
 from tremula._kernels.nodes cimport MULTIWAY_SPLIT, NUMERIC_SPLIT
@@ -52,18 +53,16 @@ cdef inline int64_t walk(Grower* g, bint collect, const uint64_t* words, int64_t
         if by_runs:
             return walk_weights(g, criterion, collect, True, False, words, start, end, whole, known, known_terms, best)
         return walk_weights(g, criterion, collect, False, False, words, start, end, whole, known, known_terms, best)
-    if criterion == GAIN and not collect and min_side(g, whole.weight) <= 1.0:
-        if by_runs:
-            walk_gains(g, True, words, start, end, whole, best)
-        else:
-            walk_gains(g, False, words, start, end, whole, best)
-        return 0
     if collect:
         return walk_counts(g, criterion, True, words, start, end, whole, best)
-    if criterion == GAIN:
-        return walk_counts(g, GAIN, False, words, start, end, whole, best)
-    if criterion == GAIN_RATIO:
-        return walk_counts(g, GAIN_RATIO, False, words, start, end, whole, best)
+    if criterion <= GAIN_RATIO:
+        if criterion == GAIN_RATIO or min_side(g, whole.weight) > 1.0:
+            if by_runs:
+                return walk_gains(g, True, True, words, start, end, whole, best)
+            return walk_gains(g, False, True, words, start, end, whole, best)
+        if by_runs:
+            return walk_gains(g, True, False, words, start, end, whole, best)
+        return walk_gains(g, False, False, words, start, end, whole, best)
     if criterion == GINI:
         return walk_counts(g, GINI, False, words, start, end, whole, best)
     return walk_counts(g, SYMMETRIC_UNCERTAINTY, False, words, start, end, whole, best)
@@ -266,11 +265,15 @@ cdef inline int64_t choose_by_average_gain(Grower* g) noexcept nogil:
 
 cdef inline int64_t choose_best(Grower* g) noexcept nogil:
     cdef int64_t i, chosen = -1
-    cdef double slack = g.rules.tolerance * g.node_whole.node_weight
+    cdef double unit = unit_of_worth(g.rules.criterion, g.node_whole.node_weight)
+    cdef double slack
+    if g.rules.criterion == GAIN_RATIO:                 # attributes, unlike cuts, are compared by the ratio
+        unit = 1.0
+    slack = g.rules.tolerance * unit
     for i in range(g.n_candidates):
         if chosen < 0 or g.candidates[i].worth > g.candidates[chosen].worth + slack:
             chosen = i
-    if chosen >= 0 and not (g.candidates[chosen].worth > g.rules.min_worth * g.node_whole.node_weight):
+    if chosen >= 0 and not (g.candidates[chosen].worth > g.rules.min_worth * unit):
         return -1
     return chosen
 

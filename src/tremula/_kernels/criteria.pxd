@@ -78,6 +78,11 @@ cdef inline double reduction(double within, const Whole* whole) noexcept nogil:
     return within - whole.within
 
 
+cdef inline double unit_of_worth(int criterion, double weight) noexcept nogil:
+    """What a worth of cuts is measured in: weight times impurity, but for a ratio, which has no unit."""
+    return 1.0 if criterion == SYMMETRIC_UNCERTAINTY else weight
+
+
 cdef inline double worth_of(int criterion, double within, double branches, const Whole* whole) noexcept nogil:
     """The worth by which cuts of one attribute are compared; gain ratio picks its cut by gain (C4.5 Release 8)."""
     if criterion <= GAIN_RATIO:

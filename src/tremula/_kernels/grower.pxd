@@ -33,13 +33,14 @@ cdef struct Rules:
     double min_side_weight  # a numeric cut leaves at least this on both sides
     double min_side_share   # and this share of the known weight divided by the number of classes, up to 25 (C4.5)
     double min_side_fifth   # 1: both sides have more than a fifth of the rows (M5)
-    double min_branch_weight # two branches at least reach this
-    bint branch_veto        # if the best split's branches do not, the node is a leaf; else the search skips such splits
+    double min_branch_weight # two branches of a nominal split at least reach this
+    bint branch_veto        # if the best split's branches, of whatever kind, do not, the node is a leaf; else such
+                            # splits are passed over in the search
     bint average_gain       # C4.5's rule: the best ratio among attributes of at least average gain
     bint count_cuts         # Release 8: the gain of a numeric attribute pays for the choice of its cut
     bint cut_by_ratio       # Release 1: the cut of best gain ratio among those of at least average gain
     bint spread_missing     # attributes are ranked with the missing rows spread over the branches (REPTree)
-    double min_worth        # a split must be worth more than this per unit of weight
+    double min_worth        # a split must be worth more than this (per unit of weight, unless worth is a ratio)
     double tolerance        # and a later split more than this above an earlier one
     double min_variance     # a node of smaller variance is a leaf
 

@@ -4,14 +4,14 @@ There is one walk for each kind of rows; what they share is `consider`, which ju
 is grouped by level: its groups are tabulated first and judged from the table.
 """
 
-from libc.math cimport log2
+from libc.math cimport ceil
 from libc.stdint cimport INT64_MIN, int32_t, int64_t, uint64_t
 from libc.stdlib cimport qsort
 from libc.string cimport memcpy, memset
 
 from tremula._kernels.criteria cimport (
     FIFTH_ROOT, GAIN, GAIN_RATIO, GINI, SYMMETRIC_UNCERTAINTY, Whole, fifth_root_term, gain_ratio, information_gain,
-    is_information, split_information, term_of, worth_of, x_log_x,
+    is_information, split_information, term_of, unit_of_worth, worth_of, x_log_x,
 )
 from tremula._kernels.grower cimport (
     CODE_SHIFT, COUNT_SHIFT, COUNTED, MEASURED, WEIGHTED, WIDE, Cut, Grower, GroupKey,
@@ -88,9 +88,12 @@ cdef inline int64_t weight_before(const uint64_t* words, int64_t start, int64_t 
     return weight
 
 
-cdef inline void walk_gains(Grower* g, bint by_runs, const uint64_t* words, int64_t start, int64_t end,
-                            const Whole* whole, Cut* best) noexcept nogil:
-    """The most frequent walk: COUNTED rows, information gain, every cut admissible. As little as possible a row."""
+cdef inline int64_t walk_gains(Grower* g, bint by_runs, bint limited, const uint64_t* words, int64_t start,
+                               int64_t end, const Whole* whole, Cut* best) noexcept nogil:
+    """The most frequent walk: COUNTED rows, information gain. As little as possible a row.
+
+    Only if `limited` are light sides refused and the cuts counted.
+    """
     cdef const int64_t* terms = g.terms
     cdef const int32_t* counts = g.counts
     cdef int32_t* left_counts = g.left_counts
@@ -98,7 +101,8 @@ cdef inline void walk_gains(Grower* g, bint by_runs, const uint64_t* words, int6
     cdef int64_t total = <int64_t> whole.weight, weight = 0, n_classes = g.n_classes
     cdef int64_t code, count, left, right, p, score, term = g.node_term
     cdef int64_t slack = <int64_t> (g.rules.tolerance * whole.node_weight / g.term_unit)
-    cdef int64_t bar = INT64_MIN, best_place = -1
+    cdef int64_t bar = INT64_MIN, best_place = -1, n_tried = 0
+    cdef int64_t least = <int64_t> ceil(min_side(g, whole.weight))
     cdef uint64_t word, next_word
     memset(left_counts, 0, n_classes * sizeof(int32_t))
     next_word = words[start]
@@ -115,6 +119,12 @@ cdef inline void walk_gains(Grower* g, bint by_runs, const uint64_t* words, int6
             term += terms[left + count] - terms[left] + terms[right - count] - terms[right]
         if not ((word ^ next_word) & rank_mask):
             continue
+        if limited:
+            if weight < least:
+                continue
+            if total - weight < least:
+                break
+            n_tried += 1
         if by_runs:
             term = 0
             for code in range(n_classes):
@@ -123,10 +133,13 @@ cdef inline void walk_gains(Grower* g, bint by_runs, const uint64_t* words, int6
         if score > bar:
             bar = score + slack
             best_place = p
+    if best_place < 0:
+        return 0
     weight = weight_before(words, start, best_place)
     best.branches = (terms[weight] + terms[total - weight]) * g.term_unit
     best.worth = (whole.branches - whole.within) + (bar - slack) * g.term_unit
     best.place = best_place
+    return n_tried
 
 
 cdef inline int64_t walk_counts(Grower* g, int criterion, bint collect, const uint64_t* words, int64_t start,
@@ -136,7 +149,7 @@ cdef inline int64_t walk_counts(Grower* g, int criterion, bint collect, const ui
     cdef const int32_t* counts = g.counts
     cdef int32_t* left_counts = g.left_counts
     cdef double unit = g.term_unit
-    cdef double slack = g.rules.tolerance * whole.node_weight
+    cdef double slack = g.rules.tolerance * unit_of_worth(g.rules.criterion, whole.node_weight)
     cdef double least = min_side(g, whole.weight)
     cdef int64_t total = <int64_t> whole.weight, weight = 0, n_tried = 0
     cdef int64_t code, count, left, right, p, other, left_term = 0, right_term = g.node_term
@@ -171,7 +184,7 @@ cdef inline int64_t walk_weights(Grower* g, int criterion, bint collect, bint by
                                  const uint64_t* words, int64_t start, int64_t end, const Whole* whole,
                                  const double* class_weights, const double* class_terms, Cut* best) noexcept nogil:
     """Rows WEIGHTED or WIDE: real weights; two logarithms a row, two a cut, whatever the number of classes."""
-    cdef double slack = g.rules.tolerance * whole.node_weight
+    cdef double slack = g.rules.tolerance * unit_of_worth(g.rules.criterion, whole.node_weight)
     cdef double least = min_side(g, whole.weight) - 1e-9
     cdef double weight = 0.0, other, right, term, row_weight, left_sum = 0.0, right_sum = whole.within
     cdef int64_t p, code, n_tried = 0, n_classes = g.n_classes
@@ -224,7 +237,7 @@ cdef inline int64_t walk_weights(Grower* g, int criterion, bint collect, bint by
 cdef inline int64_t walk_targets(Grower* g, int criterion, const uint64_t* words, int64_t start, int64_t end,
                                  const Whole* whole, const double* known, Cut* best) noexcept nogil:
     """Rows MEASURED: sums of a numeric target."""
-    cdef double slack = g.rules.tolerance * whole.node_weight
+    cdef double slack = g.rules.tolerance * unit_of_worth(g.rules.criterion, whole.node_weight)
     cdef double least = min_side(g, whole.weight) - 1e-9
     cdef double weight = 0.0, total = 0.0, squares = 0.0, other, rest, w, y, within
     cdef int64_t p, n_tried = 0
@@ -403,7 +416,7 @@ cdef inline int64_t judge_subsets(Grower* g, const double* known, const Whole* w
     cdef int64_t n_orders = g.n_classes if g.rows_kind != MEASURED and g.n_classes > 2 else 1
     cdef int64_t code, i, k, n_tried = 0
     cdef double weight, other, within
-    cdef double slack = g.rules.tolerance * whole.node_weight
+    cdef double slack = g.rules.tolerance * unit_of_worth(g.rules.criterion, whole.node_weight)
     cdef double least = min_side(g, whole.weight) - 1e-9
     cdef const double* statistics
     for code in range(n_orders):

@@ -8,29 +8,40 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_classifier, is_regressor
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tremula.columns import ColumnEncoder, read_columns, read_training_columns
 from tremula.combine import COMBINERS, Member, add_answers, combine_members, largest
 from tremula.ensembles.left_out import BATCH, LeftOut
 from tremula.ensembles.members import EstimatorMember, EstimatorTrainer, TreeTrainer
-from tremula.errors import InvalidParameter
+from tremula.errors import InvalidInput, InvalidParameter
 from tremula.parallel import cut, train_members
 from tremula.parameters import check_choice, check_flag, check_number
 from tremula.perturb.sample import Draw, Perturbation, Sample
 from tremula.seeds import make_root_seed, member_generator
+from tremula.series import show
 from tremula.targets import read_classes, read_target, read_weights
 from tremula.trees.importances import attribute_importances
 from tremula.trees.learner import TreeLearner
 from tremula.trees.tree import Tree
 
 MIN_ROWS_PER_THREAD = 500
+OOB_ATTRIBUTES = (
+    "_oob_total",
+    "_oob_n_answers",
+    "inbag_counts_",
+    "oob_trace_",
+    "oob_decision_function_",
+    "oob_prediction_",
+    "oob_score_",
+)
 Trainer = TreeTrainer | EstimatorTrainer
 
 
@@ -72,6 +83,17 @@ class Training:
             counts = self.times_drawn(sample) if self.with_counts else None
             trained.append((self.trainer.train(sample, random), counts))
         return trained
+
+
+@contextmanager
+def as_before_unless_done(estimator: BaseEstimator) -> Iterator[None]:
+    """Put an estimator back as it was if its training fails or is interrupted: no half model is left."""
+    before = dict(vars(estimator))
+    try:
+        yield
+    except BaseException:
+        estimator.__dict__ = before
+        raise
 
 
 class Ensemble(BaseEstimator):
@@ -116,6 +138,12 @@ class Ensemble(BaseEstimator):
             raise InvalidParameter(
                 "oob_score=True was given, but every member is trained on all rows: nothing is left out to judge it by"
             )
+        whole = [type(p).__name__ for p in self._perturbations() if p.depends_on_n_members]
+        if self.warm_start and whole:
+            raise InvalidParameter(
+                f"warm_start=True was given, but {whole[0]} goes by the number of members, which adding some would "
+                "change: set warm_start=False"
+            )
 
     # ---- reading tables
 
@@ -124,6 +152,22 @@ class Ensemble(BaseEstimator):
 
     def _read_training_table(self, X: Any) -> tuple[Trainer, int, int]:
         """Return who trains members, the number of rows and that of attributes."""
+        known = self._columns_known()
+        trainer, n_rows, n_attributes = self._read_new_table(X)
+        if self._members_to_keep() and self._columns_known() != known:
+            raise InvalidInput(
+                "X has other columns or levels than the members that warm_start=True keeps have learned from: give the "
+                "same table again, or set warm_start=False"
+            )
+        return trainer, n_rows, n_attributes
+
+    def _columns_known(self) -> tuple[int, list[Any]]:
+        """Return what members rely on: the number of columns and the levels of nominal ones."""
+        encoder = getattr(self, "encoder_", None)
+        levels = [] if encoder is None else [None if level is None else level.tolist() for level in encoder.levels]
+        return getattr(self, "n_features_in_", 0), levels
+
+    def _read_new_table(self, X: Any) -> tuple[Trainer, int, int]:
         estimator = self._member_estimator()
         if isinstance(estimator, TreeLearner):
             estimator._check_parameters()
@@ -132,6 +176,8 @@ class Ensemble(BaseEstimator):
             return TreeTrainer(estimator, estimator.sort(values, encoder.n_levels)), *values.shape
         self.encoder_ = None
         table = self._read_foreign(X, reset=True)
+        if 0 in table.shape:
+            raise InvalidInput(f"X has {table.shape[0]} rows and {table.shape[1]} columns: give at least one of each")
         return EstimatorTrainer(estimator, table), table.shape[0], self.n_features_in_
 
     def _read_foreign(self, X: Any, reset: bool) -> Any:
@@ -160,16 +206,16 @@ class Ensemble(BaseEstimator):
         batch = BATCH if self.n_estimators == "auto" else ceiling
         while len(members) < ceiling and not (self.n_estimators == "auto" and left_out and left_out.has_settled()):
             numbers = range(len(members), min(len(members) + batch, ceiling))
-            for member, counts in train_members(training, numbers, self.n_jobs, self.verbose):
-                members.append(member)
-                if left_out is not None and counts is not None:
-                    rows = np.flatnonzero(counts == 0)
-                    left_out.add(member, counts, rows, trainer.rows(rows))
+            with closing(train_members(training, numbers, self.n_jobs, self.verbose)) as trained:
+                for member, counts in trained:
+                    members.append(member)
+                    if left_out is not None and counts is not None:
+                        rows = np.flatnonzero(counts == 0)
+                        left_out.add(member, counts, rows, trainer.rows(rows))
             if left_out is not None:
                 left_out.note()
         self.members_ = members
-        if left_out is not None:
-            self._keep_left_out(left_out)
+        self._keep_left_out(left_out)
 
     def _ceiling(self) -> int:
         ceiling: Any = self.max_estimators if self.n_estimators == "auto" else self.n_estimators
@@ -194,12 +240,26 @@ class Ensemble(BaseEstimator):
                 raise InvalidParameter(
                     "oob_score=True was set after members had been trained without it: fit again with warm_start=False"
                 )
+            if self._oob_total.shape != left_out.total.shape:
+                raise InvalidInput(
+                    f"{sample.n_rows} rows were given, but {len(self._oob_total)} to the members that warm_start=True "
+                    "keeps: with oob_score=True give the same rows again, or set warm_start=False"
+                )
             left_out.total, left_out.n_answers = self._oob_total.copy(), self._oob_n_answers.copy()
             left_out.inbag = list(self.inbag_counts_)
             left_out.trace = [(int(n), float(loss)) for n, loss in self.oob_trace_]
         return left_out
 
-    def _keep_left_out(self, left_out: LeftOut) -> None:
+    def _keep_left_out(self, left_out: LeftOut | None) -> None:
+        for name in OOB_ATTRIBUTES:
+            self.__dict__.pop(name, None)
+        if left_out is None:
+            return
+        if not left_out.n_answers.any():
+            raise InvalidParameter(
+                "no row was left out by any member, so nothing can judge them: draw fewer rows (max_samples), or set "
+                "oob_score=False and a number of members"
+            )
         self._oob_total, self._oob_n_answers = left_out.total, left_out.n_answers
         self.inbag_counts_ = np.array(left_out.inbag)
         self.oob_trace_ = np.array(left_out.trace)
@@ -265,6 +325,10 @@ class EnsembleClassifier(ClassifierMixin, Ensemble):
         super()._check_parameters()
         check_choice("combine", self.combine, COMBINERS)
         estimator = self._member_estimator()
+        if is_regressor(estimator):
+            raise InvalidParameter(
+                f"estimator={type(estimator).__name__}() learns numbers, but here are classes to learn: give a classifier"
+            )
         if self.combine == "average" and not hasattr(estimator, "predict_proba"):
             raise InvalidParameter(
                 f"combine='average' needs class probabilities, which {type(estimator).__name__} does not give: use "
@@ -287,13 +351,22 @@ class EnsembleClassifier(ClassifierMixin, Ensemble):
         self
         """
         self._check_parameters()
-        trainer, n_rows, n_attributes = self._read_training_table(X)
-        weights = read_weights(sample_weight, n_rows)
-        self.classes_, codes = read_classes(y, n_rows, weights)
-        self.n_classes_ = len(self.classes_)
-        sample = Sample(codes, self.n_classes_, n_attributes, weights)
-        self._fit_members(trainer, sample, self.n_classes_, self.combine)
+        with as_before_unless_done(self):
+            trainer, n_rows, n_attributes = self._read_training_table(X)
+            weights = read_weights(sample_weight, n_rows)
+            classes, codes = read_classes(y, n_rows, weights)
+            self._check_classes_to_keep(classes)
+            self.classes_, self.n_classes_ = classes, len(classes)
+            sample = Sample(codes, self.n_classes_, n_attributes, weights)
+            self._fit_members(trainer, sample, self.n_classes_, self.combine)
         return self
+
+    def _check_classes_to_keep(self, classes: np.ndarray) -> None:
+        if self._members_to_keep() and classes.tolist() != self.classes_.tolist():
+            raise InvalidInput(
+                f"y has classes {show(classes.tolist())}, but the members that warm_start=True keeps know "
+                f"{show(self.classes_.tolist())}: give the same classes, or set warm_start=False"
+            )
 
     def _keep_oob_answers(self, left_out: LeftOut) -> None:
         self.oob_decision_function_ = left_out.means()
@@ -373,6 +446,14 @@ class EnsembleClassifier(ClassifierMixin, Ensemble):
 class EnsembleRegressor(RegressorMixin, Ensemble):
     """Base of the ensembles that learn numbers."""
 
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        estimator = self._member_estimator()
+        if is_classifier(estimator):
+            raise InvalidParameter(
+                f"estimator={type(estimator).__name__}() learns classes, but here are numbers to learn: give a regressor"
+            )
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train the members.
 
@@ -389,16 +470,19 @@ class EnsembleRegressor(RegressorMixin, Ensemble):
         self
         """
         self._check_parameters()
-        trainer, n_rows, n_attributes = self._read_training_table(X)
-        weights = read_weights(sample_weight, n_rows)
-        target = read_target(y, n_rows, weights)
-        sample = Sample(target, 0, n_attributes, weights)
-        self._fit_members(trainer, sample, 1, "average")
+        with as_before_unless_done(self):
+            trainer, n_rows, n_attributes = self._read_training_table(X)
+            weights = read_weights(sample_weight, n_rows)
+            target = read_target(y, n_rows, weights)
+            sample = Sample(target, 0, n_attributes, weights)
+            self._fit_members(trainer, sample, 1, "average")
         return self
 
     def _keep_oob_answers(self, left_out: LeftOut) -> None:
         self.oob_prediction_ = left_out.means()[:, 0]
-        self.oob_score_ = 1.0 - left_out.loss() / float(left_out.target[left_out.n_answers > 0].var())
+        judged = left_out.n_answers > 0
+        spread = float(left_out.target[judged].var())
+        self.oob_score_ = 1.0 - left_out.loss() / spread if spread > 0 else float("nan")
 
     def predict(self, X: Any) -> np.ndarray:
         """Mean of the members' values for each row.

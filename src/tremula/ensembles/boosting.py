@@ -21,6 +21,8 @@ from tremula.trees.learner import TreeLearner
 
 # A member without training error would have an infinite vote; it counts as if it erred on this share.
 LEAST_ERROR = 1e-10
+# A member that repeats the one before errs on exactly a half, but for rounding.
+HALF = 0.5 - 1e-12
 
 
 class AdaBoostM1Classifier(EnsembleClassifier):
@@ -129,14 +131,14 @@ class AdaBoostM1Classifier(EnsembleClassifier):
             member = trainer.train(replace(sample, weights=self._weights_to_train(weights, random)), random)
             wrong = member.predict_codes(every_row) != sample.target
             error = float(weights[wrong].sum() / total)
-            if error >= 0.5:
+            if error >= HALF:
                 self.stopped_ = "error of a half or more"
                 if members:
                     break
             members.append(member)
             errors.append(error)
             kept_weights.append(weights)
-            if error >= 0.5:
+            if error >= HALF:
                 break
             if error <= 0.0:
                 self.stopped_ = "no error"
@@ -146,6 +148,7 @@ class AdaBoostM1Classifier(EnsembleClassifier):
         self.members_ = members
         self.member_errors_ = np.array(errors)
         self.member_weights_ = votes_of(self.member_errors_)
+        self.__dict__.pop("row_weights_", None)
         if self.keep_weights:
             self.row_weights_ = np.array(kept_weights)
 
@@ -167,4 +170,4 @@ def votes_of(errors: np.ndarray) -> np.ndarray:
     array([1.0986])
     """
     bounded = np.maximum(errors, LEAST_ERROR)
-    return np.where(errors >= 0.5, 1.0, np.log(np.maximum(1.0 - bounded, LEAST_ERROR) / bounded))
+    return np.where(errors >= HALF, 1.0, np.log(np.maximum(1.0 - bounded, LEAST_ERROR) / bounded))

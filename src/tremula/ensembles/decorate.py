@@ -1,4 +1,4 @@
-"""Decorate: members are trained with artificial rows added, whose classes are those the ensemble thinks least likely."""
+"""Decorate: members are trained with artificial rows added, of classes that the ensemble finds unlikely there."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ class DecorateClassifier(EnsembleClassifier):
             )
         super()._check_parameters()
 
-    def _read_training_table(self, X: Any) -> tuple[Trainer, int, int]:
+    def _read_new_table(self, X: Any) -> tuple[Trainer, int, int]:
         self.encoder_, values = read_training_columns(self, X, self.categorical_features)
         estimator = self._member_estimator()
         if isinstance(estimator, TreeLearner):
@@ -157,7 +157,7 @@ class DecorateClassifier(EnsembleClassifier):
     ) -> Member:
         """Train a member on the rows and on artificial ones, labelled against the members there are."""
         weights = sample.weights
-        n_true = sample.n_rows if weights is None else np.count_nonzero(weights)
+        n_true = len(sample.eligible_rows())
         artificial = factory.draw(max(1, round(self.artificial_share * n_true)), random)
         shares = combine_members(members, artificial, len(artificial), sample.n_classes, "average")
         codes = np.append(sample.target, draw_unlikely(shares, random).astype(sample.target.dtype))

@@ -8,7 +8,9 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, clone
+from sklearn.dummy import DummyClassifier
 from sklearn.utils.validation import has_fit_parameter
 
 from tremula.combine import Member
@@ -38,7 +40,10 @@ class TreeTrainer:
 
     def train(self, sample: Sample, random: np.random.Generator) -> Member:
         """Grow a tree from the sample; nothing is copied or sorted again."""
-        learner = with_options(self.learner, sample.options) if sample.options else self.learner
+        learner = self.learner
+        if sample.options:
+            learner = with_options(learner, sample.options)
+            learner._check_parameters()
         if isinstance(learner, TreeClassifier):
             given = (self.columns, sample.target, sample.n_classes, sample.weights, random, sample.attributes)
             return learner.grow(*given)
@@ -59,6 +64,8 @@ class EstimatorTrainer:
     def train(self, sample: Sample, random: np.random.Generator) -> Member:
         """Fit a copy of the estimator: multiplicities repeat rows, real weights are handed over as such."""
         estimator = with_options(self.estimator, sample.options)
+        if sample.n_classes and _has_one_class(sample):
+            estimator = DummyClassifier()  # many estimators refuse rows of one class
         seeds = {name: int(random.integers(2**31 - 1)) for name in estimator.get_params() if _is_seed(name)}
         estimator.set_params(**seeds)
         table = self.table if sample.attributes is None else take_columns(self.table, sample.attributes)
@@ -82,6 +89,11 @@ class EstimatorTrainer:
         return take_rows(self.table, chosen)
 
 
+def _has_one_class(sample: Sample) -> bool:
+    codes = sample.target if sample.weights is None else sample.target[sample.weights > 0]
+    return bool((codes == codes[0]).all())
+
+
 def _is_seed(name: str) -> bool:
     return name == "random_state" or name.endswith("__random_state")
 
@@ -99,6 +111,8 @@ class EstimatorMember:
 
     def importances(self, n_attributes: int) -> np.ndarray:
         """Return the estimator's own importances, 0 for attributes it did not see."""
+        if isinstance(self.estimator, DummyClassifier):
+            return np.zeros(n_attributes)
         if not hasattr(self.estimator, "feature_importances_"):
             raise AttributeError(f"{type(self.estimator).__name__} members have no feature_importances_")
         shares = np.zeros(n_attributes)
@@ -121,13 +135,13 @@ class EstimatorMember:
 
 def take_rows(table: Any, rows: np.ndarray) -> Any:
     """Return rows of an array, sparse matrix or frame."""
-    if hasattr(table, "dtype") or hasattr(table, "tocsr"):
+    if isinstance(table, np.ndarray) or issparse(table):
         return table[rows]
     return nw.to_native(nw.from_native(table)[rows.tolist(), :])
 
 
 def take_columns(table: Any, columns: np.ndarray) -> Any:
     """Return columns of an array, sparse matrix or frame."""
-    if hasattr(table, "dtype") or hasattr(table, "tocsr"):
+    if isinstance(table, np.ndarray) or issparse(table):
         return table[:, columns]
     return nw.to_native(nw.from_native(table)[:, columns.tolist()])

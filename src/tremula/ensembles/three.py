@@ -8,11 +8,9 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.dummy import DummyClassifier
 
 from tremula.combine import Member
 from tremula.ensembles.base import EnsembleClassifier, Trainer
-from tremula.ensembles.members import EstimatorTrainer
 from tremula.errors import InvalidParameter
 from tremula.parameters import check_number
 from tremula.perturb import Perturbation, Sample
@@ -117,7 +115,7 @@ class ThreeBoostClassifier(EnsembleClassifier):
             parts.append(np.sort(rows))
             return members[-1]
 
-        order = streams[0].permutation(eligible_rows(sample))
+        order = streams[0].permutation(sample.eligible_rows())
         n_first = self._n_first(len(order))
         rest = order[n_first:]
         first = train(order[:n_first])
@@ -139,11 +137,6 @@ class ThreeBoostClassifier(EnsembleClassifier):
         return min(max(1, round(share * n_rows)), n_rows - 1)
 
 
-def eligible_rows(sample: Sample) -> np.ndarray:
-    """Return the rows of positive weight."""
-    return np.arange(sample.n_rows) if sample.weights is None else np.flatnonzero(sample.weights > 0)
-
-
 def flip_for_rows(wrong: np.ndarray, right: np.ndarray, random: np.random.Generator) -> np.ndarray:
     """Take the next wrong row at heads, the next right one at tails, until the wanted kind has run out.
 
@@ -161,9 +154,7 @@ def flip_for_rows(wrong: np.ndarray, right: np.ndarray, random: np.random.Genera
 
 
 def train_on(trainer: Trainer, sample: Sample, rows: np.ndarray, random: np.random.Generator) -> Member:
-    """Train a member on some of the rows; many estimators refuse rows of one class, for which nothing is to be learned."""
+    """Train a member on some of the rows."""
     taken = np.zeros(sample.n_rows, np.int64)
     taken[rows] = 1
-    if isinstance(trainer, EstimatorTrainer) and len(np.unique(sample.target[rows])) == 1:
-        return replace(trainer, estimator=DummyClassifier()).train(replace(sample, weights=taken), random)
     return trainer.train(replace(sample, weights=taken if sample.weights is None else sample.weights * taken), random)

@@ -40,7 +40,8 @@ class Bootstrap(Perturbation):
 
     Notes
     -----
-    Rows that have weights are drawn alike whatever their weight, and keep it.
+    Rows that have weights are drawn alike whatever their weight, and keep it; rows of weight 0 are as if they were not
+    there.
 
     Examples
     --------
@@ -58,27 +59,33 @@ class Bootstrap(Perturbation):
     def check(self, sample: Sample) -> None:
         """Refuse a sample larger than the table, if rows are drawn once."""
         check_flag("replace", self.replace)
-        n_drawn = rows_to_draw(self.max_samples, sample.n_rows)
-        if not self.replace and n_drawn > sample.n_rows:
+        n_rows = len(sample.eligible_rows())
+        n_drawn = rows_to_draw(self.max_samples, n_rows)
+        if not self.replace and n_drawn > n_rows:
             raise InvalidParameter(
-                f"max_samples={self.max_samples!r} asks for {n_drawn} of {sample.n_rows} rows without replacement: "
+                f"max_samples={self.max_samples!r} asks for {n_drawn} of {n_rows} rows without replacement: "
                 "ask for fewer, or set replace=True"
             )
 
     def apply(self, sample: Sample, draw: Draw) -> Sample:
         """Multiply the weights by how often each row was drawn."""
-        n_drawn = rows_to_draw(self.max_samples, sample.n_rows)
+        rows = sample.eligible_rows()
+        n_drawn = rows_to_draw(self.max_samples, len(rows))
         if self.replace:
-            drawn = draw.random.integers(sample.n_rows, size=n_drawn)
+            drawn = draw.random.integers(len(rows), size=n_drawn)
         else:
-            drawn = draw.random.choice(sample.n_rows, size=n_drawn, replace=False, shuffle=False)
-        counts = np.bincount(drawn, minlength=sample.n_rows)
+            drawn = draw.random.choice(len(rows), size=n_drawn, replace=False, shuffle=False)
+        counts = np.bincount(rows[drawn], minlength=sample.n_rows)
         return replace(sample, weights=counts if sample.weights is None else sample.weights * counts)
 
 
 @dataclass(frozen=True)
 class DisjointParts(Perturbation):
     """Dagging: every member gets a part of the rows of its own, with about the same mix of classes.
+
+    Notes
+    -----
+    The parts are cut from the rows there are: put it before whatever else draws rows. Members cannot be added later.
 
     Examples
     --------
@@ -88,10 +95,16 @@ class DisjointParts(Perturbation):
     """
 
     leaves_rows_out = True
+    depends_on_n_members = True
 
     def apply(self, sample: Sample, draw: Draw) -> Sample:
         """Keep the rows of this member's part."""
-        order = draw.shared().permutation(sample.n_rows)
+        rows = sample.eligible_rows()
+        if draw.n_members > len(rows):
+            raise InvalidParameter(
+                f"{len(rows)} rows cannot be cut into {draw.n_members} parts, one for each member: take fewer members"
+            )
+        order = draw.shared().permutation(rows)
         if sample.n_classes:
             order = order[np.argsort(sample.target[order], kind="stable")]
         chosen = np.zeros(sample.n_rows, np.int64)

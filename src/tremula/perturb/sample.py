@@ -43,6 +43,10 @@ class Sample:
         """Rows of the table."""
         return len(self.target)
 
+    def eligible_rows(self) -> np.ndarray:
+        """Return the rows that can be drawn: those of positive weight."""
+        return np.arange(self.n_rows) if self.weights is None else np.flatnonzero(self.weights > 0)
+
 
 @dataclass(frozen=True)
 class Draw:
@@ -73,6 +77,8 @@ class Perturbation(ABC):
 
     #: whether rows may be left out, which can then judge the member
     leaves_rows_out: bool = False
+    #: whether what a member gets changes with the number of members, so that none can be added later
+    depends_on_n_members: bool = False
 
     @abstractmethod
     def apply(self, sample: Sample, draw: Draw) -> Sample:

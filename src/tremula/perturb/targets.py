@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import floor
 
 import numpy as np
 
@@ -52,8 +53,22 @@ class SmearedTarget(Perturbation):
 
     def apply(self, sample: Sample, draw: Draw) -> Sample:
         """Add noise to every row's target."""
-        noise = draw.random.standard_normal(sample.n_rows) * robust_spread(sample.target) * self.scale
+        spread = robust_spread(sample.target[sample.eligible_rows()])
+        noise = draw.random.standard_normal(sample.n_rows) * spread * self.scale
         return replace(sample, target=sample.target + noise)
+
+
+def highest_rate(proportions: np.ndarray) -> float:
+    """Return the largest share of rows that can change class while the classes keep their proportions.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> round(highest_rate(np.array([0.9, 0.1])), 6)
+    0.2
+    """
+    present = proportions[proportions > 0]
+    return (1.0 - float((present**2).sum())) / (1.0 - float(present.min())) if len(present) > 1 else 0.0
 
 
 def flip_probabilities(proportions: np.ndarray, rate: float) -> np.ndarray:
@@ -68,13 +83,13 @@ def flip_probabilities(proportions: np.ndarray, rate: float) -> np.ndarray:
     array([[0.8, 0.2],
            [0.2, 0.8]])
     """
-    evenness = 1.0 - float((proportions**2).sum())
-    chance = rate / evenness
-    if chance * (1.0 - proportions[proportions > 0].min()) > 1.0 + 1e-12:
-        largest = evenness / (1.0 - float(proportions[proportions > 0].min()))
+    highest = highest_rate(proportions)
+    if rate > highest + 1e-9:
         raise InvalidParameter(
-            f"rate={rate} flips more rows of the rarest class than there are: take at most {largest:.3g} here"
+            f"rate={rate} flips more rows of the rarest class than there are: "
+            f"take at most {floor(1000 * highest + 1e-8) / 1000:g} here"
         )
+    chance = rate / (1.0 - float((proportions**2).sum())) if rate else 0.0
     table = np.tile(chance * proportions, (len(proportions), 1))
     np.fill_diagonal(table, 0.0)
     np.fill_diagonal(table, 1.0 - table.sum(axis=1))
@@ -88,7 +103,7 @@ class FlippedClasses(Perturbation):
     Parameters
     ----------
     rate : float, default=0.2
-        Share of rows that change class.
+        Share of rows (of their weight, where they have weights) that change class.
     """
 
     rate: float = 0.2
@@ -102,11 +117,14 @@ class FlippedClasses(Perturbation):
 
     @staticmethod
     def _proportions(sample: Sample) -> np.ndarray:
-        return np.bincount(sample.target, minlength=sample.n_classes) / sample.n_rows
+        counts = np.bincount(sample.target, sample.weights, minlength=sample.n_classes)
+        return counts / counts.sum()
 
     def apply(self, sample: Sample, draw: Draw) -> Sample:
         """Draw every row's class anew from its row of the table."""
-        table = flip_probabilities(self._proportions(sample), self.rate).cumsum(axis=1)
+        proportions = self._proportions(sample)
+        # Rows drawn before may have made the rarest class rarer than it was when the rate was checked.
+        table = flip_probabilities(proportions, min(self.rate, highest_rate(proportions))).cumsum(axis=1)
         uniform = draw.random.random(sample.n_rows)
         flipped = (uniform[:, None] >= table[sample.target]).sum(axis=1)
         return replace(sample, target=np.minimum(flipped, sample.n_classes - 1).astype(sample.target.dtype))

@@ -15,6 +15,7 @@ from tremula.parameters import check_choice, check_number
 from tremula.seeds import RandomState
 from tremula.trees.criteria import CLASSIFICATION, REGRESSION, Criterion, find_criterion
 from tremula.trees.growing import (
+    ROUNDING,
     GrownTree,
     Rules,
     SortedColumns,
@@ -169,12 +170,13 @@ class _CART(TreeLearner):
         prices = weakest_link_prices(grown.nodes, risk(grown))
         if held_out is not None:
             alphas, totals = subtree_losses(grown.nodes, prices, losses(grown, held_out))
-            self.pruned_sequence_ = choose_price(alphas, totals / held_out.weights.sum())
-            alpha = self.pruned_sequence_.alpha
+            chosen = self.pruned_sequence_ = choose_price(alphas, totals / held_out.weights.sum())
+            alpha = chosen.alpha
         elif self.ccp_alpha == "cv":
             alphas = np.union1d([0.0], prices[np.isfinite(prices)])
-            self.pruned_sequence_ = choose_price(alphas, _cross_validated_losses(alphas, risk, losses, folds()))
-            alpha = self.pruned_sequence_.alpha
+            folded = _cross_validated_losses(alphas, risk, losses, folds())
+            chosen = self.pruned_sequence_ = choose_price(alphas, folded)
+            alpha = chosen.alpha
         else:
             alpha = float(self.ccp_alpha)
         return cut_at(grown, (prices <= alpha) & (grown.nodes["n_branches"] > 0))
@@ -310,7 +312,7 @@ class CARTClassifier(_CART, TreeClassifier):
     ) -> Tree:
         """Grow and prune a tree from sorted columns, class codes and row weights."""
         self._check_held_out(held_out)
-        rules = self._rules(columns.n_attributes)
+        rules = self._rules(columns.n_attributes, tolerance=ROUNDING)
 
         def grow_from(row_weights: np.ndarray | None) -> GrownTree:
             return grow_classification_tree(columns, codes, n_classes, row_weights, rules, random, attributes)

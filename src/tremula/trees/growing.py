@@ -29,6 +29,8 @@ MAX_PACKED_CLASSES = 256
 MAX_PACKED_COUNT = 127
 # Past this the fixed-point table of the counts would outgrow the caches, and 63 bits.
 MAX_TABLED_WEIGHT = 1 << 24
+# Worths of classes closer than this are equal up to rounding, and the first split is taken.
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)

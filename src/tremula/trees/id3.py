@@ -9,7 +9,7 @@ import numpy as np
 from tremula.errors import UnsupportedType
 from tremula.parameters import check_number
 from tremula.trees.criteria import CLASSIFICATION
-from tremula.trees.growing import Rules, SortedColumns, depth_limit, grow_classification_tree
+from tremula.trees.growing import ROUNDING, Rules, SortedColumns, depth_limit, grow_classification_tree
 from tremula.trees.learner import TreeClassifier
 from tremula.trees.tree import Tree
 
@@ -91,6 +91,7 @@ class ID3Classifier(TreeClassifier):
             min_split_weight=self.min_weight_split,
             max_depth=depth_limit(self.max_depth),
             min_worth=1e-6,
+            tolerance=ROUNDING,
         )
         grown = grow_classification_tree(columns, codes, n_classes, weights, rules, random, attributes)
         return Tree.from_node_counts(grown.nodes, grown.statistics, grown.subsets, columns.n_levels, strict=False)

@@ -13,6 +13,7 @@ from scipy.special import ndtri
 import tremula._kernels.prune as kernel
 from tremula.trees.growing import GrownTree
 from tremula.trees.structure import copy_nodes, parents_of
+from tremula.trees.tree import Tree
 
 # C4.5 reads the normal deviate of a confidence from this table, interpolating linearly.
 QUINLAN_CONFIDENCES = (0.0, 0.001, 0.005, 0.01, 0.05, 0.10, 0.20, 0.40, 1.00)
@@ -146,6 +147,25 @@ def cut_at(grown: GrownTree, chosen: np.ndarray) -> GrownTree:
     nodes = copy_nodes(grown.nodes)
     kernel.make_leaves(nodes, np.ascontiguousarray(chosen, np.uint8))
     return _compact(nodes, grown)[0]
+
+
+def cut_tree(tree: Tree, chosen: np.ndarray) -> Tree:
+    """Return a finished tree with the chosen nodes as leaves; what was below them is dropped.
+
+    A node that becomes a leaf answers with the mean of its branches' values, by their training weights: that is the
+    distribution, or mean, of its own training rows.
+    """
+    is_new = chosen & ~tree.is_leaf
+    nodes = copy_nodes(tree.nodes)
+    kernel.make_leaves(nodes, is_new.view(np.uint8))
+    nodes["index"][is_new] = len(tree.values) + np.arange(np.count_nonzero(is_new))
+    kept = np.empty_like(nodes)
+    kept = copy_nodes(kept[: kernel.compact(nodes, kept, np.empty(len(nodes), np.int32))])
+    leaves = np.flatnonzero(kept["n_branches"] == 0)
+    used, rows = np.unique(kept["index"][leaves], return_inverse=True)
+    kept["index"][leaves] = rows
+    values = np.concatenate([tree.values, tree.node_values()[is_new]])[used]
+    return Tree(kept, values, tree.subsets, tree.n_levels, tree.strict)
 
 
 def weakest_link_prices(nodes: np.ndarray, risk: np.ndarray) -> np.ndarray:

@@ -14,6 +14,7 @@ from tremula.parameters import check_flag, check_number
 from tremula.seeds import RandomState
 from tremula.trees.criteria import CLASSIFICATION, REGRESSION
 from tremula.trees.growing import (
+    ROUNDING,
     GrownTree,
     Rules,
     SortedColumns,
@@ -190,7 +191,7 @@ class REPTreeClassifier(_REPTree, TreeClassifier):
         held_out: HeldOut | None = None,
     ) -> Tree:
         """Grow and prune a tree from sorted columns, class codes and row weights."""
-        rules = self._rules(CLASSIFICATION["entropy"].code, columns.n_attributes, min_worth=1e-6, tolerance=1e-9)
+        rules = self._rules(CLASSIFICATION["entropy"].code, columns.n_attributes, min_worth=1e-6, tolerance=ROUNDING)
         weights, judges = self._divide(columns, codes, weights, codes, random, held_out)
         grown = grow_classification_tree(columns, codes, n_classes, weights, rules, random, attributes)
         tree = Tree.from_node_counts(grown.nodes, grown.statistics, grown.subsets, columns.n_levels, strict=True)

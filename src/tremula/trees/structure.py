@@ -102,7 +102,7 @@ def check_structure(
         "a numeric or subset split has other than two branches": ~multiway & (splits["n_branches"] != 2),
         "a multiway split has other than one branch per level": multiway & (splits["n_branches"] != levels),
         "a numeric split has no threshold": (splits["index"] == NUMERIC_SPLIT) & np.isnan(splits["threshold"]),
-        "a subset split reads beyond the subsets": subset & (splits["index"] + levels > len(subsets)),
+        "a subset split reads beyond the subsets": subset & (splits["index"].astype(np.int64) + levels > len(subsets)),
         "a leaf has an attribute": leaves["attribute"] != -1,
         "a leaf's value does not exist": (leaves["index"] < 0) | (leaves["index"] >= n_value_rows),
         "a subset names a third branch": subsets > LEVEL_UNSEEN,
@@ -111,6 +111,8 @@ def check_structure(
     for claim, broken in claims.items():
         if np.any(broken):
             raise ValueError(f"this is not a sound tree: {claim}")
-    children, _ = children_and_parents(nodes)
-    if not np.array_equal(np.sort(children), np.arange(1, len(nodes))):
+    n_children = splits["n_branches"].sum(dtype=np.int64)
+    if n_children != len(nodes) - 1 or not np.array_equal(
+        np.sort(children_and_parents(nodes)[0]), np.arange(1, len(nodes))
+    ):
         raise ValueError("this is not a sound tree: a node below the root has no parent or several")

@@ -1,0 +1,134 @@
+"""Prunes the trees of a fitted ensemble on validation rows: all at one price of a leaf, or each at a price of its own.
+
+The ensemble given stays as it is; what is returned is an ensemble of the same kind.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Any, TypeVar
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from tremula.ensembles.base import OOB_ATTRIBUTES, Ensemble, EnsembleClassifier
+from tremula.ensembles.prices import Judges, PricedTree
+from tremula.errors import InvalidParameter
+from tremula.targets import read_further_classes, read_further_target
+from tremula.trees.tree import Tree
+
+Model = TypeVar("Model", bound=Ensemble)
+
+
+def prune_together(model: Model, X_val: Any, y_val: Any) -> Model:
+    """Prune all trees of an ensemble at the one price of a leaf that gives the ensemble its least validation error.
+
+    Parameters
+    ----------
+    model : fitted ensemble of tremula's trees
+        It is left as it is.
+    X_val : array, data frame or table of shape (n_rows, n_attributes)
+        Rows to choose the price on, which should not have been in training.
+    y_val : array of shape (n_rows,)
+        Their classes or values.
+
+    Returns
+    -------
+    ensemble
+        A copy with pruned members. Its `pruned_sequence_` has the prices (`alphas`), the validation error or mean
+        squared error of the ensemble at each (`losses`), and the one taken (`alpha`); ties go to the higher price,
+        which is to smaller trees. What was known from rows left out (`oob_score_` and such) is dropped.
+
+    Notes
+    -----
+    Each tree has its own sequence of weakest links, by the training errors (or squared errors) of its own sample. The
+    prices of all are merged, and at each of them all trees are pruned. An ensemble takes much less pruning than its
+    members would each for themselves: averaging does away with most of what a large tree gets wrong by chance.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.model_selection import train_test_split
+    >>> from tremula import BaggingClassifier, CARTClassifier, prune_each, prune_together
+    >>> X, y = load_digits(return_X_y=True)
+    >>> X, X_val, y, y_val = train_test_split(X, y, random_state=0)
+    >>> bagged = BaggingClassifier(CARTClassifier(), n_estimators=25, random_state=0).fit(X, y)
+    >>> pruned = prune_together(bagged, X_val, y_val)
+    >>> [sum(tree.n_leaves for tree in m.members_) for m in (bagged, pruned, prune_each(bagged, X_val, y_val))]
+    [2653, 2563, 1941]
+    """
+    trees = _priced_trees(model)
+    weights = getattr(model, "member_weights_", np.ones(len(trees)))
+    sequence = _judges(model, X_val, y_val).judge(trees, weights)
+    pruned = _with_members(model, [tree.at(sequence.alpha) for tree in trees])
+    pruned.pruned_sequence_ = sequence
+    return pruned
+
+
+def prune_each(model: Model, X_val: Any, y_val: Any) -> Model:
+    """Prune each tree of an ensemble at the price of a leaf that gives this tree its least validation error.
+
+    Parameters
+    ----------
+    model : fitted ensemble of tremula's trees
+        It is left as it is.
+    X_val : array, data frame or table of shape (n_rows, n_attributes)
+        Rows to choose the prices on, which should not have been in training.
+    y_val : array of shape (n_rows,)
+        Their classes or values.
+
+    Returns
+    -------
+    ensemble
+        A copy with pruned members; `pruned_sequences_` lists for each what `prune_together` has for all.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from tremula import BaggingClassifier, CARTClassifier, prune_each
+    >>> X, y = make_classification(900, random_state=0)
+    >>> bagged = BaggingClassifier(CARTClassifier(), n_estimators=10, random_state=0).fit(X[:600], y[:600])
+    >>> pruned = prune_each(bagged, X[600:], y[600:])
+    >>> len(pruned.pruned_sequences_)
+    10
+    """
+    trees, judges = _priced_trees(model), _judges(model, X_val, y_val)
+    sequences = [judges.judge([tree], np.ones(1)) for tree in trees]
+    pruned = _with_members(model, [tree.at(sequence.alpha) for tree, sequence in zip(trees, sequences)])
+    pruned.pruned_sequences_ = sequences
+    return pruned
+
+
+def _priced_trees(model: Ensemble) -> list[PricedTree]:
+    """Return the trees of a fitted ensemble with the prices of their splits."""
+    if not isinstance(model, Ensemble):
+        raise InvalidParameter(f"model is a {type(model).__name__}: give a fitted ensemble of tremula, such as bagging")
+    check_is_fitted(model, "members_")
+    trees = [member for member in model.members_ if isinstance(member, Tree)]
+    if len(trees) < len(model.members_):
+        raise InvalidParameter(
+            f"the members of model are {type(model.estimators_[0]).__name__}s: only tremula's trees can be pruned; give "
+            "the ensemble such an estimator, as CARTClassifier()"
+        )
+    return [PricedTree.of(tree, isinstance(model, EnsembleClassifier)) for tree in trees]
+
+
+def _judges(model: Ensemble, X_val: Any, y_val: Any) -> Judges:
+    """Return the rows that judge the trees of an ensemble."""
+    rows = model._read_table(X_val)
+    if not isinstance(model, EnsembleClassifier):
+        return Judges(rows, read_further_target(y_val, len(rows)), combine=None)
+    own_codes = np.arange(model.n_classes_, dtype=np.int32)
+    union, places, codes = read_further_classes(y_val, len(rows), model.classes_, own_codes)
+    code_of = np.full(len(union), -1)
+    code_of[places] = own_codes
+    return Judges(rows, code_of[codes], model.combine)
+
+
+def _with_members(model: Ensemble, members: list[Any]) -> Any:
+    """Copy an ensemble with other members, without what rows left out said of its own."""
+    twin = copy(model)
+    for name in OOB_ATTRIBUTES:
+        twin.__dict__.pop(name, None)
+    twin.members_ = members
+    return twin

@@ -1,0 +1,124 @@
+"""Many trees as a few flat arrays, for files: unpacked, they are what they were, bit for bit, and sound.
+
+Node records lie one column an array, all trees behind each other, whole numbers in the smallest type that holds them;
+such columns compress to a few bytes a node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tremula.trees.structure import NODE_DTYPE
+from tremula.trees.tree import Tree
+
+# Each array and the kinds of numbers it may hold. A row of `sizes` tells how much of the others is a tree's.
+KINDS = {
+    "sizes": "iu",
+    "threshold": "f",
+    "weight": "iuf",
+    "attribute": "iu",
+    "first_child": "iu",
+    "n_branches": "iu",
+    "index": "iu",
+    "values": "f",
+    "subsets": "u",
+    "n_levels": "iu",
+}
+NODE_COLUMNS = ("threshold", "weight", "attribute", "first_child", "n_branches", "index")
+
+
+def narrowed(numbers: NDArray[Any]) -> NDArray[Any]:
+    """Return the same numbers in the smallest integer type that holds them all; as they are, if none does.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> narrowed(np.array([3.0, 200.0]))
+    array([  3, 200], dtype=uint8)
+    >>> narrowed(np.array([0.5, 2.0]))
+    array([0.5, 2. ])
+    """
+    if numbers.size == 0:
+        return numbers
+    if numbers.dtype.kind == "f":
+        is_whole = np.isfinite(numbers) & (numbers == np.rint(numbers)) & (np.abs(numbers) < 2**53)
+        if not is_whole.all() or (np.signbit(numbers) & (numbers == 0)).any():
+            return numbers
+    least, largest = int(numbers.min()), int(numbers.max())
+    return numbers.astype(np.min_scalar_type(largest if least >= 0 else min(least, -largest - 1)))
+
+
+def _numbers_in_trees(n_nodes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the number that each node of all trees has in its own."""
+    ends = np.cumsum(n_nodes)
+    return np.arange(n_nodes.sum()) - np.repeat(ends - n_nodes, n_nodes)
+
+
+def pack_trees(trees: Sequence[Tree]) -> dict[str, NDArray[Any]]:
+    """Lay trees out as flat arrays.
+
+    Returns
+    -------
+    dict of arrays
+        ``sizes`` has a row a tree: nodes, rows of values, outputs, entries of subsets, attributes, and whether it is
+        strict. The columns of the nodes are as in `Tree`, save that ``first_child`` of a split is counted from the
+        split's own number. ``values``, ``subsets`` and ``n_levels`` are the trees' own, flattened.
+    """
+    sizes = [(t.n_nodes, len(t.values), t.n_outputs, len(t.subsets), t.n_attributes, t.strict) for t in trees]
+    nodes = np.concatenate([tree.nodes.view(np.void) for tree in trees]).view(NODE_DTYPE)
+    packed = {"sizes": np.array(sizes, dtype=np.int64)}
+    numbers = np.where(nodes["n_branches"] != 0, _numbers_in_trees(packed["sizes"][:, 0]), 0)
+    packed["threshold"] = np.ascontiguousarray(nodes["threshold"])
+    for column in NODE_COLUMNS[1:]:
+        packed[column] = narrowed(nodes[column] - numbers if column == "first_child" else nodes[column])
+    for part in ("values", "subsets", "n_levels"):
+        packed[part] = np.concatenate([getattr(tree, part).ravel() for tree in trees])
+    return packed
+
+
+def unpack_trees(packed: Mapping[str, NDArray[Any]]) -> list[Tree]:
+    """Make the trees that `pack_trees` laid out; raises ValueError unless every one of them is sound.
+
+    The nodes of all trees stay one block of memory, and so do their values.
+    """
+    for name, kinds in KINDS.items():
+        array, n_dimensions = packed[name], 2 if name == "sizes" else 1
+        if array.dtype.kind not in kinds or array.ndim != n_dimensions:
+            raise ValueError(f"{name} of the trees has dtype {array.dtype} and shape {array.shape}")
+    sizes = packed["sizes"].astype(np.int64)
+    n_nodes, n_rows, n_outputs, n_subsets, n_attributes, _ = sizes.T
+    parts = zip(
+        _cut(_nodes_of(packed, n_nodes), n_nodes),
+        _cut(packed["values"].astype(np.float64, copy=False), n_rows * n_outputs),
+        _cut(packed["subsets"].astype(np.uint8, copy=False), n_subsets),
+        _cut(packed["n_levels"].astype(np.int32), n_attributes),
+    )
+    trees, known_levels = [], dict[bytes, NDArray[np.int32]]()
+    for (nodes, values, subsets, n_levels), size in zip(parts, sizes.tolist()):
+        n_levels = known_levels.setdefault(n_levels.tobytes(), n_levels.copy())
+        trees.append(Tree(nodes, values.reshape(size[1], size[2]), subsets, n_levels, bool(size[5])))
+        trees[-1].check()
+    return trees
+
+
+def _nodes_of(packed: Mapping[str, NDArray[Any]], n_nodes: NDArray[np.int64]) -> NDArray[Any]:
+    """Put the columns together to node records."""
+    lengths = {len(packed[column]) for column in NODE_COLUMNS}
+    if lengths != {int(n_nodes.sum())} or n_nodes.min() < 0:
+        raise ValueError(f"the columns of the nodes have lengths {sorted(lengths)}: expected {n_nodes.sum()}")
+    nodes = np.empty(n_nodes.sum(), dtype=NODE_DTYPE)
+    for column in NODE_COLUMNS:
+        nodes[column] = packed[column]
+    nodes["first_child"] += np.where(nodes["n_branches"] != 0, _numbers_in_trees(n_nodes), 0).astype(np.int32)
+    return nodes
+
+
+def _cut(flat: NDArray[Any], lengths: NDArray[np.int64]) -> list[NDArray[Any]]:
+    """Cut an array into stretches of these lengths, which must add up to its own."""
+    if lengths.sum() != len(flat) or lengths.min() < 0:
+        raise ValueError(f"parts of {lengths.sum()} entries were announced, but there are {len(flat)}")
+    return np.split(flat, np.cumsum(lengths)[:-1])

@@ -1,0 +1,98 @@
+"""Work is spread without a trace in its result, and given up at once where it has to be."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from threading import Lock
+
+import joblib
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tremula.parallel import cut, train_members
+
+
+def squares(members: range) -> list[int]:
+    return [member**2 for member in members]
+
+
+class Recorder:
+    """Trains slowly, keeps what it was asked for, and fails at one member."""
+
+    def __init__(self, fails_at: int = -1, error: type[BaseException] = ValueError) -> None:
+        self.fails_at, self.error = fails_at, error
+        self.asked: list[range] = []
+        self.trained: list[int] = []
+        self.lock = Lock()
+
+    def __call__(self, members: range) -> list[int]:
+        self.asked.append(members)
+        for member in members:
+            if member == self.fails_at:
+                raise self.error(f"member {member}")
+            time.sleep(0.01)
+            with self.lock:
+                self.trained.append(member)
+        return list(members)
+
+
+@given(st.integers(0, 60), st.integers(0, 60), st.integers(1, 20))
+def test_chunks_are_the_members_in_order(first: int, length: int, n_chunks: int) -> None:
+    members = range(first, first + length)
+    chunks = cut(members, n_chunks)
+    assert [member for chunk in chunks for member in chunk] == list(members)
+    assert len(chunks) == min(n_chunks, length)
+    assert not chunks or max(map(len, chunks)) - min(map(len, chunks)) <= 1
+
+
+@pytest.mark.parametrize("n_jobs", [None, 1, 2, 3, -1])
+@pytest.mark.parametrize("members", [range(0), range(1), range(3, 40)])
+def test_results_come_in_order(members: range, n_jobs: int | None) -> None:
+    assert list(train_members(squares, members, n_jobs)) == [member**2 for member in members]
+
+
+@pytest.mark.parametrize("backend", ["threading", "loky"])
+def test_results_are_the_same_for_any_backend(backend: str) -> None:
+    with joblib.parallel_config(backend=backend, n_jobs=2):
+        assert list(train_members(list, range(3, 14), None)) == list(range(3, 14))
+
+
+def test_one_job_stays_in_this_thread_and_goes_member_by_member() -> None:
+    recorder = Recorder()
+    results = train_members(recorder, range(4), 1)
+    assert next(results) == 0
+    assert recorder.asked == [range(0, 1)]
+    assert list(results) == [1, 2, 3]
+
+
+def test_a_bar_is_shown_and_taken_away(capsys: pytest.CaptureFixture[str]) -> None:
+    assert list(train_members(squares, range(5), 2, verbose=1)) == [0, 1, 4, 9, 16]
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_an_error_is_handed_on_and_ends_the_work(n_jobs: int, error: type[BaseException]) -> None:
+    recorder = Recorder(fails_at=3, error=error)
+    with pytest.raises(error, match="member 3"):
+        list(train_members(recorder, range(400), n_jobs))
+    time.sleep(0.1)
+    # Two threads had chunks of 50 members: they end with the member they are at when the error is seen.
+    assert len(recorder.trained) < 40
+
+
+def test_work_is_given_up_where_the_results_are_not_taken() -> None:
+    recorder = Recorder()
+
+    def take_one() -> Iterator[int]:
+        results = train_members(recorder, range(400), 2)
+        yield next(results)
+        results.close()
+
+    with pytest.warns(UserWarning, match="cancelled"):
+        assert list(take_one()) == [0]
+    n_trained = len(recorder.trained)
+    time.sleep(0.1)
+    assert len(recorder.trained) <= n_trained + 2
