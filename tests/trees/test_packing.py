@@ -75,7 +75,7 @@ def test_an_array_of_another_kind_is_refused(name: str) -> None:
 def test_an_array_of_another_length_is_refused(name: str) -> None:
     packed = pack_trees(trees())
     packed[name] = packed[name][:-1]
-    with pytest.raises(ValueError, match="expected|announced"):
+    with pytest.raises(ValueError, match=r"expected|announced"):
         unpack_trees(packed)
 
 
@@ -86,7 +86,7 @@ def test_an_unsound_tree_is_refused(name: str, number: int) -> None:
     packed = pack_trees(trees()[-1:])
     packed[name] = packed[name].copy()
     packed[name][0] = number
-    with pytest.raises(ValueError, match="not a sound tree"):
+    with pytest.raises(ValueError, match=r"not a sound tree|attribute outside"):
         unpack_trees(packed)
 
 

@@ -15,6 +15,7 @@ from typing import Any, Self
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_classifier, is_regressor
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tremula.columns import ColumnEncoder, read_columns, read_training_columns
@@ -123,7 +124,10 @@ class Ensemble(BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = self.estimator is None or isinstance(self.estimator, TreeLearner)
+        tags.input_tags.allow_nan = self.estimator is None
+        if hasattr(self.estimator, "__sklearn_tags__"):
+            taken = get_tags(self.estimator).input_tags
+            tags.input_tags.allow_nan, tags.input_tags.sparse = taken.allow_nan, taken.sparse
         return tags
 
     def _check_parameters(self) -> None:
@@ -327,7 +331,7 @@ class EnsembleClassifier(ClassifierMixin, Ensemble):
         estimator = self._member_estimator()
         if is_regressor(estimator):
             raise InvalidParameter(
-                f"estimator={type(estimator).__name__}() learns numbers, but here are classes to learn: give a classifier"
+                f"estimator={type(estimator).__name__}() learns numbers, but y has classes to learn: give a classifier"
             )
         if self.combine == "average" and not hasattr(estimator, "predict_proba"):
             raise InvalidParameter(
@@ -451,7 +455,7 @@ class EnsembleRegressor(RegressorMixin, Ensemble):
         estimator = self._member_estimator()
         if is_classifier(estimator):
             raise InvalidParameter(
-                f"estimator={type(estimator).__name__}() learns classes, but here are numbers to learn: give a regressor"
+                f"estimator={type(estimator).__name__}() learns classes, but y has numbers to learn: give a regressor"
             )
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

@@ -103,6 +103,11 @@ class DecorateClassifier(EnsembleClassifier):
         self.categorical_features = categorical_features
         self.random_state = random_state
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = False
+        return tags
+
     def _perturbations(self) -> Sequence[Perturbation]:
         return []
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from tremula.combine import largest
 from tremula.trees.cart import PrunedSequence, choose_price
-from tremula.trees.pruning import cut_tree, weakest_link_prices
+from tremula.trees.pruning import cut_tree, distributions_of_nodes, weakest_link_prices
 from tremula.trees.structure import branch_shares, depths_of, parents_of
 from tremula.trees.tree import Tree
 
@@ -39,7 +39,7 @@ class PricedTree:
     @classmethod
     def of(cls, tree: Tree, is_classifier: bool) -> PricedTree:
         """Find the prices, by what the tree knows of its training rows."""
-        values = tree.node_values()
+        values = distributions_of_nodes(tree)
         risk = training_errors(tree.weight, values) if is_classifier else squared_errors(tree.weight, values)
         prices = weakest_link_prices(tree.nodes, risk) / tree.weight[0]
         return cls(tree, values, prices, parents_of(tree.nodes), branch_shares(tree.nodes), depths_of(tree.nodes))
@@ -144,8 +144,7 @@ class Judges:
         """Loss of each answer: wrong or not, or the squared error."""
         if self.combine is None:
             return (answers[:, :, 0] - self.target[:, None]) ** 2
-        classes = largest(answers.reshape(-1, answers.shape[2])).reshape(answers.shape[:2])
-        return (classes != self.target[:, None]).astype(np.float64)
+        return (largest_of_steps(answers) != self.target[:, None]).astype(np.float64)
 
 
 def training_errors(weight: np.ndarray, distributions: np.ndarray) -> np.ndarray:
@@ -185,12 +184,17 @@ def accumulate(
     return np.cumsum(answers, axis=1, out=answers), levels
 
 
+def largest_of_steps(answers: np.ndarray) -> np.ndarray:
+    """Class of the largest share at every step of every row."""
+    return largest(answers.reshape(-1, answers.shape[2])).reshape(answers.shape[:2])
+
+
 def as_votes(
     start: np.ndarray, row: np.ndarray, level: np.ndarray, change: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Turn changes of one tree's distributions into changes of its votes."""
     answers, levels = accumulate(start, row, level, change)
-    votes = np.eye(start.shape[1])[answers.argmax(axis=2)]
+    votes = np.eye(start.shape[1])[largest_of_steps(answers)]
     changes = np.diff(votes, axis=1)
     row, step = np.nonzero(changes.any(axis=2))
     return votes[:, 0], row, levels[row, step], changes[row, step]

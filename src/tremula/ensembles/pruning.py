@@ -42,8 +42,9 @@ def prune_together(model: Model, X_val: Any, y_val: Any) -> Model:
     Notes
     -----
     Each tree has its own sequence of weakest links, by the training errors (or squared errors) of its own sample. The
-    prices of all are merged, and at each of them all trees are pruned. An ensemble takes much less pruning than its
-    members would each for themselves: averaging does away with most of what a large tree gets wrong by chance.
+    prices of all are merged, and at each of them all trees are pruned. The ensemble answers as ever, by its `combine`,
+    and by its members' votes where they have some. With few validation rows many prices tie, and the highest of them
+    may leave very small trees.
 
     Examples
     --------
@@ -107,8 +108,8 @@ def _priced_trees(model: Ensemble) -> list[PricedTree]:
     trees = [member for member in model.members_ if isinstance(member, Tree)]
     if len(trees) < len(model.members_):
         raise InvalidParameter(
-            f"the members of model are {type(model.estimators_[0]).__name__}s: only tremula's trees can be pruned; give "
-            "the ensemble such an estimator, as CARTClassifier()"
+            f"the members of model are {type(model.estimators_[0]).__name__}s: only tremula's trees can be pruned; "
+            "give the ensemble such an estimator, as CARTClassifier()"
         )
     return [PricedTree.of(tree, isinstance(model, EnsembleClassifier)) for tree in trees]
 

@@ -54,9 +54,10 @@ class ThreeBoostClassifier(EnsembleClassifier):
     the first two where they agree, else that of the third: as many votes as are written above come to the same, and
     `predict_proba` gives the shares of these votes.
 
-    Where the first member makes no error on the rows it was not trained on, it stays alone; where the first two never
-    differ on the rows left over there is no third, and the first decides. A member whose rows are all of one class
-    gives that class always. Rows with `sample_weight` are drawn alike, unless it is 0, and keep their weight.
+    Where the first member makes no error on the rows it was not trained on, or the coins give the second no row, it
+    stays alone; where the first two never differ on the rows left over there is no third, and the first decides. A
+    member whose rows are all of one class gives that class always. Rows with `sample_weight` are drawn alike, unless it
+    is 0, and keep their weight.
 
     Examples
     --------
@@ -66,8 +67,8 @@ class ThreeBoostClassifier(EnsembleClassifier):
     >>> model = ThreeBoostClassifier(random_state=0).fit(X, y)
     >>> len(model), len(model.member_rows_[0])
     (3, 599)
-    >>> model.predict(X[:3])
-    array([0, 1, 2])
+    >>> model.predict(X[:2])
+    array([0, 1])
     """
 
     n_estimators = len(VOTES)
@@ -144,7 +145,7 @@ def flip_for_rows(wrong: np.ndarray, right: np.ndarray, random: np.random.Genera
     --------
     >>> import numpy as np
     >>> flip_for_rows(np.array([7, 8]), np.array([1, 2, 3, 4, 5]), np.random.default_rng(1))
-    array([1, 2])
+    array([7, 8, 1, 2, 3])
     """
     is_heads = random.random(len(wrong) + len(right) + 1) < 0.5
     has_run_out = (np.cumsum(is_heads) > len(wrong)) | (np.cumsum(~is_heads) > len(right))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tremula.errors import InvalidParameter
+from tremula.parameters import check_choice
 
 
 class Criterion(NamedTuple):
@@ -32,7 +32,5 @@ REGRESSION: dict[str, Criterion] = {
 
 def find_criterion(name: str, known: dict[str, Criterion]) -> Criterion:
     """Return the criterion of this name, or say which names there are."""
-    if name not in known:
-        names = ", ".join(repr(each) for each in known)
-        raise InvalidParameter(f"criterion={name!r} is not known here; choose one of {names}.")
+    check_choice("criterion", name, known)
     return known[name]

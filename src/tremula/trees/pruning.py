@@ -149,12 +149,24 @@ def cut_at(grown: GrownTree, chosen: np.ndarray) -> GrownTree:
     return _compact(nodes, grown)[0]
 
 
-def cut_tree(tree: Tree, chosen: np.ndarray) -> Tree:
-    """Return a finished tree with the chosen nodes as leaves; what was below them is dropped.
+def distributions_of_nodes(tree: Tree) -> np.ndarray:
+    """Value of every node of a finished tree: the class distribution, or mean, of its own training rows.
 
-    A node that becomes a leaf answers with the mean of its branches' values, by their training weights: that is the
-    distribution, or mean, of its own training rows.
+    They are means of the branches' values. In a tree of whole class counts they are made the very numbers that the
+    counts give: no rounding decides between classes of equal counts.
     """
+    values = tree.node_values()
+    if tree.n_outputs == 1:
+        return values
+    counts = values * tree.weight[:, None]
+    whole = np.rint(counts)
+    is_whole = (np.abs(counts - whole).max(axis=1) <= 1e-12 * tree.weight[0]) & (whole.max(axis=1) > 0)
+    values[is_whole] = whole[is_whole] / whole[is_whole].sum(axis=1, keepdims=True)
+    return values
+
+
+def cut_tree(tree: Tree, chosen: np.ndarray) -> Tree:
+    """Return a finished tree with the chosen nodes as leaves; what was below them is dropped."""
     is_new = chosen & ~tree.is_leaf
     nodes = copy_nodes(tree.nodes)
     kernel.make_leaves(nodes, is_new.view(np.uint8))
@@ -164,7 +176,7 @@ def cut_tree(tree: Tree, chosen: np.ndarray) -> Tree:
     leaves = np.flatnonzero(kept["n_branches"] == 0)
     used, rows = np.unique(kept["index"][leaves], return_inverse=True)
     kept["index"][leaves] = rows
-    values = np.concatenate([tree.values, tree.node_values()[is_new]])[used]
+    values = np.concatenate([tree.values, distributions_of_nodes(tree)[is_new]])[used]
     return Tree(kept, values, tree.subsets, tree.n_levels, tree.strict)
 
 
