@@ -1,7 +1,8 @@
 """Against Weka's J48 and REPTree: the same trees and answers where the rules are the same, else a rule and its effect.
 
-Every difference is listed in `tests/golden/weka_differences.csv`, which ``pytest --rewrite-golden`` writes anew. The
-made-up tables are compared always, the real ones where the folder of datasets is.
+Every difference is listed in `tests/golden/weka_differences.csv`, and what the releases of C4.5 make of the same rows
+in `c45_releases.csv`; ``pytest --rewrite-golden`` writes both anew. The made-up tables are compared always, the real
+ones where the folder of datasets is.
 """
 
 from __future__ import annotations
@@ -193,9 +194,9 @@ def line(golden: Golden, run: str, learner: str, rule: str, release: int | str =
         yield [golden.name, run, learner, rule, *map(str, counts), *(f"{percent:.2f}" for percent in percents)]
 
 
-def as_text(lines: list[list[str]]) -> str:
+def as_text(columns: Iterable[str], lines: Iterable[Iterable[str]]) -> str:
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([COLUMNS, *lines])
+    csv.writer(text, lineterminator="\n").writerows([columns, *lines])
     return text.getvalue()
 
 
@@ -204,10 +205,26 @@ def test_every_difference_is_listed(
     read_golden: Callable[[str], Golden], assert_golden: Callable[[str, str], None]
 ) -> None:
     lines = [each for name in NAMES for each in differences(read_golden(name))]
-    assert_golden("weka_differences.csv", as_text(lines))
+    assert_golden("weka_differences.csv", as_text(COLUMNS, lines))
 
 
 def test_differences_on_made_up_tables_are_listed(read_golden: Callable[[str], Golden]) -> None:
     stored = (FOLDER.parent / "weka_differences.csv").read_text(encoding="utf-8").splitlines()
     lines = [each for name in MADE_NAMES for each in differences(read_golden(name))]
-    assert as_text(lines).splitlines() == [stored[0], *(each for each in stored if each.startswith("made-"))]
+    assert as_text(COLUMNS, lines).splitlines() == [stored[0], *(each for each in stored if each.startswith("made-"))]
+
+
+@pytest.mark.data
+def test_releases_differ_as_listed(
+    read_golden: Callable[[str], Golden], assert_golden: Callable[[str, str], None]
+) -> None:
+    """Leaves and test error of the pruned tree by each release, on every table of classes."""
+    releases = (1, 8, "J48")
+    columns = ["dataset", *(f"{what}_{release}" for release in releases for what in ("leaves", "error"))]
+    lines = []
+    for name in VARIANTS["copies"]:
+        golden = read_golden(name)
+        found = [compare(golden, "j48_pruned", release) for release in releases]
+        leaves = [fit(golden, "j48_pruned", release).get_n_leaves() for release in releases]
+        lines.append([name, *(text for n, each in zip(leaves, found) for text in (str(n), f"{each.error:.2f}"))])
+    assert_golden("c45_releases.csv", as_text(columns, lines))

@@ -11,7 +11,7 @@ from tremula._kernels.criteria cimport (
 from tremula._kernels.grower cimport COUNTED, MEASURED, SUBSET_SPLIT, WEIGHTED, WIDE, Cut, Frame, Grower
 from tremula._kernels.nodes cimport MULTIWAY_SPLIT, NUMERIC_SPLIT
 from tremula._kernels.scan cimport (
-    add_words, describe_whole, has_long_runs, judge_multiway, judge_subsets, min_side, tabulate_groups, value_at, walk_counts, walk_gains,
+    add_words, describe_whole, has_long_runs, judge_multiway, judge_subsets, load_counts, min_side, tabulate_groups, value_at, walk_counts, walk_gains,
     walk_targets, walk_weights, weight_of, within_of,
 )
 
@@ -39,20 +39,10 @@ cdef inline void list_bounds(Grower* g, const Frame* frame, int64_t a, int64_t* 
 
 # ---- one numeric attribute
 
-cdef inline int64_t walk(Grower* g, bint collect, const uint64_t* words, int64_t start, int64_t end,
-                         const Whole* whole, const double* known, const double* known_terms, Cut* best) noexcept nogil:
-    """The walk for the kind of rows; the criterion is handed on as a constant so that each gets its own loop."""
+cdef inline int64_t walk_counted(Grower* g, bint collect, bint by_runs, const uint64_t* words, int64_t start,
+                                 int64_t end, const Whole* whole, Cut* best) noexcept nogil:
+    """The walk for rows that are counted; the criterion is handed on as a constant so that each gets its own loop."""
     cdef int criterion = g.rules.criterion
-    cdef bint by_runs
-    if g.rows_kind == MEASURED:
-        return walk_targets(g, criterion, words, start, end, whole, known, best)
-    by_runs = has_long_runs(g, words, start, end)
-    if g.rows_kind == WIDE:
-        return walk_weights(g, criterion, collect, by_runs, True, words, start, end, whole, known, known_terms, best)
-    if g.rows_kind == WEIGHTED:
-        if by_runs:
-            return walk_weights(g, criterion, collect, True, False, words, start, end, whole, known, known_terms, best)
-        return walk_weights(g, criterion, collect, False, False, words, start, end, whole, known, known_terms, best)
     if collect:
         return walk_counts(g, criterion, True, words, start, end, whole, best)
     if criterion <= GAIN_RATIO:
@@ -66,6 +56,23 @@ cdef inline int64_t walk(Grower* g, bint collect, const uint64_t* words, int64_t
     if criterion == GINI:
         return walk_counts(g, GINI, False, words, start, end, whole, best)
     return walk_counts(g, SYMMETRIC_UNCERTAINTY, False, words, start, end, whole, best)
+
+
+cdef inline int64_t walk(Grower* g, bint collect, const uint64_t* words, int64_t start, int64_t end,
+                         const Whole* whole, const double* known, const double* known_terms, Cut* best) noexcept nogil:
+    """The walk for the kind of rows."""
+    cdef int criterion = g.rules.criterion
+    cdef bint by_runs
+    if g.rows_kind == MEASURED:
+        return walk_targets(g, criterion, words, start, end, whole, known, best)
+    by_runs = has_long_runs(g, words, start, end)
+    if g.counted:
+        return walk_counted(g, collect, by_runs, words, start, end, whole, best)
+    if g.rows_kind == WIDE:
+        return walk_weights(g, criterion, collect, by_runs, True, words, start, end, whole, known, known_terms, best)
+    if by_runs:
+        return walk_weights(g, criterion, collect, True, False, words, start, end, whole, known, known_terms, best)
+    return walk_weights(g, criterion, collect, False, False, words, start, end, whole, known, known_terms, best)
 
 
 cdef inline void judge_drawn_threshold(Grower* g, int64_t attribute, const uint64_t* words, int64_t start, int64_t end,
@@ -203,7 +210,9 @@ cdef inline void judge_attribute(Grower* g, const Frame* frame, const double* st
         add_words(g, words, start, end, g.known)
         describe_whole(g, g.known, g.node_whole.node_weight, &whole)
         known = g.known
-        if g.rows_kind == WEIGHTED or g.rows_kind == WIDE:
+        if g.counted:
+            load_counts(g, known)
+        elif g.rows_kind == WEIGHTED or g.rows_kind == WIDE:
             for k in range(g.n_classes):
                 g.known[g.n_statistics + k] = term_of(g.rules.criterion, g.known[k])
             known_terms = g.known + g.n_statistics
@@ -218,6 +227,8 @@ cdef inline void judge_attribute(Grower* g, const Frame* frame, const double* st
         judge_drawn_threshold(g, attribute, words, start, end, &whole, known, &best)
     else:
         n_tried = walk(g, collect, words, start, end, &whole, known, known_terms, &best)
+    if g.counted and known != statistics:
+        load_counts(g, statistics)
     if collect and g.rules.n_best > 1:
         if n_tried > 0:
             offer_all_cuts(g, &best, log2(<double> n_tried) if g.rules.count_cuts else 0.0, &whole)

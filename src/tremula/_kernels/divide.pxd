@@ -408,12 +408,13 @@ cdef inline void count_survivors(Grower* g) noexcept nogil:
             g.sizes[s] += g.segments[i].end - g.segments[i].start
 
 
-cdef inline void push_survivors(Grower* g, const Frame* frame, int64_t first_child, int64_t n_branches) noexcept nogil:
+cdef inline void push_survivors(Grower* g, const Frame* frame, int64_t first_child, int64_t n_branches,
+                                bint counted) noexcept nogil:
     cdef int64_t child, s, place = frame.start
     for child in range(n_branches):
         s = g.survivor[child]
         if s >= 0:
-            g.stack[g.stack_size] = Frame(place, place + g.sizes[s], first_child + child, frame.depth + 1)
+            g.stack[g.stack_size] = Frame(place, place + g.sizes[s], first_child + child, frame.depth + 1, counted)
             place += g.sizes[s]
             g.stack_size += 1
 
@@ -457,5 +458,5 @@ cdef inline int split_node(Grower* g, const Frame* frame, const Cut* cut) noexce
             return OUT_OF_MEMORY
     else:
         count_survivors(g)
-    push_survivors(g, frame, first_child, n_branches)
+    push_survivors(g, frame, first_child, n_branches, frame.counted and n_unknown == 0)
     return 0 if divide_lists(g, frame, n_survivors, many, n_unknown > 0) else OUT_OF_MEMORY

@@ -22,7 +22,7 @@ from tremula._kernels.grower cimport (
     CODE_SHIFT, COUNTED, MEASURED, WEIGHTED, WIDE, Cut, Frame, Grower, GroupKey, Row, Rules, Segment,
 )
 from tremula._kernels.nodes cimport Node
-from tremula._kernels.scan cimport add_words, describe_whole, weight_of
+from tremula._kernels.scan cimport add_words, describe_whole, load_counts, weight_of
 
 fill_logarithm_tables()
 
@@ -165,6 +165,7 @@ cdef bint plant_root(Grower* g, int64_t n_present) noexcept nogil:
     memset(g.statistics, 0, g.n_statistics * sizeof(double))
     if g.has_missing and not room_for_rows(g, n_present):
         return False
+    g.counted = g.terms != NULL
     if g.rows_kind == COUNTED:
         add_words(g, g.lists[0], 0, n_present, g.statistics)
     else:
@@ -183,7 +184,7 @@ cdef bint plant_root(Grower* g, int64_t n_present) noexcept nogil:
     if is_terminal(g, g.statistics, weight, 0):
         return True
     memcpy(bounds_of_frame(g, 0), g.bounds, 2 * g.n_incomplete * sizeof(int64_t))
-    g.stack[0] = Frame(0, n_present, 0, 0)
+    g.stack[0] = Frame(0, n_present, 0, 0, g.counted)
     g.stack_size = 1
     return True
 
@@ -197,11 +198,9 @@ cdef void open_node(Grower* g, const Frame* frame) noexcept nogil:
     if g.rows_kind == MEASURED:
         g.noise = 1e-14 * statistics[2]
     describe_whole(g, statistics, weight_of(g, statistics), &g.node_whole)
-    if g.rows_kind == COUNTED:
-        g.node_term = 0
-        for k in range(g.n_classes):
-            g.counts[k] = <int32_t> statistics[k]
-            g.node_term += g.terms[g.counts[k]]
+    g.counted = frame.counted
+    if g.counted:
+        load_counts(g, statistics)
     elif g.rows_kind != MEASURED:
         for k in range(g.n_classes):
             g.node_terms[k] = term_of(g.rules.criterion, statistics[k])
@@ -247,7 +246,7 @@ def grow(const double[:, :] values, const uint64_t[:, ::1] lists, const int64_t[
     weights : of each row; None where `marks` says all
     marks : class of each row in 8 bits and its multiplicity above, 0 where its weight is in `weights`; None if it does
         not fit
-    terms, term_unit : fixed-point table of the criterion's f(count), with `marks`
+    terms, term_unit : fixed-point table of the criterion's f(count), where every row's multiplicity is in `marks`
     rules : see `tremula.trees.growing.Rules`
     use_up : whether the sorted lists may be divided themselves, where no value is missing; they are of no use after
 

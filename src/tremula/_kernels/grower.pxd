@@ -63,6 +63,7 @@ cdef struct Frame:
     int64_t end
     int64_t node
     int64_t depth
+    bint counted            # every row's multiplicity is in its word: none is split in fractions
 
 cdef union Target:
     int64_t code
@@ -92,7 +93,7 @@ cdef struct Grower:
     Row* row                # by row, where rows are WIDE or MEASURED
     double* row_weight      # by row, where rows are WEIGHTED
     const int32_t* codes    # class by row, unless rows are MEASURED
-    const int64_t* terms    # f(count) in fixed point, where rows are COUNTED
+    const int64_t* terms    # f(count) in fixed point, where rows may be counted
     double term_unit
     # sorted lists, one per attribute in use
     int64_t n_attributes
@@ -128,6 +129,7 @@ cdef struct Grower:
     # scratch
     bitgen_t* random
     int64_t* order          # attributes, shuffled as they are drawn
+    bint counted            # the frame at hand's
     Whole node_whole
     double noise            # what rounding may leave of a sum of squares in the node at hand, where rows are MEASURED
     double* known           # statistics of the rows whose value is known
@@ -135,7 +137,7 @@ cdef struct Grower:
     double* left_terms
     double* right_terms
     double* node_terms
-    int32_t* counts         # of the node at hand, where rows are COUNTED
+    int32_t* counts         # of the rows at hand, where they are counted
     int32_t* left_counts
     int64_t node_term       # sum of the terms of `counts`
     Cut* cuts               # every admissible cut of one attribute

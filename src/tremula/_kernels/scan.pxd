@@ -273,14 +273,14 @@ cdef inline void add_words(Grower* g, const uint64_t* words, int64_t start, int6
     """Add the rows of a stretch to the statistics of a node."""
     cdef int64_t p, count, total = 0, second = 0
     cdef double w, y, weight = 0.0, second_weight = 0.0
-    if g.rows_kind == COUNTED and g.n_classes == 2:     # two classes: sums stay in registers
+    if g.counted and g.n_classes == 2:                  # two classes: sums stay in registers
         for p in range(start, end):
             count = <int64_t> (words[p] >> COUNT_SHIFT)
             total += count
             second += count * <int64_t> ((words[p] >> CODE_SHIFT) & 255)
         statistics[0] += total - second
         statistics[1] += second
-    elif g.rows_kind == COUNTED:
+    elif g.counted:
         for p in range(start, end):
             statistics[(words[p] >> CODE_SHIFT) & 255] += <double> <int64_t> (words[p] >> COUNT_SHIFT)
     elif g.rows_kind == WEIGHTED and g.n_classes == 2:
@@ -340,6 +340,15 @@ cdef inline void describe_whole(Grower* g, const double* statistics, double node
     whole.branches = x_log_x(whole.weight)
     missing = node_weight - whole.weight
     whole.split_constant = x_log_x(node_weight) - (x_log_x(missing) if missing > 0.0 else 0.0)
+
+
+cdef inline void load_counts(Grower* g, const double* statistics) noexcept nogil:
+    """Bring class weights that are whole numbers to where the counting walks look for them."""
+    cdef int64_t code
+    g.node_term = 0
+    for code in range(g.n_classes):
+        g.counts[code] = <int32_t> statistics[code]
+        g.node_term += g.terms[g.counts[code]]
 
 
 # ---- nominal attributes

@@ -175,11 +175,10 @@ def _marks(codes: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return codes.astype(np.uint16) | (np.where(fits, counts, 0).astype(np.uint16) << np.uint16(8))
 
 
-def _are_counts(columns: SortedColumns, weights: np.ndarray) -> bool:
-    """Whether the marks say all there is to know of the rows, as weights stay whole while no value is missing."""
+def _are_counts(weights: np.ndarray) -> bool:
+    """Whether the marks say all there is to know of the rows, as long as no missing value splits one in fractions."""
     return (
-        columns.is_complete
-        and bool(weights.max() <= MAX_PACKED_COUNT)
+        bool(weights.max() <= MAX_PACKED_COUNT)
         and (weights.dtype.kind in "iu" or bool((weights == np.floor(weights)).all()))
         and weights.sum(dtype=np.float64) < MAX_TABLED_WEIGHT
     )
@@ -224,11 +223,12 @@ def grow_classification_tree(
     unit = 0.0
     if columns.row_bits == 24 and n_classes <= MAX_PACKED_CLASSES:
         marks = _marks(codes, weights)
-    if marks is not None and _are_counts(columns, weights):
+    counted = marks is not None and _are_counts(weights)
+    if counted:
         is_information = _criterion_of(rules).is_information
         terms = table_of_terms(int(weights.sum(dtype=np.int64)), is_information)
         unit = INFORMATION_UNIT if is_information else 1.0
-    else:
+    if not counted or not columns.is_complete:
         real_weights = np.ascontiguousarray(weights, np.float64)
     codes = np.ascontiguousarray(codes, np.int32)
     return _call_kernel(columns, codes, None, real_weights, marks, terms, unit, n_classes, rules, random, attributes)
