@@ -176,3 +176,15 @@ def test_weights_become_float64() -> None:
 def test_weights_that_are_none_are_refused(weights: Any, message: str) -> None:
     with pytest.raises(InvalidWeights, match=message):
         read_weights(weights, 3)
+
+
+@pytest.mark.parametrize(
+    ("labels", "dtype"),
+    [([-128, 127, 5], np.int8), ([0, 255, 3], np.uint8), ([2**63 + 5, 2**63 + 7], np.uint64), ([-5, -3, -5], np.int64)],
+)
+def test_whole_numbers_keep_their_type_and_order(labels: list[int], dtype: type) -> None:
+    given = np.array(labels * 100, dtype=dtype)
+    classes, codes = read_classes(given, len(given))
+    assert classes.dtype == given.dtype
+    assert classes.tolist() == sorted(set(labels))
+    assert (classes[codes] == given).all()

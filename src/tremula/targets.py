@@ -55,8 +55,19 @@ def _one_target(y: Any, n_rows: int) -> Array:
     return target
 
 
+def _whole_numbers_in_order(labels: Array) -> tuple[Array, npt.NDArray[np.int32]]:
+    """Do the same for whole numbers of a small range by counting them, several times faster than by comparing."""
+    wide = labels.astype(np.int64) if labels.dtype.kind == "i" else labels
+    offsets = (wide - wide.min()).astype(np.intp)
+    occurs = np.bincount(offsets) > 0
+    classes = (np.flatnonzero(occurs).astype(wide.dtype) + wide.min()).astype(labels.dtype)
+    return classes, (np.cumsum(occurs, dtype=np.int32) - 1)[offsets]
+
+
 def _in_sorted_order(labels: Array) -> tuple[Array, npt.NDArray[np.int32]]:
     """Return the distinct labels, sorted and of their own type, and the code of each row."""
+    if labels.dtype.kind in "iu" and len(labels) and int(labels.max()) - int(labels.min()) < len(labels) + 256:
+        return _whole_numbers_in_order(labels)
     if labels.dtype.kind in NUMERIC_KINDS:
         classes = np.unique(labels)
         return classes, np.searchsorted(classes, labels).astype(np.int32)
@@ -89,7 +100,7 @@ def read_classes(y: Any, n_rows: int, weights: Floats | None = None) -> tuple[Ar
             "use a regressor, or give classes as whole numbers or strings"
         )
     counted = codes if weights is None else codes[weights > 0]
-    if len(np.unique(counted)) < 2:
+    if (counted == counted[0]).all():
         raise OneClassTarget(
             f"y has one class, {classes.tolist()[counted[0]]!r}, in all {len(counted)} rows of positive weight: "
             "a classifier needs rows of two classes or more"
