@@ -12,7 +12,16 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
-from tremula import C45Classifier, CARTClassifier, ID3Classifier, REPTreeClassifier
+from tremula import (
+    AdaBoostM1Classifier,
+    BaggingClassifier,
+    C45Classifier,
+    CARTClassifier,
+    ID3Classifier,
+    RandomForestClassifier,
+    RandomizedC45Classifier,
+    REPTreeClassifier,
+)
 from tremula.errors import TremulaError, did_you_mean
 
 
@@ -77,6 +86,10 @@ METHODS: dict[str, Method] = {
         Method("cart-unpruned", "CART, entropy, unpruned", _learner(CARTClassifier, criterion="entropy")),
         Method("cart-su", "CART, symmetric uncertainty", _learner(CARTClassifier, **SYMMETRIC_UNCERTAINTY)),
         Method("id3", "ID3 (nominal attributes only)", _learner(ID3Classifier), usual=False),
+        Method("bagging", "bagging of 50 C4.5 trees", _learner(BaggingClassifier, n_estimators=50)),
+        Method("adaboost", "AdaBoost.M1 of 50 C4.5 trees", _learner(AdaBoostM1Classifier, n_estimators=50)),
+        Method("randomized", "50 randomized C4.5 trees", _learner(RandomizedC45Classifier, n_estimators=50)),
+        Method("random-forest", "random forest of 50 trees", _learner(RandomForestClassifier, n_estimators=50)),
         Method("sklearn", "scikit-learn's tree, entropy", _scikit_learn_tree),
     )
 }
