@@ -60,7 +60,8 @@ def train_members(
         chunks = cut(members, n_workers * (CHUNKS_PER_THREAD if shares_memory else 1))
         work = _one_by_one(train, given_up) if shares_memory else train
         parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
-        results = parallel(delayed(work)(chunk) for chunk in chunks)
+        # As an argument: Dask keeps large arguments on its workers, and asks for functions that can be hashed.
+        results = parallel(delayed(_train_chunk)(work, chunk) for chunk in chunks)
     try:
         with _progress_bar(len(members), verbose) as advance:
             # To the very end of the results: joblib warns where they are left before it.
@@ -69,6 +70,10 @@ def train_members(
                 advance(len(chunk))
     finally:
         given_up.set()
+
+
+def _train_chunk(train: Callable[[range], list[Result]], members: range) -> list[Result]:
+    return train(members)
 
 
 def _one_by_one(train: Callable[[range], list[Result]], given_up: Event) -> Callable[[range], list[Result]]:

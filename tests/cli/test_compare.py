@@ -41,11 +41,11 @@ def test_without_arguments_prints_a_table_and_writes_the_page(capsys: pytest.Cap
     assert [path.name for path in Path().iterdir()] == ["report.html"]
 
 
-def test_trees_beat_the_most_frequent_class(capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_method_beats_the_most_frequent_class(capsys: pytest.CaptureFixture[str]) -> None:
     results = compare_as_json(capsys, "wine")
     for row in results["methods"]:
         assert row["error_mean"] < results["dataset"]["majority_error"] / 2, row["label"]
-        assert row["leaves_mean"] > 1
+        assert row["leaves_mean"] is None or row["leaves_mean"] > 1
 
 
 def test_same_seed_same_errors(capsys: pytest.CaptureFixture[str]) -> None:

@@ -81,7 +81,9 @@ def test_members_of_nominal_and_missing_values_are_the_trees_of_the_rows_drawn(l
 
 
 def test_a_regression_member_is_the_tree_of_the_rows_drawn() -> None:
-    ensemble = tm.BaggingRegressor(tm.CARTRegressor(max_depth=4), n_estimators=5, random_state=2).fit(X_NUMBERS, Y_NUMBERS)
+    ensemble = tm.BaggingRegressor(tm.CARTRegressor(max_depth=4), n_estimators=5, random_state=2).fit(
+        X_NUMBERS, Y_NUMBERS
+    )
     for number, member in enumerate(ensemble.members_):
         rows = drawn_rows(2, number, len(X_NUMBERS))
         tree = tm.CARTRegressor(max_depth=4).fit(X_NUMBERS[rows], Y_NUMBERS[rows])
@@ -371,7 +373,9 @@ def test_the_score_of_rows_left_out_cannot_be_asked_for_later() -> None:
 def test_members_are_added_to_the_same_problem_only() -> None:
     ensemble = tm.BaggingClassifier(n_estimators=5, warm_start=True, oob_score=True).fit(X, Y)
     ensemble.set_params(n_estimators=8)
-    with pytest.raises(InvalidInput, match="y has classes 0, 1, but the members that warm_start=True keeps know 0, 1, 2"):
+    with pytest.raises(
+        InvalidInput, match="y has classes 0, 1, but the members that warm_start=True keeps know 0, 1, 2"
+    ):
         ensemble.fit(X[:100], Y[:100])
     with pytest.raises(InvalidInput, match="X has other columns or levels"):
         ensemble.fit(X[:, :3], Y)
@@ -395,7 +399,9 @@ RARE = np.r_[np.zeros(25, int), np.ones(24, int), 2]  # one row of class 2: a th
 
 
 @pytest.mark.parametrize("combine", ["vote", "average"])
-@pytest.mark.parametrize("estimator", [None, tm.CARTClassifier(), DecisionTreeClassifier(), LogisticRegression()], ids=str)
+@pytest.mark.parametrize(
+    "estimator", [None, tm.CARTClassifier(), DecisionTreeClassifier(), LogisticRegression()], ids=str
+)
 def test_a_class_that_a_sample_lacks_has_its_column(estimator: Any, combine: str) -> None:
     table = np.random.default_rng(0).normal(size=(50, 3))
     ensemble = tm.BaggingClassifier(estimator, n_estimators=20, combine=combine, oob_score=True, random_state=0)
@@ -442,7 +448,9 @@ def test_an_ensemble_has_members(kind: Any, n_estimators: Any) -> None:
 
 @pytest.mark.parametrize("estimator", [LinearSVC(), LinearSVC().set_params(C=2.0)], ids=str)
 def test_averages_need_probabilities(estimator: Any) -> None:
-    with pytest.raises(InvalidParameter, match=r"combine='average' needs class probabilities, which LinearSVC does not"):
+    with pytest.raises(
+        InvalidParameter, match=r"combine='average' needs class probabilities, which LinearSVC does not"
+    ):
         tm.BaggingClassifier(estimator, combine="average").fit(X, Y)
     assert tm.BaggingClassifier(estimator, n_estimators=5, combine="vote").fit(X, Y).score(X, Y) > 0.9
 

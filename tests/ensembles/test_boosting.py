@@ -216,7 +216,13 @@ def test_there_are_as_many_members_as_asked_for() -> None:
 
 @pytest.mark.parametrize(
     ("error", "weight"),
-    [(0.25, np.log(3)), (0.0, np.log((1 - 1e-10) / 1e-10)), (0.5, 1.0), (0.9, 1.0), (1e-12, np.log((1 - 1e-10) / 1e-10))],
+    [
+        (0.25, np.log(3)),
+        (0.0, np.log((1 - 1e-10) / 1e-10)),
+        (0.5, 1.0),
+        (0.9, 1.0),
+        (1e-12, np.log((1 - 1e-10) / 1e-10)),
+    ],
 )
 def test_votes(error: float, weight: float) -> None:
     assert votes_of(np.array([error])) == pytest.approx(weight)

@@ -193,7 +193,9 @@ def test_sparse_tables_go_to_estimators_that_take_them(kind: Any) -> None:
     classes = np.asarray(table.sum(axis=1)).ravel() > 9
     dense = table.toarray()
     for estimator in (MultinomialNB(), LinearSVC(random_state=0)):
-        given = compose([Bootstrap(), AttributeSubset(0.7)], estimator, combine="vote", oob_score=True).fit(table, classes)
+        given = compose([Bootstrap(), AttributeSubset(0.7)], estimator, combine="vote", oob_score=True).fit(
+            table, classes
+        )
         as_array = clone(given).fit(dense, classes)
         np.testing.assert_array_equal(given.predict(table), as_array.predict(dense))
         assert given.oob_score_ == as_array.oob_score_

@@ -102,7 +102,9 @@ def test_smeared_targets_train_the_members() -> None:
 
 def test_a_rate_that_the_rarest_class_cannot_bear_is_refused() -> None:
     classes = np.r_[np.zeros(148, int), 1, 1]
-    with pytest.raises(InvalidParameter, match="flips more rows of the rarest class than there are: take at most") as raised:
+    with pytest.raises(
+        InvalidParameter, match="flips more rows of the rarest class than there are: take at most"
+    ) as raised:
         tm.OutputSmearingClassifier(rate=0.2).fit(X, classes)
     advised = float(str(raised.value).split("at most ")[1].split()[0])
     tm.OutputSmearingClassifier(rate=advised, n_estimators=3).fit(X, classes)

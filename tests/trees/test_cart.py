@@ -320,3 +320,14 @@ def test_a_tree_may_be_as_deep_as_it_has_rows() -> None:
     assert fitted.get_depth() > 1000
     assert fitted.score(X, y) == 1.0
     assert CARTClassifier(ccp_alpha=0.01).fit(X, y).get_n_leaves() == 1
+
+
+@pytest.mark.parametrize("scale", [1 / 200, 1.0, 1e6])
+@pytest.mark.parametrize("limits", [{}, {"min_samples_leaf": 5}, {"min_samples_split": 20}])
+def test_the_unit_of_real_weights_does_not_matter(scale: float, limits: dict[str, int]) -> None:
+    random = np.random.default_rng(0)
+    X, weights = random.random((200, 3)), random.uniform(0.5, 1.5, 200)
+    y = (X[:, 0] + 0.3 * random.random(200) > 0.6).astype(int)
+    tree, scaled = (CARTClassifier(**limits).fit(X, y, sample_weight=w) for w in (weights, scale * weights))
+    assert scaled.get_n_leaves() == tree.get_n_leaves() > 2
+    assert (scaled.tree_.threshold == tree.tree_.threshold).all()

@@ -29,7 +29,7 @@ class RandomForestClassifier(EnsembleClassifier):
     max_depth : int or None, default=None
         Splits on a path at most.
     min_samples_leaf : float, default=1
-        Least weight on either side of a split.
+        Fewest rows on either side of a split.
     max_samples : float or int, default=1.0
         Rows drawn for a member: a share of all, or a count.
     bootstrap : bool, default=True
@@ -130,7 +130,7 @@ class RandomForestRegressor(EnsembleRegressor):
     max_depth : int or None, default=None
         Splits on a path at most.
     min_samples_leaf : float, default=1
-        Least weight on either side of a split.
+        Fewest rows on either side of a split.
     max_samples : float or int, default=1.0
         Rows drawn for a member: a share of all, or a count.
     bootstrap : bool, default=True
@@ -221,7 +221,7 @@ class ExtraTreesClassifier(EnsembleClassifier):
     max_depth : int or None, default=None
         Splits on a path at most.
     min_samples_leaf : float, default=1
-        Least weight on either side of a split.
+        Fewest rows on either side of a split.
     combine : {"vote", "average"}, default="average"
         Whether members vote, ties to the first class, or their class distributions are averaged.
     oob_score : bool, default=False
@@ -313,7 +313,7 @@ class ExtraTreesRegressor(EnsembleRegressor):
     max_depth : int or None, default=None
         Splits on a path at most.
     min_samples_leaf : float, default=1
-        Least weight on either side of a split.
+        Fewest rows on either side of a split.
     oob_score : bool, default=False
         Whether to judge the ensemble on the rows each member left out.
     warm_start : bool, default=False

@@ -61,6 +61,19 @@ def choose_price(alphas: np.ndarray, losses: np.ndarray) -> PrunedSequence:
     return PrunedSequence(alphas, losses, float(alphas[best]))
 
 
+def weight_of_a_row(weights: np.ndarray | None) -> float:
+    """Return what minimum sizes are counted in: whole weights are counts of rows, others are told in their mean.
+
+    Examples
+    --------
+    >>> weight_of_a_row(np.array([1.0, 0.0, 2.0])), weight_of_a_row(np.array([0.1, 0.0, 0.3]))
+    (1.0, 0.2)
+    """
+    if weights is None or bool((weights == np.floor(weights)).all()):
+        return 1.0
+    return float(weights[weights > 0].mean())
+
+
 class _CART(TreeLearner):
     """What the two CARTs share: parameters, rules, and the choice among subtrees."""
 
@@ -100,15 +113,16 @@ class _CART(TreeLearner):
     def _draws(self) -> bool:
         return self.ccp_alpha == "cv" or self.max_features is not None or self.splitter == "random"
 
-    def _rules(self, n_attributes: int, **others: Any) -> Rules:
+    def _rules(self, n_attributes: int, weights: np.ndarray | None, **others: Any) -> Rules:
+        unit = weight_of_a_row(weights)
         return Rules(
             criterion=find_criterion(self.criterion, self._criteria).code,
             subsets=True,
             random_threshold=self.splitter == "random",
             n_drawn=attributes_to_draw(self.max_features, n_attributes),
             max_depth=depth_limit(self.max_depth),
-            min_split_weight=self.min_samples_split,
-            min_side_weight=self.min_samples_leaf,
+            min_split_weight=self.min_samples_split * unit if self.min_samples_split > 2 else 0.0,
+            min_side_weight=self.min_samples_leaf * unit if self.min_samples_leaf > 1 else 0.0,
             **others,
         )
 
@@ -209,9 +223,10 @@ class CARTClassifier(_CART, TreeClassifier):
     max_depth : int or None, default=None
         Splits on a path at most.
     min_samples_split : float, default=2
-        A node of less weight is a leaf.
+        A node of fewer rows is a leaf. Rows are counted by their weight if weights are whole numbers, else by their
+        weight divided by the mean weight.
     min_samples_leaf : float, default=1
-        Least weight on either side of a split.
+        Fewest rows on either side of a split, counted likewise.
     max_features : int, float, "sqrt", "log2" or None, default=None
         Attributes drawn at each node to choose the split from; None is all.
     splitter : {"best", "random"}, default="best"
@@ -312,7 +327,7 @@ class CARTClassifier(_CART, TreeClassifier):
     ) -> Tree:
         """Grow and prune a tree from sorted columns, class codes and row weights."""
         self._check_held_out(held_out)
-        rules = self._rules(columns.n_attributes, tolerance=ROUNDING)
+        rules = self._rules(columns.n_attributes, weights, tolerance=ROUNDING)
 
         def grow_from(row_weights: np.ndarray | None) -> GrownTree:
             return grow_classification_tree(columns, codes, n_classes, row_weights, rules, random, attributes)
@@ -343,9 +358,10 @@ class CARTRegressor(_CART, TreeRegressor):
     max_depth : int or None, default=None
         Splits on a path at most.
     min_samples_split : float, default=2
-        A node of less weight is a leaf.
+        A node of fewer rows is a leaf. Rows are counted by their weight if weights are whole numbers, else by their
+        weight divided by the mean weight.
     min_samples_leaf : float, default=1
-        Least weight on either side of a split.
+        Fewest rows on either side of a split, counted likewise.
     max_features : int, float, "sqrt", "log2" or None, default=None
         Attributes drawn at each node to choose the split from; None is all.
     splitter : {"best", "random"}, default="best"
@@ -441,7 +457,7 @@ class CARTRegressor(_CART, TreeRegressor):
         """Grow and prune a tree from sorted columns, a target and row weights."""
         self._check_held_out(held_out)
         centre, variance = mean_and_variance(target, weights)
-        rules = self._rules(columns.n_attributes, min_variance=1e-13 * variance)
+        rules = self._rules(columns.n_attributes, weights, min_variance=1e-13 * variance)
 
         def grow_from(row_weights: np.ndarray | None) -> GrownTree:
             return grow_regression_tree(columns, target - centre, row_weights, rules, random, attributes)
