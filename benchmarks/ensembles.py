@@ -14,6 +14,7 @@ from typing import Any
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+import numpy as np
 from data import MADE, as_numbers, load
 from measure import environment, store, table
 from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier, RandomForestClassifier
@@ -98,6 +99,25 @@ def two_threads(name: str, members: int) -> str:
     return f"Two threads on {name}, bagging of {members} trees: {walls[0] / walls[1]:.2f} times as fast as one."
 
 
+def sorting_once(name: str, members: int) -> str:
+    """What sorting costs an ensemble: its fit against one sort, and as many growths from the sorted columns."""
+    attributes, codes = load(name)
+    learner = tm.CARTClassifier(criterion="entropy")
+    bagging = tm.BaggingClassifier(learner, n_estimators=members, random_state=0)
+    n_levels = np.zeros(attributes.shape[1], np.int32)
+    columns = learner.sort(attributes, n_levels)
+    random = np.random.default_rng(0)
+    n_rows, n_classes = len(codes), int(codes.max()) + 1
+    samples = [np.bincount(random.integers(n_rows, size=n_rows), minlength=n_rows) for _ in range(members)]
+    sorting = seconds_of(lambda: learner.sort(attributes, n_levels))
+    growing = seconds_of(lambda: [learner.grow(columns, codes, n_classes, w, random) for w in samples])
+    total = seconds_of(lambda: bagging.fit(attributes, codes))
+    return (
+        f"Bagging {members} trees on {name}: {total:.2f} s; {members} growths from sorted columns: {growing:.2f} s; "
+        f"one sort: {sorting:.3f} s, {members} would be {members * sorting:.2f} s."
+    )
+
+
 def sizes(members: int) -> str:
     attributes, codes = load("letter")
     ours = tm.BaggingClassifier(tm.CARTClassifier(criterion="entropy"), n_estimators=members, random_state=0)
@@ -130,6 +150,7 @@ def main() -> None:
     ]
     text = table(header, lines)
     text += "\n\nOne thread, processor time; ours / scikit-learn's where two numbers stand. Entropy throughout."
+    text += f"\n\n{sorting_once('letter', arguments.members)} {sorting_once('waveform-5000', arguments.members)}"
     text += f"\n\n{sizes(arguments.members)}\n\n{two_threads('letter', arguments.members)}"
     text += (
         f"\n\n{environment('tremula', 'scikit-learn', 'numpy')}\n\nCommand: `python benchmarks/ensembles.py --store`"

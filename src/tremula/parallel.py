@@ -7,7 +7,7 @@ up (Ctrl-C, an error) threads end with the member they are at.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import pairwise
 from threading import Event
@@ -54,12 +54,15 @@ def train_members(
     given_up = Event()
     if n_workers == 1:
         chunks = cut(members, len(members))
-        results: Iterator[list[Result]] = (train(chunk) for chunk in chunks)
+        results: Iterable[list[Result]] = (train(chunk) for chunk in chunks)
     else:
-        shares_memory = getattr(get_active_backend(prefer="threads")[0], "supports_sharedmem", False)
+        backend = get_active_backend(prefer="threads")[0]
+        shares_memory = getattr(backend, "supports_sharedmem", False)
         chunks = cut(members, n_workers * (CHUNKS_PER_THREAD if shares_memory else 1))
         work = _one_by_one(train, given_up) if shares_memory else train
-        parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
+        # Ray's and joblib's own pool of processes give all results at the end.
+        return_as = "generator" if getattr(backend, "supports_return_generator", False) else "list"
+        parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as=return_as)
         # As an argument: Dask keeps large arguments on its workers, and asks for functions that can be hashed.
         results = parallel(delayed(_train_chunk)(work, chunk) for chunk in chunks)
     try:

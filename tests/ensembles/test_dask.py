@@ -1,4 +1,4 @@
-"""Members trained by a Dask cluster of two processes: the same bits, and the table is sent once to each worker."""
+"""Members trained by a Dask cluster of two processes: the same bits, and the table goes once to each worker."""
 
 from __future__ import annotations
 
@@ -7,49 +7,36 @@ from typing import Any
 
 import joblib
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 import tremula as tm
-from tremula.ensembles.base import Ensemble
+from tremula.ensembles.base import Training
+from tremula.errors import InvalidParameter
+from tremula.perturb import RandomSplits
 
-distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed")
-pytestmark = [
-    pytest.mark.dask,
-    # Dask and its web server speak of sockets and ports of their own.
-    pytest.mark.filterwarnings("default"),
-]
+distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed: pip install '.[test]'")
+pytestmark = pytest.mark.dask
 
 RANDOM = np.random.default_rng(0)
-TABLE = RANDOM.normal(size=(5000, 20))
-CLASSES = (TABLE[:, 0] * TABLE[:, 1] + RANDOM.normal(size=5000) > 0).astype(int)
+TABLE = RANDOM.normal(size=(2000, 20))
+CLASSES = (TABLE[:, 0] * TABLE[:, 1] + RANDOM.normal(size=2000) > 0).astype(int)
 ENSEMBLES = {
     "bagging": tm.BaggingClassifier(n_estimators=20, oob_score=True, random_state=3),
     "forest": tm.RandomForestClassifier(n_estimators=20, random_state=3),
     "dagging": tm.DaggingClassifier(n_estimators=20, random_state=3),
+    "auto": tm.BaggingClassifier(tm.C45Classifier(max_depth=3), "auto", max_estimators=60, random_state=3),
 }
 
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[Any]:
-    with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        client.wait_for_workers(2)
+    cluster = distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None)
+    with cluster, distributed.Client(cluster) as client:
+        client.wait_for_workers(2, timeout=60)
         yield client
-
-
-def bytes_received(client: Any) -> dict[str, int]:
-    """What each worker has read from its connections so far."""
-    import psutil
-
-    def count() -> int:
-        return psutil.Process().io_counters().read_chars
-
-    return client.run(count)
 
 
 @pytest.mark.parametrize("name", ENSEMBLES)
@@ -61,3 +48,65 @@ def test_a_cluster_gives_the_same_members(client: Any, name: str) -> None:
     assert together.predict_proba(TABLE).tobytes() == alone.predict_proba(TABLE).tobytes()
     if alone.oob_score:
         assert together.oob_decision_function_.tobytes() == alone.oob_decision_function_.tobytes()
+
+
+def test_a_cluster_trains_estimators_of_other_libraries_on_frames(client: Any) -> None:
+    frame = pd.DataFrame(TABLE[:, :3], columns=["a", "b", "c"])
+    ensemble = tm.BaggingClassifier(DecisionTreeClassifier(max_depth=4), n_estimators=6, random_state=3)
+    alone = clone(ensemble).fit(frame, CLASSES).predict_proba(frame)
+    with joblib.parallel_config(backend="dask"):
+        together = clone(ensemble).fit(frame, CLASSES).predict_proba(frame)
+    assert together.tobytes() == alone.tobytes()
+
+
+def test_an_error_of_a_member_comes_back(client: Any) -> None:
+    with joblib.parallel_config(backend="dask"), pytest.raises(InvalidParameter, match="sets 'n_best_splits'"):
+        tm.PerturbCombineClassifier(tm.CARTClassifier(), [RandomSplits()], n_estimators=4).fit(TABLE, CLASSES)
+
+
+def count_arrivals(client: Any) -> None:
+    """Make every worker count the tables it unpacks."""
+
+    def install() -> None:
+        from tremula.ensembles.base import Training
+
+        Training.n_arrived = 0  # type: ignore[attr-defined]
+
+        def unpack(training: Any, state: dict[str, Any]) -> None:
+            Training.n_arrived += 1  # type: ignore[attr-defined]
+            training.__dict__.update(state)
+
+        Training.__setstate__ = unpack  # type: ignore[attr-defined]
+
+    client.run(install)
+
+
+def arrivals(client: Any) -> list[int]:
+    def count() -> int:
+        from tremula.ensembles.base import Training
+
+        return Training.n_arrived  # type: ignore[attr-defined]
+
+    return list(client.run(count).values())
+
+
+def test_the_table_goes_once_to_each_worker(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    n_packed = 0
+
+    def pack(training: Training) -> dict[str, Any]:
+        nonlocal n_packed
+        n_packed += 1
+        return dict(vars(training))
+
+    count_arrivals(client)
+    monkeypatch.setattr(Training, "__getstate__", pack)
+    with joblib.parallel_config(backend="dask"):
+        tm.BaggingClassifier(n_estimators=60, random_state=3).fit(TABLE, CLASSES)
+    assert n_packed == 1
+    assert max(arrivals(client)) == 1
+
+
+def test_a_cluster_is_sent_a_few_tasks(client: Any) -> None:
+    with distributed.get_task_stream(client) as stream, joblib.parallel_config(backend="dask"):
+        tm.BaggingClassifier(n_estimators=60, random_state=3).fit(TABLE, CLASSES)
+    assert [record["key"].rsplit("-", 1)[0] for record in stream.data] == ["batch_of__train_chunk_1_calls"] * 2

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from tremula.combine import largest
-from tremula.trees.cart import PrunedSequence, choose_price
 from tremula.trees.pruning import cut_tree, distributions_of_nodes, weakest_link_prices
 from tremula.trees.structure import branch_shares, depths_of, parents_of
+from tremula.trees.subtrees import PrunedSequence, choose_price
 from tremula.trees.tree import Tree
 
 # Numbers held at a time while rows are judged.

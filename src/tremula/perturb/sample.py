@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -36,7 +35,7 @@ class Sample:
     n_attributes: int
     weights: np.ndarray | None = None
     attributes: np.ndarray | None = None
-    options: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def n_rows(self) -> int:

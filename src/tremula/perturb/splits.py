@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import Any
 
 from tremula.perturb.sample import Draw, Perturbation, Sample
@@ -11,7 +10,7 @@ from tremula.perturb.sample import Draw, Perturbation, Sample
 
 def with_option(sample: Sample, name: str, value: Any) -> Sample:
     """Return the sample with one more parameter to set on the estimator."""
-    return replace(sample, options=MappingProxyType({**sample.options, name: value}))
+    return replace(sample, options={**sample.options, name: value})
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -29,36 +28,11 @@ from tremula.trees.growing import (
 )
 from tremula.trees.learner import HeldOut, TreeClassifier, TreeLearner, TreeRegressor
 from tremula.trees.pruning import cut_at, subtree_losses, training_errors, weakest_link_prices
+from tremula.trees.subtrees import PrunedSequence, choose_price, cross_validated_losses
 from tremula.trees.tree import Tree
 
 CHOICES_OF_PRICE = ("validation", "cv")
 SPLITTERS = ("best", "random")
-
-
-@dataclass(frozen=True)
-class PrunedSequence:
-    """The subtrees that weakest-link pruning went through, and the one that was taken.
-
-    Attributes
-    ----------
-    alphas : array
-        Complexity prices per leaf, increasing.
-    losses : array
-        Loss of the subtree at each price, on the rows that chose among them: error share, or mean squared error.
-    alpha : float
-        The price taken: the largest among those of least loss.
-    """
-
-    alphas: np.ndarray
-    losses: np.ndarray
-    alpha: float
-
-
-def choose_price(alphas: np.ndarray, losses: np.ndarray) -> PrunedSequence:
-    """Take the least loss, ties to the larger price, which is the smaller tree."""
-    slack = 1e-12 * max(1.0, float(losses.max()))
-    best = np.flatnonzero(losses <= losses.min() + slack)[-1]
-    return PrunedSequence(alphas, losses, float(alphas[best]))
 
 
 def weight_of_a_row(weights: np.ndarray | None) -> float:
@@ -188,29 +162,12 @@ class _CART(TreeLearner):
             alpha = chosen.alpha
         elif self.ccp_alpha == "cv":
             alphas = np.union1d([0.0], prices[np.isfinite(prices)])
-            folded = _cross_validated_losses(alphas, risk, losses, folds())
+            folded = cross_validated_losses(alphas, risk, losses, folds())
             chosen = self.pruned_sequence_ = choose_price(alphas, folded)
             alpha = chosen.alpha
         else:
             alpha = float(self.ccp_alpha)
         return cut_at(grown, (prices <= alpha) & (grown.nodes["n_branches"] > 0))
-
-
-def _cross_validated_losses(
-    alphas: np.ndarray,
-    risk: Callable[[GrownTree], np.ndarray],
-    losses: Callable[[GrownTree, HeldOut], np.ndarray],
-    folds: list[tuple[GrownTree, HeldOut]],
-) -> np.ndarray:
-    """Mean loss of the folds' own trees at the geometric means of neighbouring prices."""
-    between = np.sqrt(alphas * np.append(alphas[1:], np.inf))
-    total, weight = np.zeros(len(alphas)), 0.0
-    for grown, held_out in folds:
-        prices = weakest_link_prices(grown.nodes, risk(grown))
-        levels, level_losses = subtree_losses(grown.nodes, prices, losses(grown, held_out))
-        total += level_losses[np.searchsorted(levels, between, side="right") - 1]
-        weight += float(held_out.weights.sum())
-    return total / weight
 
 
 class CARTClassifier(_CART, TreeClassifier):
