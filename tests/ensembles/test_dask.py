@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,7 +19,10 @@ from tremula.errors import InvalidParameter
 from tremula.perturb import RandomSplits
 
 distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed: pip install '.[test]'")
-pytestmark = pytest.mark.dask
+pytestmark = [
+    pytest.mark.dask,
+    pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="needs an alarm, as POSIX has it"),
+]
 
 RANDOM = np.random.default_rng(0)
 TABLE = RANDOM.normal(size=(2000, 20))
@@ -37,6 +41,15 @@ def client() -> Iterator[Any]:
     with cluster, distributed.Client(cluster) as client:
         client.wait_for_workers(2, timeout=60)
         yield client
+
+
+@pytest.fixture(autouse=True)
+def no_waiting_for_ever() -> Iterator[None]:
+    """End a test whose results never come: an error on the way to the cluster shows only in Dask's log."""
+    signal.signal(signal.SIGALRM, lambda *_: pytest.fail("no answer from the cluster after a minute"))
+    signal.alarm(60)
+    yield
+    signal.alarm(0)
 
 
 @pytest.mark.parametrize("name", ENSEMBLES)

@@ -50,9 +50,9 @@ class DecorateClassifier(EnsembleClassifier):
         The members that were taken, in order.
     trials_ : int
         How many were trained.
-    trial_errors_ : array (trials_,)
+    trial_errors_ : array (n_trials,)
         Training error of the ensemble with each of them.
-    trial_accepted_ : array of bool (trials_,)
+    trial_accepted_ : array of bool (n_trials,)
         Which were taken.
     classes_ : array
         The class labels.
