@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from contextlib import closing
 from typing import Any, Self
 
 import numpy as np
@@ -22,11 +21,12 @@ from tremula.columns import ColumnEncoder, read_columns, read_training_columns
 from tremula.combine import COMBINERS, Member, add_answers, combine_members, largest
 from tremula.ensembles.left_out import BATCH, LeftOut
 from tremula.ensembles.members import EstimatorMember, EstimatorTrainer, TreeTrainer
+from tremula.ensembles.training import Trainer, Training, as_before_unless_done
 from tremula.errors import InvalidInput, InvalidParameter
 from tremula.parallel import cut, train_members
 from tremula.parameters import check_choice, check_flag, check_number
-from tremula.perturb.sample import Draw, Perturbation, Sample
-from tremula.seeds import make_root_seed, member_generator
+from tremula.perturb.sample import Perturbation, Sample
+from tremula.seeds import make_root_seed
 from tremula.series import show
 from tremula.targets import read_classes, read_target, read_weights
 from tremula.trees.importances import attribute_importances
@@ -43,62 +43,6 @@ OOB_ATTRIBUTES = (
     "oob_prediction_",
     "oob_score_",
 )
-Trainer = TreeTrainer | EstimatorTrainer
-
-
-@dataclass(frozen=True)
-class Training:
-    """All that is needed to train any member, anywhere."""
-
-    trainer: Trainer
-    sample: Sample
-    perturbations: Sequence[Perturbation]
-    n_members: int
-    root_seed: int
-    with_counts: bool
-
-    def __sizeof__(self) -> int:
-        """Return about the bytes of the table, by which Dask sees that this is worth sending once only."""
-        return object.__sizeof__(self) + 8 * self.sample.n_rows * self.sample.n_attributes
-
-    def sample_of(self, member: int) -> tuple[Sample, np.random.Generator]:
-        """Return what a member is trained on, and its stream of random numbers as the drawing left it."""
-        random = member_generator(self.root_seed, member)
-        draw = Draw(member, self.n_members, random, self.root_seed)
-        sample = self.sample
-        for perturbation in self.perturbations:
-            sample = perturbation.apply(sample, draw)
-        return sample, random
-
-    def times_drawn(self, sample: Sample) -> np.ndarray:
-        """Return how often each row is in the sample; -1 for a row that never could be."""
-        if sample.weights is None:
-            return np.ones(sample.n_rows, np.int16)
-        if self.sample.weights is None:
-            return np.minimum(sample.weights, np.iinfo(np.int16).max).astype(np.int16)
-        never = self.sample.weights == 0
-        counts = np.round(sample.weights / np.where(never, 1.0, self.sample.weights))
-        return np.where(never, -1, np.minimum(counts, np.iinfo(np.int16).max)).astype(np.int16)
-
-    def __call__(self, members: range) -> list[tuple[Member, np.ndarray | None]]:
-        """Train these members; with each goes how often it had each row, if that is wanted."""
-        trained = []
-        for member in members:
-            sample, random = self.sample_of(member)
-            counts = self.times_drawn(sample) if self.with_counts else None
-            trained.append((self.trainer.train(sample, random), counts))
-        return trained
-
-
-@contextmanager
-def as_before_unless_done(estimator: BaseEstimator) -> Iterator[None]:
-    """Put an estimator back as it was if its training fails or is interrupted: no half model is left."""
-    before = dict(vars(estimator))
-    try:
-        yield
-    except BaseException:
-        estimator.__dict__ = before
-        raise
 
 
 class Ensemble(BaseEstimator):

@@ -11,7 +11,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import has_fit_parameter
 
 from tremula.combine import Member
-from tremula.ensembles.base import EnsembleClassifier, Trainer
+from tremula.ensembles.base import EnsembleClassifier
+from tremula.ensembles.training import Trainer
 from tremula.errors import InvalidParameter
 from tremula.parameters import check_flag
 from tremula.perturb import Perturbation, Sample

@@ -11,8 +11,9 @@ from sklearn.base import BaseEstimator
 
 from tremula.columns import read_training_columns
 from tremula.combine import Member, combine_members, largest
-from tremula.ensembles.base import EnsembleClassifier, Trainer
+from tremula.ensembles.base import EnsembleClassifier
 from tremula.ensembles.members import EstimatorTrainer, TreeTrainer
+from tremula.ensembles.training import Trainer
 from tremula.errors import InvalidParameter
 from tremula.parameters import check_number
 from tremula.perturb import Perturbation, Sample

@@ -10,7 +10,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from tremula.combine import Member
-from tremula.ensembles.base import EnsembleClassifier, Trainer
+from tremula.ensembles.base import EnsembleClassifier
+from tremula.ensembles.training import Trainer
 from tremula.errors import InvalidParameter
 from tremula.parameters import check_number
 from tremula.perturb import Perturbation, Sample
