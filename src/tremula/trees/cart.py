@@ -35,17 +35,20 @@ CHOICES_OF_PRICE = ("validation", "cv")
 SPLITTERS = ("best", "random")
 
 
-def weight_of_a_row(weights: np.ndarray | None) -> float:
-    """Return what minimum sizes are counted in: whole weights are counts of rows, others are told in their mean.
+def minimum_weight(limit: float, trivial: float, weights: np.ndarray | None) -> float:
+    """Return a minimum number of rows as a weight.
+
+    Whole weights are counts of rows. Others are told in their mean, and a limit that any rows meet, as two rows to
+    split or one on either side, is none.
 
     Examples
     --------
-    >>> weight_of_a_row(np.array([1.0, 0.0, 2.0])), weight_of_a_row(np.array([0.1, 0.0, 0.3]))
-    (1.0, 0.2)
+    >>> minimum_weight(5, 1, np.array([1.0, 0.0, 2.0])), minimum_weight(5, 1, np.array([0.1, 0.0, 0.3]))
+    (5, 1.0)
     """
     if weights is None or bool((weights == np.floor(weights)).all()):
-        return 1.0
-    return float(weights[weights > 0].mean())
+        return limit
+    return limit * float(weights[weights > 0].mean()) if limit > trivial else 0.0
 
 
 class _CART(TreeLearner):
@@ -88,15 +91,14 @@ class _CART(TreeLearner):
         return self.ccp_alpha == "cv" or self.max_features is not None or self.splitter == "random"
 
     def _rules(self, n_attributes: int, weights: np.ndarray | None, **others: Any) -> Rules:
-        unit = weight_of_a_row(weights)
         return Rules(
             criterion=find_criterion(self.criterion, self._criteria).code,
             subsets=True,
             random_threshold=self.splitter == "random",
             n_drawn=attributes_to_draw(self.max_features, n_attributes),
             max_depth=depth_limit(self.max_depth),
-            min_split_weight=self.min_samples_split * unit if self.min_samples_split > 2 else 0.0,
-            min_side_weight=self.min_samples_leaf * unit if self.min_samples_leaf > 1 else 0.0,
+            min_split_weight=minimum_weight(self.min_samples_split, 2, weights),
+            min_side_weight=minimum_weight(self.min_samples_leaf, 1, weights),
             **others,
         )
 
