@@ -153,7 +153,8 @@ def main() -> None:
     text += "\n\nOne thread, processor time; ours / scikit-learn's where two numbers stand. Entropy throughout."
     text += f"\n\n{sorting_once('letter', arguments.members)} {sorting_once('waveform-5000', arguments.members)}"
     text += f"\n\n{sizes(arguments.members)}\n\n{two_threads('letter', arguments.members)}"
-    text += f"\n\n{environment('tremula', 'scikit-learn', 'numpy')}\n\nCommand: `python benchmarks/ensembles.py {' '.join(sys.argv[1:])}`"
+    text += f"\n\n{environment('tremula', 'scikit-learn', 'numpy')}"
+    text += f"\n\nCommand: `python benchmarks/ensembles.py {' '.join(sys.argv[1:])}`"
     print(text)
     if arguments.store:
         store("Ensembles", text)
