@@ -5,14 +5,13 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memset
 
 from tremula._kernels.criteria cimport (
-    GAIN, GAIN_RATIO, GINI, SYMMETRIC_UNCERTAINTY, Whole, gain_ratio, is_information, term_of, unit_of_worth, worth_of,
-    x_log_x,
+    GAIN_RATIO, GINI, SYMMETRIC_UNCERTAINTY, Whole, gain_ratio, term_of, unit_of_worth, worth_of, x_log_x,
 )
-from tremula._kernels.grower cimport COUNTED, MEASURED, SUBSET_SPLIT, WEIGHTED, WIDE, Cut, Frame, Grower
+from tremula._kernels.grower cimport MEASURED, SUBSET_SPLIT, WEIGHTED, WIDE, Cut, Frame, Grower
 from tremula._kernels.nodes cimport MULTIWAY_SPLIT, NUMERIC_SPLIT
 from tremula._kernels.scan cimport (
-    add_words, describe_whole, has_long_runs, judge_multiway, judge_subsets, load_counts, min_side, tabulate_groups, value_at, walk_counts, walk_gains,
-    walk_targets, walk_weights, weight_of, within_of,
+    add_words, describe_whole, has_long_runs, judge_multiway, judge_subsets, load_counts, min_side, tabulate_groups,
+    value_at, walk_counts, walk_gains, walk_targets, walk_weights, weight_of, within_of,
 )
 
 

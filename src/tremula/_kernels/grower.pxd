@@ -1,6 +1,6 @@
 """The state of one growing tree, shared by the files that scan columns, choose splits and divide rows."""
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from numpy.random cimport bitgen_t
 

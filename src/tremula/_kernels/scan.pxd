@@ -10,13 +10,12 @@ from libc.stdlib cimport qsort
 from libc.string cimport memcpy, memset
 
 from tremula._kernels.criteria cimport (
-    FIFTH_ROOT, GAIN, GAIN_RATIO, GINI, SYMMETRIC_UNCERTAINTY, Whole, fifth_root_term, gain_ratio, information_gain,
-    is_information, split_information, term_of, unit_of_worth, worth_of, x_log_x,
+    FIFTH_ROOT, Whole, fifth_root_term, is_information, term_of, unit_of_worth, worth_of, x_log_x,
 )
 from tremula._kernels.grower cimport (
     CODE_SHIFT, COUNT_SHIFT, COUNTED, MEASURED, WEIGHTED, WIDE, Cut, Grower, GroupKey,
 )
-from tremula._kernels.nodes cimport MULTIWAY_SPLIT, NUMERIC_SPLIT
+
 
 
 cdef inline double value_at(Grower* g, uint64_t word, int64_t attribute) noexcept nogil:

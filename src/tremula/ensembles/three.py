@@ -113,6 +113,7 @@ class ThreeBoostClassifier(EnsembleClassifier):
         parts: list[np.ndarray] = []
 
         def train(rows: np.ndarray) -> Member:
+            """Train the next member on these rows."""
             members.append(train_on(trainer, sample, rows, streams[len(members)]))
             parts.append(np.sort(rows))
             return members[-1]

@@ -4,12 +4,13 @@ The file appears whole or not at all: it is written under another name and then 
 """
 
 import math
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import jinja2
+
+from tremula.files import write_whole
 
 LABEL_WIDTH, CHART_WIDTH, VALUE_WIDTH, BAR_STEP = 210, 400, 100, 30
 ROUND_STEPS = (1, 2, 5)
@@ -48,12 +49,7 @@ def write_page(path: Path, html: str) -> None:
     html : str
         Its content.
     """
-    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        beside.write_text(html, encoding="utf-8")
-        os.replace(beside, path)
-    finally:
-        beside.unlink(missing_ok=True)
+    write_whole(path, html.encode())
 
 
 def _chart(methods: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
