@@ -1,6 +1,6 @@
 """Judges the attributes of a node and chooses the split."""
 
-from libc.math cimport NAN, log2
+from libc.math cimport INFINITY, NAN, log2
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memset
 
@@ -202,7 +202,7 @@ cdef inline void judge_attribute(Grower* g, const Frame* frame, const double* st
     best.attribute = <int32_t> a
     best.kind = NUMERIC_SPLIT if not nominal else (SUBSET_SPLIT if g.rules.subsets else MULTIWAY_SPLIT)
     best.place = -1
-    best.worth = 0.0
+    best.worth = g.worth_to_beat
     best.threshold = NAN
     if end - start < frame.end - frame.start:
         memset(g.known, 0, g.n_statistics * sizeof(double))
@@ -247,6 +247,8 @@ cdef inline void judge_attribute(Grower* g, const Frame* frame, const double* st
     else:
         g.candidates[g.n_candidates] = best
         g.n_candidates += 1
+        if g.only_best and best.worth > g.worth_to_beat:
+            g.worth_to_beat = best.worth
 
 
 # ---- choosing
@@ -293,6 +295,7 @@ cdef inline int64_t choose_split(Grower* g, const Frame* frame, const double* st
     cdef int64_t remaining = g.n_attributes, drawn = 0, a, i, start, end
     cdef uint64_t* words
     g.n_candidates = 0
+    g.worth_to_beat = -INFINITY
     while remaining > 0 and drawn < g.rules.n_drawn:
         if g.rules.n_drawn < g.n_attributes:
             i = draw_below(g, remaining)

@@ -7,7 +7,7 @@ place and more: rows whose value is missing go to every child. The order within 
 from libc.math cimport NAN, isnan
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport realloc
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy, memmove, memset
 
 from tremula._kernels.choose cimport list_bounds
 from tremula._kernels.grower cimport COUNT_SHIFT, MEASURED, WEIGHTED, Cut, Frame, Grower, Segment
@@ -207,9 +207,34 @@ cdef inline void make_leaf(Node* node, double weight) noexcept nogil:
 
 # ---- dividing lists
 
+cdef inline int64_t keep_first(uint64_t* words, int64_t start, int64_t end, const uint8_t* flag,
+                               uint64_t row_mask) noexcept nogil:
+    """Keep words flagged FIRST, without a branch; where they end."""
+    cdef int64_t p, q = start
+    cdef uint64_t word
+    for p in range(start, end):
+        word = words[p]
+        words[q] = word
+        q += flag[word & row_mask]
+    return q
+
+
+cdef inline int64_t divide_all(uint64_t* words, int64_t start, int64_t end, const uint8_t* flag, uint64_t row_mask,
+                               uint64_t* spare) noexcept nogil:
+    """Keep words flagged FIRST in place, put all others aside, without a branch; where the first end."""
+    cdef int64_t p, q = start
+    cdef uint64_t word
+    for p in range(start, end):
+        word = words[p]
+        words[q] = word
+        spare[p - q] = word
+        q += flag[word & row_mask] & 1
+    return q
+
+
 cdef inline int64_t divide_two(uint64_t* words, int64_t start, int64_t end, const uint8_t* flag, uint64_t row_mask,
                                uint64_t* spare, int64_t* n_second) noexcept nogil:
-    """Keep words flagged FIRST in place, put those flagged SECOND aside, without a branch; where the first end."""
+    """As `divide_all`, with words flagged NEITHER left out."""
     cdef int64_t p, q = start, r = 0
     cdef uint64_t word
     cdef uint8_t flagged
@@ -245,13 +270,20 @@ cdef inline int64_t divide_two_sharing(uint64_t* words, int64_t start, int64_t e
     return q
 
 
-cdef inline bint divide_in_two(Grower* g, int64_t a, int64_t start, int64_t end, bint sharing) noexcept nogil:
+cdef inline bint divide_in_two(Grower* g, int64_t a, int64_t start, int64_t end, bint sharing, int64_t n_branches,
+                               int64_t n_survivors) noexcept nogil:
     """One or two children go on; fills `sizes`."""
     cdef int64_t n_second = 0, place
+    if n_survivors == 1 and not sharing:
+        g.sizes[0] = keep_first(g.lists[a], start, end, g.flag, g.row_mask) - start
+        return True
     if not grow_room(<void**> &g.spare, &g.spare_capacity, end - start + 1, sizeof(uint64_t)):
         return False
     if sharing and g.rows_kind == WEIGHTED:
         place = divide_two_sharing(g.lists[a], start, end, g.flag, g.row_mask, g.spare, &n_second)
+    elif n_branches == 2 and not sharing:
+        place = divide_all(g.lists[a], start, end, g.flag, g.row_mask, g.spare)
+        n_second = end - place
     else:
         place = divide_two(g.lists[a], start, end, g.flag, g.row_mask, g.spare, &n_second)
     g.sizes[0] = place - start
@@ -347,9 +379,22 @@ cdef inline int64_t* bounds_of_frame(Grower* g, int64_t frame) noexcept nogil:
     return g.frame_bounds + frame * (2 * g.n_incomplete + 1)
 
 
-cdef inline bint divide_lists(Grower* g, const Frame* frame, int64_t n_survivors, bint many,
-                              bint sharing) noexcept nogil:
-    """Divide every list and write the bounds of the survivors' frames, which lie at the top of the stack."""
+cdef inline int64_t already_divided(Grower* g, const Cut* cut) noexcept nogil:
+    """The attribute of a numeric cut, whose list is in order once a second child that goes on alone is moved; or -1."""
+    cdef uint64_t* words = g.lists[cut.attribute]
+    if cut.kind != NUMERIC_SPLIT or g.has_missing:
+        return -1
+    if g.survivor[0] < 0:
+        memmove(words + g.segments[0].start, words + g.segments[1].start, g.sizes[0] * sizeof(uint64_t))
+    return cut.attribute
+
+
+cdef inline bint divide_lists(Grower* g, const Frame* frame, int64_t n_branches, int64_t n_survivors, bint many,
+                              bint sharing, int64_t divided) noexcept nogil:
+    """Divide every list but that of attribute `divided`; write the bounds of the survivors' frames.
+
+    These lie at the top of the stack.
+    """
     cdef int64_t a, start, end, place, s, slot, first = g.stack_size - n_survivors
     cdef int64_t* bounds
     for a in range(g.n_attributes):
@@ -357,10 +402,12 @@ cdef inline bint divide_lists(Grower* g, const Frame* frame, int64_t n_survivors
         slot = g.incomplete_slot[a]
         if not g.has_missing and not ((g.lists[a][start] ^ g.lists[a][end - 1]) & g.rank_mask):
             continue        # constant here, so never looked at again below
+        if a == divided:
+            continue
         if many:
             if not divide_in_many(g, a, start, end, n_survivors):
                 return False
-        elif not divide_in_two(g, a, start, end, sharing):
+        elif not divide_in_two(g, a, start, end, sharing, n_branches, n_survivors):
             return False
         if slot >= 0:
             place = start
@@ -459,4 +506,6 @@ cdef inline int split_node(Grower* g, const Frame* frame, const Cut* cut) noexce
     else:
         count_survivors(g)
     push_survivors(g, frame, first_child, n_branches, frame.counted and n_unknown == 0)
-    return 0 if divide_lists(g, frame, n_survivors, many, n_unknown > 0) else OUT_OF_MEMORY
+    if not divide_lists(g, frame, n_branches, n_survivors, many, n_unknown > 0, already_divided(g, cut)):
+        return OUT_OF_MEMORY
+    return 0

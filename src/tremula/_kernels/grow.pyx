@@ -14,7 +14,7 @@ from libc.string cimport memcpy, memset
 from numpy.random cimport bitgen_t
 
 from tremula._kernels.choose cimport choose_split
-from tremula._kernels.criteria cimport fill_logarithm_tables, quick_x_log_x, term_of
+from tremula._kernels.criteria cimport GAIN_RATIO, fill_logarithm_tables, quick_x_log_x, term_of
 from tremula._kernels.divide cimport (
     OUT_OF_MEMORY, add_row, bounds_of_frame, is_terminal, make_leaf, room_for_frames, room_for_nodes, room_for_rows, split_node,
 )
@@ -23,6 +23,9 @@ from tremula._kernels.grower cimport (
 )
 from tremula._kernels.nodes cimport Node
 from tremula._kernels.scan cimport add_words, describe_whole, load_counts, weight_of
+
+cdef enum:
+    PRESENT = 256           # the least mark of a row whose multiplicity is in it and not 0
 
 fill_logarithm_tables()
 
@@ -75,8 +78,8 @@ cdef bint allocate_scratch(Grower* g, int64_t n_present) noexcept nogil:
     g.left_terms = <double*> malloc(k * sizeof(double))
     g.right_terms = <double*> malloc(k * sizeof(double))
     g.node_terms = <double*> malloc(k * sizeof(double))
-    g.counts = <int32_t*> malloc(k * sizeof(int32_t))
-    g.left_counts = <int32_t*> malloc(k * sizeof(int32_t))
+    g.node_sides = <uint64_t*> malloc(k * sizeof(uint64_t))
+    g.sides = <uint64_t*> malloc(k * sizeof(uint64_t))
     g.candidates = <Cut*> malloc((n_kept + 1) * sizeof(Cut))
     g.group_statistics = <double*> malloc(widest * k * sizeof(double))
     g.group_start = <int64_t*> malloc((widest + 1) * sizeof(int64_t))
@@ -98,7 +101,7 @@ cdef bint allocate_scratch(Grower* g, int64_t n_present) noexcept nogil:
     return (
         g.lists != NULL and g.capacity != NULL and g.incomplete_slot != NULL and g.bounds != NULL and g.order != NULL
         and g.known != NULL and g.left != NULL and g.left_terms != NULL and g.right_terms != NULL
-        and g.node_terms != NULL and g.counts != NULL and g.left_counts != NULL and g.candidates != NULL
+        and g.node_terms != NULL and g.node_sides != NULL and g.sides != NULL and g.candidates != NULL
         and g.group_statistics != NULL and g.group_start != NULL and g.group_order != NULL and g.segments != NULL
         and g.survivor != NULL and g.sizes != NULL and g.places != NULL and g.shares != NULL and g.flag != NULL
         and g.branch != NULL and g.spare != NULL
@@ -111,7 +114,7 @@ cdef void free_all(Grower* g) noexcept nogil:
         for a in range(g.n_attributes):
             free(g.lists[a])
     free(g.lists); free(g.capacity); free(g.incomplete_slot); free(g.bounds); free(g.order); free(g.known)
-    free(g.left); free(g.left_terms); free(g.right_terms); free(g.node_terms); free(g.counts); free(g.left_counts)
+    free(g.left); free(g.left_terms); free(g.right_terms); free(g.node_terms); free(g.node_sides); free(g.sides)
     free(g.candidates); free(g.group_statistics); free(g.group_start); free(g.group_order); free(g.segments)
     free(g.survivor); free(g.sizes); free(g.places); free(g.shares); free(g.flag); free(g.branch); free(g.spare)
     free(g.cuts); free(g.row); free(g.row_weight); free(g.nodes); free(g.statistics); free(g.subsets); free(g.stack); free(g.frame_bounds)
@@ -135,7 +138,13 @@ cdef bint filter_lists(Grower* g, const uint16_t* marks, int64_t n_present) noex
         g.lists[a] = words
         g.capacity[a] = n_present + (not g.lists_are_base)
         q = 0
-        if marks != NULL:
+        if g.rows_kind == COUNTED:
+            for p in range(g.base_length[a]):
+                word = base[p]
+                mark = marks[word & g.row_mask]
+                words[q] = word | (mark << CODE_SHIFT)
+                q += mark >= PRESENT
+        elif marks != NULL:
             for p in range(g.base_length[a]):
                 word = base[p]
                 mark = marks[word & g.row_mask]
@@ -234,7 +243,7 @@ cdef int grow_all(Grower* g) noexcept nogil:
 
 def grow(const double[:, :] values, const uint64_t[:, ::1] lists, const int64_t[::1] lengths, int row_bits,
          const int32_t[::1] n_levels, const int32_t[::1] attributes, const int32_t[::1] codes,
-         const double[::1] target, const double[::1] weights, const uint16_t[::1] marks, const int64_t[::1] terms,
+         const double[::1] target, const double[::1] weights, const uint16_t[::1] marks, const int64_t[:, ::1] terms,
          double term_unit, int64_t n_classes, object rules, object bit_generator, object node_dtype, bint use_up):
     """Grow a tree.
 
@@ -246,7 +255,8 @@ def grow(const double[:, :] values, const uint64_t[:, ::1] lists, const int64_t[
     weights : of each row; None where `marks` says all
     marks : class of each row in 8 bits and its multiplicity above, 0 where its weight is in `weights`; None if it does
         not fit
-    terms, term_unit : fixed-point table of the criterion's f(count), where every row's multiplicity is in `marks`
+    terms, term_unit : fixed-point table of the criterion's f(count), where every row's multiplicity is in `marks`; its
+        row m has what a multiplicity of m adds to f(count)
     rules : see `tremula.trees.growing.Rules`
     use_up : whether the sorted lists may be divided themselves, where no value is missing; they are of no use after
 
@@ -264,6 +274,8 @@ def grow(const double[:, :] values, const uint64_t[:, ::1] lists, const int64_t[
     if attributes.shape[0] == 0:
         raise ValueError("a tree needs at least one attribute")
     g.rules = read_rules(rules)
+    g.only_best = (g.rules.n_best == 1 and g.rules.criterion != GAIN_RATIO and not g.rules.average_gain
+                   and not g.rules.spread_missing)
     if marks is not None:
         g.rows_kind = COUNTED if weights is None else WEIGHTED
     else:
@@ -279,7 +291,10 @@ def grow(const double[:, :] values, const uint64_t[:, ::1] lists, const int64_t[
     for a in range(n_levels.shape[0]):
         if n_levels[a] > g.max_levels:
             g.max_levels = n_levels[a]
-    g.terms = &terms[0] if terms is not None else NULL
+    if terms is not None:
+        g.terms = &terms[0, 0]
+        g.n_terms = terms.shape[1]
+        g.n_steps = terms.shape[0] - 1
     g.term_unit = term_unit
     g.n_attributes = attributes.shape[0]
     g.attributes = &attributes[0]

@@ -94,6 +94,8 @@ cdef struct Grower:
     double* row_weight      # by row, where rows are WEIGHTED
     const int32_t* codes    # class by row, unless rows are MEASURED
     const int64_t* terms    # f(count) in fixed point, where rows may be counted
+    int64_t n_terms         # in its first row
+    int64_t n_steps         # rows below it: row m has f(count + m) - f(count)
     double term_unit
     # sorted lists, one per attribute in use
     int64_t n_attributes
@@ -137,13 +139,15 @@ cdef struct Grower:
     double* left_terms
     double* right_terms
     double* node_terms
-    int32_t* counts         # of the rows at hand, where they are counted
-    int32_t* left_counts
-    int64_t node_term       # sum of the terms of `counts`
+    uint64_t* node_sides    # by class, where rows are counted: those left of a cut in the low half, right of it in the high
+    uint64_t* sides
+    int64_t node_term       # sum of the classes' terms
     Cut* cuts               # every admissible cut of one attribute
     int64_t n_cuts
     Cut* candidates         # the best cut of every attribute, or the n best of all
     int64_t n_candidates
+    bint only_best          # attributes are judged by the worth of their best cut, and that is all
+    double worth_to_beat    # so a cut must be worth more than the best before it
     double* group_statistics
     int64_t* group_start
     GroupKey* group_order

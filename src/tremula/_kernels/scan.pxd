@@ -4,7 +4,7 @@ There is one walk for each kind of rows; what they share is `consider`, which ju
 is grouped by level: its groups are tabulated first and judged from the table.
 """
 
-from libc.math cimport ceil
+from libc.math cimport INFINITY, ceil
 from libc.stdint cimport INT64_MIN, int32_t, int64_t, uint64_t
 from libc.stdlib cimport qsort
 from libc.string cimport memcpy, memset
@@ -65,7 +65,7 @@ cdef inline void consider(Grower* g, int criterion, bint collect, double within,
         cut.gain = worth
         cut.branches = branches
         cut.place = place
-    elif worth > best.worth + slack or best.place < 0:
+    elif worth > best.worth + slack:
         best.worth = worth
         best.branches = branches
         best.place = place
@@ -76,15 +76,7 @@ cdef inline void consider(Grower* g, int criterion, bint collect, double within,
 cdef inline bint has_long_runs(Grower* g, const uint64_t* words, int64_t start, int64_t end) noexcept nogil:
     """Whether values repeat so often that terms are best renewed once per distinct value instead of once per row."""
     cdef uint64_t span = ((words[end - 1] & g.rank_mask) - (words[start] & g.rank_mask)) // (g.row_mask + 1)
-    return <uint64_t> (end - start) > (span + 1) * <uint64_t> g.n_classes
-
-
-cdef inline int64_t weight_before(const uint64_t* words, int64_t start, int64_t place) noexcept nogil:
-    """Weight of COUNTED rows before a place of their list."""
-    cdef int64_t p, weight = 0
-    for p in range(start, place):
-        weight += words[p] >> COUNT_SHIFT
-    return weight
+    return 2 * <uint64_t> (end - start) > (span + 1) * <uint64_t> g.n_classes
 
 
 cdef inline int64_t walk_gains(Grower* g, bint by_runs, bint limited, const uint64_t* words, int64_t start,
@@ -94,49 +86,54 @@ cdef inline int64_t walk_gains(Grower* g, bint by_runs, bint limited, const uint
     Only if `limited` are light sides refused and the cuts counted.
     """
     cdef const int64_t* terms = g.terms
-    cdef const int32_t* counts = g.counts
-    cdef int32_t* left_counts = g.left_counts
-    cdef uint64_t rank_mask = g.rank_mask
+    cdef uint64_t* sides = g.sides
+    cdef uint64_t rank_mask = g.rank_mask, both, word, next_word
     cdef int64_t total = <int64_t> whole.weight, weight = 0, n_classes = g.n_classes
+    cdef int64_t n_terms = g.n_terms, n_steps = g.n_steps
     cdef int64_t code, count, left, right, p, score, term = g.node_term
     cdef int64_t slack = <int64_t> (g.rules.tolerance * whole.node_weight / g.term_unit)
-    cdef int64_t bar = INT64_MIN, best_place = -1, n_tried = 0
+    cdef double nothing = whole.branches - whole.within     # what a cut of score 0 is worth
+    cdef int64_t bar = INT64_MIN, best_place = -1, best_weight = 0, n_tried = 0
     cdef int64_t least = <int64_t> ceil(min_side(g, whole.weight))
-    cdef uint64_t word, next_word
-    memset(left_counts, 0, n_classes * sizeof(int32_t))
+    cdef bint is_cut
+    if best.worth > -INFINITY:
+        bar = <int64_t> ((best.worth - nothing) / g.term_unit) + slack
+    memcpy(sides, g.node_sides, n_classes * sizeof(uint64_t))
     next_word = words[start]
     for p in range(start + 1, end):
         word = next_word
         next_word = words[p]
+        is_cut = ((word ^ next_word) & rank_mask) != 0
         code = (word >> CODE_SHIFT) & 255
         count = word >> COUNT_SHIFT
-        left = left_counts[code]
-        left_counts[code] = <int32_t> (left + count)
+        both = sides[code]
+        sides[code] = both + <uint64_t> count - (<uint64_t> count << 32)
         weight += count
-        if not by_runs:
-            right = counts[code] - left
-            term += terms[left + count] - terms[left] + terms[right - count] - terms[right]
-        if not ((word ^ next_word) & rank_mask):
-            continue
-        if limited:
-            if weight < least:
-                continue
-            if total - weight < least:
-                break
-            n_tried += 1
         if by_runs:
+            if not is_cut:
+                continue
             term = 0
             for code in range(n_classes):
-                term += terms[left_counts[code]] + terms[counts[code] - left_counts[code]]
+                term += terms[sides[code] & 0xFFFFFFFFu] + terms[sides[code] >> 32]
+        else:
+            left = both & 0xFFFFFFFFu
+            right = (both >> 32) - count
+            if count <= n_steps:
+                term += terms[count * n_terms + left] - terms[count * n_terms + right]
+            else:
+                term += terms[left + count] - terms[left] + terms[right] - terms[right + count]
+        if limited:
+            is_cut = is_cut & (weight >= least) & (total - weight >= least)
+            n_tried += is_cut
         score = term - terms[weight] - terms[total - weight]
-        if score > bar:
+        if score > bar and is_cut:                          # in this order: a high score is rare, so well predicted
             bar = score + slack
             best_place = p
+            best_weight = weight
     if best_place < 0:
         return 0
-    weight = weight_before(words, start, best_place)
-    best.branches = (terms[weight] + terms[total - weight]) * g.term_unit
-    best.worth = (whole.branches - whole.within) + (bar - slack) * g.term_unit
+    best.branches = (terms[best_weight] + terms[total - best_weight]) * g.term_unit
+    best.worth = nothing + (bar - slack) * g.term_unit
     best.place = best_place
     return n_tried
 
@@ -145,24 +142,24 @@ cdef inline int64_t walk_counts(Grower* g, int criterion, bint collect, const ui
                                 int64_t end, const Whole* whole, Cut* best) noexcept nogil:
     """Rows COUNTED: sums are whole numbers, exact and independent of order."""
     cdef const int64_t* terms = g.terms
-    cdef const int32_t* counts = g.counts
-    cdef int32_t* left_counts = g.left_counts
+    cdef uint64_t* sides = g.sides
     cdef double unit = g.term_unit
     cdef double slack = g.rules.tolerance * unit_of_worth(g.rules.criterion, whole.node_weight)
     cdef double least = min_side(g, whole.weight)
     cdef int64_t total = <int64_t> whole.weight, weight = 0, n_tried = 0
     cdef int64_t code, count, left, right, p, other, left_term = 0, right_term = g.node_term
-    cdef uint64_t word
-    memset(left_counts, 0, g.n_classes * sizeof(int32_t))
+    cdef uint64_t word, both
+    memcpy(sides, g.node_sides, g.n_classes * sizeof(uint64_t))
     for p in range(start, end - 1):
         word = words[p]
         code = (word >> CODE_SHIFT) & 255
         count = word >> COUNT_SHIFT
-        left = left_counts[code]
-        right = counts[code] - left
+        both = sides[code]
+        sides[code] = both + <uint64_t> count - (<uint64_t> count << 32)
+        left = both & 0xFFFFFFFFu
+        right = both >> 32
         left_term += terms[left + count] - terms[left]
         right_term += terms[right - count] - terms[right]
-        left_counts[code] = <int32_t> (left + count)
         weight += count
         if not ((word ^ words[p + 1]) & g.rank_mask) or weight < least:
             continue
@@ -346,8 +343,8 @@ cdef inline void load_counts(Grower* g, const double* statistics) noexcept nogil
     cdef int64_t code
     g.node_term = 0
     for code in range(g.n_classes):
-        g.counts[code] = <int32_t> statistics[code]
-        g.node_term += g.terms[g.counts[code]]
+        g.node_sides[code] = <uint64_t> statistics[code] << 32
+        g.node_term += g.terms[<int64_t> statistics[code]]
 
 
 # ---- nominal attributes

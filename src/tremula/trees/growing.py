@@ -29,6 +29,9 @@ MAX_PACKED_CLASSES = 256
 MAX_PACKED_COUNT = 127
 # Past this the fixed-point table of the counts would outgrow the caches, and 63 bits.
 MAX_TABLED_WEIGHT = 1 << 24
+# Multiplicities up to N_STEPS find in a table what they change a count's term by, if the table stays this small.
+N_STEPS = 4
+MAX_STEPPED_WEIGHT = 1 << 21
 # Worths of classes closer than this are equal up to rounding, and the first split is taken.
 ROUNDING = 1e-9
 
@@ -154,18 +157,20 @@ def sort_columns(values: np.ndarray, n_levels: np.ndarray, gap: float = 0.0) -> 
 
 @lru_cache(maxsize=4)
 def _table_of_terms(size: int, is_information: bool) -> np.ndarray:
-    """f(0), f(1), ...: x log2 x in fixed point, or x squared."""
-    counts = np.arange(size, dtype=np.float64)
-    if not is_information:
-        return (counts * counts).astype(np.int64)
-    terms = np.zeros(size)
-    terms[1:] = counts[1:] * np.log2(counts[1:])
-    return np.round(terms / INFORMATION_UNIT).astype(np.int64)
+    """f(0), f(1), ...: x log2 x in fixed point, or x squared; in row m below it f(m) - f(0), f(m + 1) - f(1), ..."""
+    n_steps = N_STEPS if size <= MAX_STEPPED_WEIGHT else 0
+    counts = np.arange(size + n_steps, dtype=np.float64)
+    if is_information:
+        counts[1:] *= np.log2(counts[1:]) / INFORMATION_UNIT
+    else:
+        counts *= counts
+    terms = np.rint(counts).astype(np.int64)
+    return np.stack([terms[:size], *(terms[m : size + m] - terms[:size] for m in range(1, n_steps + 1))])
 
 
 def table_of_terms(largest: int, is_information: bool) -> np.ndarray:
-    """Return a table that reaches `largest`; sizes are powers of two so that members of an ensemble share one."""
-    return _table_of_terms(1 << int(largest + 1).bit_length(), is_information)
+    """Return a table that reaches `largest`, and somewhat further so that folds and members share one."""
+    return _table_of_terms((largest // 1024 + 1) * 1024, is_information)
 
 
 def _marks(codes: np.ndarray, weights: np.ndarray) -> np.ndarray:
