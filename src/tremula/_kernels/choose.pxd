@@ -8,9 +8,10 @@ from tremula._kernels.criteria cimport (
     GAIN_RATIO, GINI, SYMMETRIC_UNCERTAINTY, Whole, gain_ratio, term_of, unit_of_worth, worth_of, x_log_x,
 )
 from tremula._kernels.grower cimport MEASURED, SUBSET_SPLIT, WEIGHTED, WIDE, Cut, Frame, Grower
+from tremula._kernels.loose cimport add_first, gather_values, loose_list
 from tremula._kernels.nodes cimport MULTIWAY_SPLIT, NUMERIC_SPLIT
 from tremula._kernels.scan cimport (
-    add_words, describe_whole, has_long_runs, judge_multiway, judge_subsets, load_counts, min_side, tabulate_groups,
+    add_words, describe_whole, first_above, has_long_runs, judge_multiway, judge_subsets, load_counts, min_side, tabulate_groups,
     value_at, walk_counts, walk_gains, walk_targets, walk_weights, weight_of, within_of,
 )
 
@@ -34,6 +35,21 @@ cdef inline void list_bounds(Grower* g, const Frame* frame, int64_t a, int64_t* 
     else:
         start[0] = g.bounds[2 * slot]
         end[0] = g.bounds[2 * slot + 1]
+
+
+cdef inline bint has_gathered_values(Grower* g, int64_t a) noexcept nogil:
+    """Whether an attribute is judged by the values of the node's rows, in no order, instead of by a list."""
+    return g.loose and g.rules.random_threshold and g.n_levels[g.attributes[a]] == 0
+
+
+cdef inline uint64_t* list_of(Grower* g, const Frame* frame, int64_t a, int64_t* start, int64_t* end) noexcept nogil:
+    """The list of an attribute in a node, and where in it the node's rows are."""
+    if g.loose:
+        start[0] = 0
+        end[0] = frame.end - frame.start
+        return loose_list(g, frame, a)
+    list_bounds(g, frame, a, start, end)
+    return g.lists[a]
 
 
 # ---- one numeric attribute
@@ -74,35 +90,44 @@ cdef inline int64_t walk(Grower* g, bint collect, const uint64_t* words, int64_t
     return walk_weights(g, criterion, collect, False, False, words, start, end, whole, known, known_terms, best)
 
 
-cdef inline void judge_drawn_threshold(Grower* g, int64_t attribute, const uint64_t* words, int64_t start, int64_t end,
-                                       const Whole* whole, const double* known, Cut* best) noexcept nogil:
-    """Extra trees: a threshold drawn uniformly between the least and the largest value in the node."""
-    cdef double low = value_at(g, words[start], attribute), high = value_at(g, words[end - 1], attribute)
+cdef inline double draw_threshold(Grower* g, double low, double high) noexcept nogil:
+    """Extra trees: drawn uniformly between the least and the largest value in the node."""
     cdef double threshold = low + g.random.next_double(g.random.state) * (high - low)
-    cdef int64_t first = start, last = end, middle, k
-    cdef double weight, other, within, least
-    if threshold >= high:
-        threshold = low
-    while first < last:
-        middle = (first + last) // 2
-        if value_at(g, words[middle], attribute) > threshold:
-            last = middle
-        else:
-            first = middle + 1
-    memset(g.left, 0, g.n_statistics * sizeof(double))
-    add_words(g, words, start, first, g.left)
+    return threshold if threshold < high else low
+
+
+cdef inline void judge_threshold(Grower* g, double threshold, int64_t place, const Whole* whole, const double* known,
+                                 Cut* best) noexcept nogil:
+    """Judge a drawn threshold whose first branch is in `left`."""
+    cdef double weight = weight_of(g, g.left), other = whole.weight - weight, within
+    cdef double least = min_side(g, whole.weight) - 1e-9
+    cdef int64_t k
     for k in range(g.n_statistics):
         g.right_terms[k] = known[k] - g.left[k]
-    weight = weight_of(g, g.left)
-    other = whole.weight - weight
-    least = min_side(g, whole.weight) - 1e-9
     if weight < least or other < least or other <= 0.0:
         return
     within = within_of(g, g.left, weight) + within_of(g, g.right_terms, other)
     best.branches = x_log_x(weight) + x_log_x(other)
     best.worth = worth_of(g.rules.criterion, within, best.branches, whole)
     best.threshold = threshold
-    best.place = first
+    best.place = place
+
+
+cdef inline void judge_drawn_threshold(Grower* g, const Frame* frame, int64_t attribute, const uint64_t* words,
+                                       int64_t start, int64_t end, const Whole* whole, const double* known,
+                                       Cut* best) noexcept nogil:
+    """Without a list, from the gathered values; where the second branch starts is then found by `part_by_threshold`."""
+    cdef double threshold
+    cdef int64_t place = 0
+    memset(g.left, 0, g.n_statistics * sizeof(double))
+    if words == NULL:
+        threshold = draw_threshold(g, g.loose_low, g.loose_high)
+        add_first(g, frame, threshold, g.left)
+    else:
+        threshold = draw_threshold(g, value_at(g, words[start], attribute), value_at(g, words[end - 1], attribute))
+        place = first_above(g, words, start, end, attribute, threshold)
+        add_words(g, words, start, place, g.left)
+    judge_threshold(g, threshold, place, whole, known, best)
 
 
 cdef inline void pick_cut_by_ratio(Grower* g, const Whole* whole, Cut* best) noexcept nogil:
@@ -188,10 +213,9 @@ cdef inline void settle(Grower* g, const Whole* whole, int64_t n_tried, Cut* bes
     best.worth = gain_ratio(best.gain, best.branches, whole)
 
 
-cdef inline void judge_attribute(Grower* g, const Frame* frame, const double* statistics, int64_t a, int64_t start,
-                                 int64_t end) noexcept nogil:
+cdef inline void judge_attribute(Grower* g, const Frame* frame, const double* statistics, int64_t a, uint64_t* words,
+                                 int64_t start, int64_t end) noexcept nogil:
     """Put the best split on one attribute among the candidates."""
-    cdef const uint64_t* words = g.lists[a]
     cdef int64_t attribute = g.attributes[a], n_tried = 0, k
     cdef bint nominal = g.n_levels[attribute] > 0
     cdef bint collect = not nominal and g.rows_kind != MEASURED and (g.rules.n_best > 1 or g.rules.cut_by_ratio)
@@ -223,7 +247,7 @@ cdef inline void judge_attribute(Grower* g, const Frame* frame, const double* st
         else:
             judge_multiway(g, &whole, &best)
     elif g.rules.random_threshold:
-        judge_drawn_threshold(g, attribute, words, start, end, &whole, known, &best)
+        judge_drawn_threshold(g, frame, attribute, words, start, end, &whole, known, &best)
     else:
         n_tried = walk(g, collect, words, start, end, &whole, known, known_terms, &best)
     if g.counted and known != statistics:
@@ -305,12 +329,18 @@ cdef inline int64_t choose_split(Grower* g, const Frame* frame, const double* st
         else:
             a = g.n_attributes - remaining
         remaining -= 1
-        list_bounds(g, frame, a, &start, &end)
-        words = g.lists[a]
-        if end - start < 2 or not ((words[start] ^ words[end - 1]) & g.rank_mask):
-            continue
+        if has_gathered_values(g, a):
+            start = 0
+            end = frame.end - frame.start
+            words = NULL
+            if not gather_values(g, frame, g.attributes[a], &g.loose_low, &g.loose_high):
+                continue
+        else:
+            words = list_of(g, frame, a, &start, &end)
+            if end - start < 2 or not ((words[start] ^ words[end - 1]) & g.rank_mask):
+                continue
         drawn += 1
-        judge_attribute(g, frame, statistics, a, start, end)
+        judge_attribute(g, frame, statistics, a, words, start, end)
     if g.rules.n_best > 1:
         return draw_below(g, g.n_candidates) if g.n_candidates > 0 else -1
     if g.rules.average_gain:

@@ -9,10 +9,11 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport realloc
 from libc.string cimport memcpy, memmove, memset
 
-from tremula._kernels.choose cimport list_bounds
+from tremula._kernels.choose cimport has_gathered_values, list_bounds, list_of
 from tremula._kernels.grower cimport COUNT_SHIFT, MEASURED, WEIGHTED, Cut, Frame, Grower, Segment
+from tremula._kernels.loose cimport part_by_threshold
 from tremula._kernels.nodes cimport MULTIWAY_SPLIT, NUMERIC_SPLIT, Node
-from tremula._kernels.scan cimport add_words, order_groups, tabulate_groups, value_at, weight_of
+from tremula._kernels.scan cimport add_row, add_words, first_above, order_groups, tabulate_groups, value_at, weight_of
 
 cdef enum:
     OUT_OF_MEMORY = -1
@@ -72,11 +73,11 @@ cdef inline bint room_for_frames(Grower* g, int64_t n_more) noexcept nogil:
 
 # ---- the branches of the chosen split
 
-cdef inline double threshold_of(Grower* g, int64_t a, const Cut* cut) noexcept nogil:
+cdef inline double threshold_of(Grower* g, int64_t a, const uint64_t* words, const Cut* cut) noexcept nogil:
     """Halfway between the neighbours, on the right side of both whatever the rounding."""
-    cdef int64_t attribute = g.attributes[a], first, last, middle
-    cdef double low = value_at(g, g.lists[a][cut.place - 1], attribute)
-    cdef double high = value_at(g, g.lists[a][cut.place], attribute)
+    cdef int64_t attribute = g.attributes[a], first
+    cdef double low = value_at(g, words[cut.place - 1], attribute)
+    cdef double high = value_at(g, words[cut.place], attribute)
     cdef double threshold = (low + high) / 2
     cdef const uint64_t* base = g.base[a]
     if not isnan(cut.threshold):
@@ -89,29 +90,21 @@ cdef inline double threshold_of(Grower* g, int64_t a, const Cut* cut) noexcept n
         threshold = low
     if not g.rules.observed_threshold:
         return threshold
-    first = 0
-    last = g.base_length[a]
-    while first < last:                                 # the first value above the threshold
-        middle = (first + last) // 2
-        if value_at(g, base[middle], attribute) > threshold:
-            last = middle
-        else:
-            first = middle + 1
-    first -= 1
+    first = first_above(g, base, 0, g.base_length[a], attribute, threshold) - 1
     while not g.present[base[first] & g.row_mask]:
         first -= 1
     return value_at(g, base[first], attribute)
 
 
-cdef inline bint segment_list(Grower* g, const Cut* cut, int64_t start, int64_t end, Node* node) noexcept nogil:
+cdef inline bint segment_list(Grower* g, const Cut* cut, const uint64_t* words, int64_t start, int64_t end,
+                              Node* node) noexcept nogil:
     """Cut the list of the split's attribute in stretches, each going to one child; write the test into the node."""
     cdef int64_t a = cut.attribute, attribute = g.attributes[a], group, level, order, n_first
-    cdef const uint64_t* words = g.lists[a]
     node.attribute = <int32_t> attribute
     node.index = cut.kind
     node.n_branches = 2
     if cut.kind == NUMERIC_SPLIT:
-        node.threshold = threshold_of(g, a, cut)
+        node.threshold = threshold_of(g, a, words, cut)
         g.segments[0] = Segment(start, cut.place, 0)
         g.segments[1] = Segment(cut.place, end, 1)
         g.n_segments = 2
@@ -139,17 +132,6 @@ cdef inline bint segment_list(Grower* g, const Cut* cut, int64_t start, int64_t 
         g.segments[group] = Segment(g.group_start[group], g.group_start[group + 1], order >= n_first)
     g.n_subsets += g.n_levels[attribute]
     return True
-
-
-cdef inline void add_row(Grower* g, uint32_t row, double weight, double* statistics) noexcept nogil:
-    cdef double y
-    if g.rows_kind == MEASURED:
-        y = g.row[row].target.number
-        statistics[0] += weight
-        statistics[1] += weight * y
-        statistics[2] += weight * y * y
-    else:
-        statistics[g.codes[row]] += weight
 
 
 cdef inline void measure_children(Grower* g, const Frame* frame, const uint64_t* words, int64_t n_branches,
@@ -389,8 +371,8 @@ cdef inline int64_t already_divided(Grower* g, const Cut* cut) noexcept nogil:
     return cut.attribute
 
 
-cdef inline bint divide_lists(Grower* g, const Frame* frame, int64_t n_branches, int64_t n_survivors, bint many,
-                              bint sharing, int64_t divided) noexcept nogil:
+cdef inline bint divide_lists(Grower* g, const Frame* frame, int64_t n_branches, int64_t n_survivors, bint sharing,
+                              int64_t divided) noexcept nogil:
     """Divide every list but that of attribute `divided`; write the bounds of the survivors' frames.
 
     These lie at the top of the stack.
@@ -404,7 +386,7 @@ cdef inline bint divide_lists(Grower* g, const Frame* frame, int64_t n_branches,
             continue        # constant here, so never looked at again below
         if a == divided:
             continue
-        if many:
+        if n_survivors > 2:
             if not divide_in_many(g, a, start, end, n_survivors):
                 return False
         elif not divide_in_two(g, a, start, end, sharing, n_branches, n_survivors):
@@ -457,13 +439,26 @@ cdef inline void count_survivors(Grower* g) noexcept nogil:
 
 cdef inline void push_survivors(Grower* g, const Frame* frame, int64_t first_child, int64_t n_branches,
                                 bint counted) noexcept nogil:
+    """Put the survivors on the stack; `places` is where the region of each begins."""
     cdef int64_t child, s, place = frame.start
     for child in range(n_branches):
         s = g.survivor[child]
         if s >= 0:
             g.stack[g.stack_size] = Frame(place, place + g.sizes[s], first_child + child, frame.depth + 1, counted)
+            g.places[s] = place
             place += g.sizes[s]
             g.stack_size += 1
+
+
+cdef inline void divide_loose_rows(Grower* g, const uint64_t* words) noexcept nogil:
+    """A loose node's rows to its children, from the list that the split was made by."""
+    cdef int64_t i, p, s
+    for i in range(g.n_segments):
+        s = g.survivor[g.segments[i].child]
+        if s >= 0:
+            for p in range(g.segments[i].start, g.segments[i].end):
+                g.loose_rows[g.places[s]] = <uint32_t> (words[p] & g.row_mask)
+                g.places[s] += 1
 
 
 cdef inline void keep_survivors_shares(Grower* g, int64_t n_branches) noexcept nogil:
@@ -473,21 +468,34 @@ cdef inline void keep_survivors_shares(Grower* g, int64_t n_branches) noexcept n
             g.shares[g.survivor[child]] = g.shares[child]
 
 
-cdef inline int split_node(Grower* g, const Frame* frame, const Cut* cut) noexcept nogil:
+cdef inline int spread_rows(Grower* g, const Frame* frame, const uint64_t* words, int64_t n_branches,
+                            int64_t n_survivors, int64_t n_unknown) noexcept nogil:
+    """Where values are missing: flag the rows and divide them, which fills `sizes`; 0, or OUT_OF_MEMORY."""
+    flag_rows(g, frame, words, n_survivors > 2, n_unknown)
+    keep_survivors_shares(g, n_branches)
+    return OUT_OF_MEMORY if divide_rows(g, frame, n_survivors) < 0 else 0
+
+
+cdef inline int split_node(Grower* g, const Frame* frame, Cut* cut) noexcept nogil:
     """Carry the cut out; 0, or OUT_OF_MEMORY."""
     cdef int64_t a = cut.attribute, start, end, first_child, n_branches, n_survivors, n_unknown
     cdef int64_t n_subsets = g.n_subsets
     cdef Node node = g.nodes[frame.node]
-    cdef bint many
-    list_bounds(g, frame, a, &start, &end)
+    cdef uint64_t* words
+    if has_gathered_values(g, a):
+        start = 0
+        end = frame.end - frame.start
+        words = part_by_threshold(g, frame, g.attributes[a], cut.threshold, &cut.place)
+    else:
+        words = list_of(g, frame, a, &start, &end)
     n_unknown = (frame.end - frame.start) - (end - start)
-    if not segment_list(g, cut, start, end, &node):
+    if not segment_list(g, cut, words, start, end, &node):
         return OUT_OF_MEMORY
     n_branches = node.n_branches
     if not room_for_nodes(g, n_branches) or not room_for_frames(g, n_branches):
         return OUT_OF_MEMORY
     first_child = g.n_nodes
-    measure_children(g, frame, g.lists[a], n_branches, n_unknown, g.statistics + first_child * g.n_statistics)
+    measure_children(g, frame, words, n_branches, n_unknown, g.statistics + first_child * g.n_statistics)
     if g.rules.branch_veto and too_few_heavy_branches(g, first_child, n_branches):
         g.n_subsets = n_subsets
         return 0
@@ -497,15 +505,16 @@ cdef inline int split_node(Grower* g, const Frame* frame, const Cut* cut) noexce
     n_survivors = mark_survivors(g, first_child, n_branches, frame.depth + 1)
     if n_survivors == 0:
         return 0
-    many = n_survivors > 2
-    flag_rows(g, frame, g.lists[a], many, n_unknown)
-    if g.has_missing:
-        keep_survivors_shares(g, n_branches)
-        if divide_rows(g, frame, n_survivors) < 0:
-            return OUT_OF_MEMORY
-    else:
+    if not g.has_missing:
         count_survivors(g)
+    elif spread_rows(g, frame, words, n_branches, n_survivors, n_unknown) < 0:
+        return OUT_OF_MEMORY
     push_survivors(g, frame, first_child, n_branches, frame.counted and n_unknown == 0)
-    if not divide_lists(g, frame, n_branches, n_survivors, many, n_unknown > 0, already_divided(g, cut)):
+    if g.loose:
+        divide_loose_rows(g, words)
+        return 0
+    if not g.has_missing:
+        flag_rows(g, frame, words, n_survivors > 2, 0)
+    if not divide_lists(g, frame, n_branches, n_survivors, n_unknown > 0, already_divided(g, cut)):
         return OUT_OF_MEMORY
     return 0

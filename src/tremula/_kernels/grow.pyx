@@ -16,13 +16,13 @@ from numpy.random cimport bitgen_t
 from tremula._kernels.choose cimport choose_split
 from tremula._kernels.criteria cimport GAIN_RATIO, fill_logarithm_tables, quick_x_log_x, term_of
 from tremula._kernels.divide cimport (
-    OUT_OF_MEMORY, add_row, bounds_of_frame, is_terminal, make_leaf, room_for_frames, room_for_nodes, room_for_rows, split_node,
+    OUT_OF_MEMORY, bounds_of_frame, is_terminal, make_leaf, room_for_frames, room_for_nodes, room_for_rows, split_node,
 )
 from tremula._kernels.grower cimport (
     CODE_SHIFT, COUNTED, MEASURED, WEIGHTED, WIDE, Cut, Frame, Grower, GroupKey, Row, Rules, Segment,
 )
 from tremula._kernels.nodes cimport Node
-from tremula._kernels.scan cimport add_words, describe_whole, load_counts, weight_of
+from tremula._kernels.scan cimport add_row, describe_whole, load_counts, weight_of, weight_of_row
 
 cdef enum:
     PRESENT = 256           # the least mark of a row whose multiplicity is in it and not 0
@@ -94,6 +94,13 @@ cdef bint allocate_scratch(Grower* g, int64_t n_present) noexcept nogil:
     g.spare_capacity = n_present + 1
     g.spare = <uint64_t*> malloc(g.spare_capacity * sizeof(uint64_t))
     g.cuts = NULL
+    if g.loose:
+        g.loose_rows = <uint32_t*> malloc((n_present + 1) * sizeof(uint32_t))
+        g.loose_words = <uint64_t*> malloc((n_present + 1) * sizeof(uint64_t))
+        g.loose_spare = <uint64_t*> malloc((n_present + 1) * sizeof(uint64_t))
+        g.loose_values = <double*> malloc((n_present + 1) * sizeof(double))
+        if g.loose_rows == NULL or g.loose_words == NULL or g.loose_spare == NULL or g.loose_values == NULL:
+            return False
     if g.rules.n_best > 1 or g.rules.cut_by_ratio:
         g.cuts = <Cut*> malloc((n_present + 1) * sizeof(Cut))
         if g.cuts == NULL:
@@ -119,11 +126,11 @@ cdef void free_all(Grower* g) noexcept nogil:
     free(g.survivor); free(g.sizes); free(g.places); free(g.shares); free(g.flag); free(g.branch); free(g.spare)
     free(g.cuts); free(g.row); free(g.row_weight); free(g.nodes); free(g.statistics); free(g.subsets); free(g.stack); free(g.frame_bounds)
     free(g.node_rows); free(g.node_row_weights); free(g.spare_rows); free(g.spare_weights); free(g.base)
-    free(g.present)
+    free(g.present); free(g.loose_rows); free(g.loose_words); free(g.loose_spare); free(g.loose_values)
 
 
-cdef bint filter_lists(Grower* g, const uint16_t* marks, int64_t n_present) noexcept nogil:
-    """This tree's lists: the words of rows present, in the order they were sorted in."""
+cdef bint filter_lists(Grower* g, int64_t n_present) noexcept nogil:
+    """This tree's lists, unless it is loose: the words of rows present, in the order they were sorted in."""
     cdef int64_t a, p, q
     cdef uint64_t word, mark
     cdef const uint64_t* base
@@ -131,6 +138,10 @@ cdef bint filter_lists(Grower* g, const uint16_t* marks, int64_t n_present) noex
     g.n_incomplete = 0
     for a in range(g.n_attributes):
         g.order[a] = a
+        g.incomplete_slot[a] = -1
+    if g.loose:
+        return True
+    for a in range(g.n_attributes):
         base = g.base[a]
         words = <uint64_t*> base if g.lists_are_base else <uint64_t*> malloc((n_present + 1) * sizeof(uint64_t))
         if words == NULL:
@@ -141,13 +152,13 @@ cdef bint filter_lists(Grower* g, const uint16_t* marks, int64_t n_present) noex
         if g.rows_kind == COUNTED:
             for p in range(g.base_length[a]):
                 word = base[p]
-                mark = marks[word & g.row_mask]
+                mark = g.marks[word & g.row_mask]
                 words[q] = word | (mark << CODE_SHIFT)
                 q += mark >= PRESENT
-        elif marks != NULL:
+        elif g.marks != NULL:
             for p in range(g.base_length[a]):
                 word = base[p]
-                mark = marks[word & g.row_mask]
+                mark = g.marks[word & g.row_mask]
                 words[q] = word | (mark << CODE_SHIFT)
                 q += g.present[word & g.row_mask]
         else:
@@ -155,7 +166,6 @@ cdef bint filter_lists(Grower* g, const uint16_t* marks, int64_t n_present) noex
                 word = base[p]
                 words[q] = word
                 q += g.present[word & g.row_mask]
-        g.incomplete_slot[a] = -1
         if q < n_present:
             g.incomplete_slot[a] = <int32_t> g.n_incomplete
             g.bounds[2 * g.n_incomplete] = 0
@@ -175,17 +185,16 @@ cdef bint plant_root(Grower* g, int64_t n_present) noexcept nogil:
     if g.has_missing and not room_for_rows(g, n_present):
         return False
     g.counted = g.terms != NULL
-    if g.rows_kind == COUNTED:
-        add_words(g, g.lists[0], 0, n_present, g.statistics)
-    else:
-        for row in range(g.n_rows):
-            if g.present[row]:
-                weight = g.row_weight[row] if g.rows_kind == WEIGHTED else g.row[row].weight
-                add_row(g, <uint32_t> row, weight, g.statistics)
-                if g.has_missing:
-                    g.node_rows[q] = <uint32_t> row
-                    g.node_row_weights[q] = weight
-                    q += 1
+    for row in range(g.n_rows):
+        if g.present[row]:
+            weight = weight_of_row(g, row)
+            add_row(g, <uint32_t> row, weight, g.statistics)
+            if g.has_missing:
+                g.node_rows[q] = <uint32_t> row
+                g.node_row_weights[q] = weight
+            if g.loose:
+                g.loose_rows[q] = <uint32_t> row
+            q += 1
     weight = weight_of(g, g.statistics)
     g.total_weight = weight
     make_leaf(&g.nodes[0], weight)
@@ -244,7 +253,8 @@ cdef int grow_all(Grower* g) noexcept nogil:
 def grow(const double[:, :] values, const uint64_t[:, ::1] lists, const int64_t[::1] lengths, int row_bits,
          const int32_t[::1] n_levels, const int32_t[::1] attributes, const int32_t[::1] codes,
          const double[::1] target, const double[::1] weights, const uint16_t[::1] marks, const int64_t[:, ::1] terms,
-         double term_unit, int64_t n_classes, object rules, object bit_generator, object node_dtype, bint use_up):
+         double term_unit, int64_t n_classes, object rules, object bit_generator, object node_dtype, bint use_up,
+         bint loose, const uint32_t[:, ::1] ranks):
     """Grow a tree.
 
     Parameters
@@ -259,6 +269,8 @@ def grow(const double[:, :] values, const uint64_t[:, ::1] lists, const int64_t[
         row m has what a multiplicity of m adds to f(count)
     rules : see `tremula.trees.growing.Rules`
     use_up : whether the sorted lists may be divided themselves, where no value is missing; they are of no use after
+    loose, ranks : whether nodes are loose, which they cannot be where values are missing; then the ranks of the values
+        by column and row, or None if thresholds are drawn
 
     Returns
     -------
@@ -270,7 +282,6 @@ def grow(const double[:, :] values, const uint64_t[:, ::1] lists, const int64_t[
     cdef int64_t a, row, n_present = 0
     cdef int status = 0
     cdef uint64_t one = 1
-    cdef const uint16_t* marks_pointer = NULL
     if attributes.shape[0] == 0:
         raise ValueError("a tree needs at least one attribute")
     g.rules = read_rules(rules)
@@ -298,13 +309,17 @@ def grow(const double[:, :] values, const uint64_t[:, ::1] lists, const int64_t[
     g.term_unit = term_unit
     g.n_attributes = attributes.shape[0]
     g.attributes = &attributes[0]
+    g.row_bits = row_bits
     g.row_mask = (one << row_bits) - 1
     g.rank_mask = g.row_mask << row_bits
     g.base_length = NULL
     g.lists_are_base = use_up
     g.random = <bitgen_t*> PyCapsule_GetPointer(bit_generator.capsule, "BitGenerator")
     if marks is not None:
-        marks_pointer = &marks[0]
+        g.marks = &marks[0]
+    g.loose = loose
+    if ranks is not None:
+        g.ranks = &ranks[0, 0]
     if codes is not None:
         g.codes = &codes[0]
     cdef int64_t* base_length = <int64_t*> malloc(g.n_attributes * sizeof(int64_t))
@@ -339,7 +354,7 @@ def grow(const double[:, :] values, const uint64_t[:, ::1] lists, const int64_t[
                         else:
                             g.row[row].target.number = target[row]
                 n_present += present[row]
-            if not allocate_scratch(&g, n_present) or not filter_lists(&g, marks_pointer, n_present) \
+            if not allocate_scratch(&g, n_present) or not filter_lists(&g, n_present) \
                     or not plant_root(&g, n_present):
                 status = OUT_OF_MEMORY
             else:

@@ -1,6 +1,6 @@
 """The state of one growing tree, shared by the files that scan columns, choose splits and divide rows."""
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from numpy.random cimport bitgen_t
 
@@ -106,8 +106,19 @@ cdef struct Grower:
     uint64_t** lists        # this tree's rows, divided as the tree grows
     bint lists_are_base     # the sorted lists themselves are divided: they serve this tree alone
     int64_t* capacity
+    int row_bits
     uint64_t row_mask
     uint64_t rank_mask
+    # a tree of loose nodes
+    bint loose              # nodes have rows alone, no lists
+    const uint32_t* ranks   # by column and row; NULL if thresholds are drawn
+    const uint16_t* marks   # what a word has above its rank, by row; or NULL
+    uint32_t* loose_rows    # rows of pending nodes, in the regions of the lists
+    uint64_t* loose_words
+    uint64_t* loose_spare
+    double* loose_values    # of the attribute at hand, if thresholds are drawn
+    double loose_low        # the least and the largest of them
+    double loose_high
     # missing values: lists that lack rows have bounds of their own
     bint has_missing
     int64_t n_incomplete

@@ -5,7 +5,7 @@ is grouped by level: its groups are tabulated first and judged from the table.
 """
 
 from libc.math cimport INFINITY, ceil
-from libc.stdint cimport INT64_MIN, int32_t, int64_t, uint64_t
+from libc.stdint cimport INT64_MIN, int32_t, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport qsort
 from libc.string cimport memcpy, memset
 
@@ -20,6 +20,19 @@ from tremula._kernels.grower cimport (
 
 cdef inline double value_at(Grower* g, uint64_t word, int64_t attribute) noexcept nogil:
     return g.values[<int64_t> (word & g.row_mask) * g.row_stride + attribute * g.column_stride]
+
+
+cdef inline int64_t first_above(Grower* g, const uint64_t* words, int64_t start, int64_t end, int64_t attribute,
+                                double threshold) noexcept nogil:
+    """Where in a sorted list the values above the threshold begin."""
+    cdef int64_t middle
+    while start < end:
+        middle = (start + end) // 2
+        if value_at(g, words[middle], attribute) > threshold:
+            end = middle
+        else:
+            start = middle + 1
+    return start
 
 
 cdef inline int64_t code_of(Grower* g, bint wide, uint64_t word) noexcept nogil:
@@ -263,7 +276,24 @@ cdef inline int64_t walk_targets(Grower* g, int criterion, const uint64_t* words
     return n_tried
 
 
-# ---- statistics of a stretch of a list
+# ---- statistics of rows, and of a stretch of a list
+
+cdef inline double weight_of_row(Grower* g, int64_t row) noexcept nogil:
+    if g.rows_kind == COUNTED:
+        return g.marks[row] >> 8
+    return g.row_weight[row] if g.rows_kind == WEIGHTED else g.row[row].weight
+
+
+cdef inline void add_row(Grower* g, uint32_t row, double weight, double* statistics) noexcept nogil:
+    cdef double y
+    if g.rows_kind == MEASURED:
+        y = g.row[row].target.number
+        statistics[0] += weight
+        statistics[1] += weight * y
+        statistics[2] += weight * y * y
+    else:
+        statistics[g.codes[row]] += weight
+
 
 cdef inline void add_words(Grower* g, const uint64_t* words, int64_t start, int64_t end, double* statistics) noexcept nogil:
     """Add the rows of a stretch to the statistics of a node."""

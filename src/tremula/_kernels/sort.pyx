@@ -5,7 +5,7 @@ the distinct values of the column. Rows whose value is missing are left out of t
 """
 
 from libc.math cimport INFINITY
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
@@ -144,6 +144,16 @@ cdef void sort_column(const double* column, int64_t n_rows, double gap, int row_
             rank += 1
         previous = value
         words[i] = items[i].row | (rank << row_bits)
+
+
+def rank_rows(const uint64_t[:, ::1] lists, int row_bits, uint32_t[:, ::1] ranks):
+    """Fill `ranks[a, row]` with the rank of the row's value in column a; no value is missing."""
+    cdef int64_t n_attributes = lists.shape[0], n_rows = lists.shape[1], a, p
+    cdef uint64_t row_mask = (<uint64_t> 1 << row_bits) - 1
+    with nogil:
+        for a in range(n_attributes):
+            for p in range(n_rows):
+                ranks[a, <int64_t> (lists[a, p] & row_mask)] = <uint32_t> (lists[a, p] >> row_bits)
 
 
 def sort_columns(const double[:, :] values, double gap, int row_bits, uint64_t[:, ::1] lists, int64_t[::1] lengths):

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from numbers import Integral
 
 import numpy as np
 
 from tremula._kernels.grow import grow as _grow
+from tremula._kernels.sort import rank_rows as _rank_rows
 from tremula._kernels.sort import sort_columns as _sort_columns
 from tremula.parameters import check_choice, check_number
 from tremula.trees.criteria import CLASSIFICATION, REGRESSION, Criterion
@@ -32,6 +33,8 @@ MAX_TABLED_WEIGHT = 1 << 24
 # Multiplicities up to N_STEPS find in a table what they change a count's term by, if the table stays this small.
 N_STEPS = 4
 MAX_STEPPED_WEIGHT = 1 << 21
+# From this many attributes for each one drawn, it is quicker to sort those drawn than to divide the lists of all.
+ATTRIBUTES_PER_DRAWN = 20
 # Worths of classes closer than this are equal up to rounding, and the first split is taken.
 ROUNDING = 1e-9
 
@@ -72,6 +75,7 @@ class SortedColumns:
     lists: np.ndarray
     lengths: np.ndarray
     row_bits: int
+    gap: float
     serves_once: bool = False  # the next tree may use the lists up
 
     @property
@@ -88,6 +92,18 @@ class SortedColumns:
     def is_complete(self) -> bool:
         """Whether no value is missing."""
         return bool((self.lengths == self.n_rows).all())
+
+    @cached_property
+    def values_by_column(self) -> np.ndarray:
+        """The values with those of a column side by side, for trees that read them again and again."""
+        return np.asfortranarray(self.values)
+
+    @cached_property
+    def ranks(self) -> np.ndarray:
+        """The rank of every value in its column, by column and row; for columns that are complete."""
+        ranks = np.empty(self.lists.shape, np.uint32)
+        _rank_rows(self.lists, self.row_bits, ranks)
+        return ranks
 
 
 @dataclass(frozen=True)
@@ -152,7 +168,7 @@ def sort_columns(values: np.ndarray, n_levels: np.ndarray, gap: float = 0.0) -> 
     lengths = np.empty(n_attributes, np.int64)
     row_bits = 24 if n_rows < MAX_PACKED_ROWS else 32
     _sort_columns(values, gap, row_bits, lists, lengths)
-    return SortedColumns(values, np.ascontiguousarray(n_levels, np.int32), lists, lengths, row_bits)
+    return SortedColumns(values, np.ascontiguousarray(n_levels, np.int32), lists, lengths, row_bits, gap)
 
 
 @lru_cache(maxsize=4)
@@ -256,6 +272,24 @@ def grow_regression_tree(
     return _call_kernel(columns, None, target, real_weights, None, None, 0.0, 0, rules, random, attributes)
 
 
+def is_loose(columns: SortedColumns, n_attributes: int, rules: Rules) -> bool:
+    """Whether it is quicker to sort the attributes that a node draws than to divide the sorted lists of all.
+
+    Thresholds that are drawn need no order at all.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tremula.trees.growing import Rules, is_loose, sort_columns
+    >>> columns = sort_columns(np.arange(1000.0).reshape(2, 500), np.zeros(500, np.int32))
+    >>> is_loose(columns, 500, Rules(criterion=0)), is_loose(columns, 500, Rules(criterion=0, n_drawn=22))
+    (False, True)
+    """
+    if not columns.is_complete or columns.gap > 0.0:
+        return False
+    return rules.random_threshold or n_attributes >= ATTRIBUTES_PER_DRAWN * rules.n_drawn
+
+
 def _call_kernel(
     columns: SortedColumns,
     codes: np.ndarray | None,
@@ -271,8 +305,9 @@ def _call_kernel(
 ) -> GrownTree:
     if attributes is None:
         attributes = np.arange(columns.n_attributes, dtype=np.int32)
+    loose = is_loose(columns, len(attributes), rules)
     nodes, statistics, subsets = _grow(
-        columns.values,
+        columns.values_by_column if loose else columns.values,
         columns.lists,
         columns.lengths,
         columns.row_bits,
@@ -289,6 +324,8 @@ def _call_kernel(
         random.bit_generator,
         NODE_DTYPE,
         columns.serves_once and columns.is_complete and not rules.observed_threshold,
+        loose,
+        columns.ranks if loose and not rules.random_threshold else None,
     )
     return GrownTree(nodes, statistics, subsets)
 

@@ -1,0 +1,81 @@
+"""Nodes that keep rows instead of lists are split as nodes that keep lists are, bit for bit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tremula.trees import growing
+from tremula.trees.growing import GrownTree, Rules, sort_columns
+
+from .naive_splits import Table
+from .tiny_tables import CLASSIFIERS, ENTROPY, GINI, REGRESSORS, VARIANCE, draw_tables, grow
+
+RULES = {**CLASSIFIERS, **REGRESSORS}
+
+
+def grow_both(
+    monkeypatch: pytest.MonkeyPatch, table: Table, rules: Rules, packed: bool = True
+) -> tuple[GrownTree, GrownTree]:
+    grown = []
+    for loose in (True, False):
+        monkeypatch.setattr(growing, "is_loose", lambda *_, loose=loose: loose)
+        grown.append(grow(table, rules, seed=5, packed=packed))
+    return grown[0], grown[1]
+
+
+def assert_same(first: GrownTree, second: GrownTree) -> None:
+    assert first.nodes.tobytes() == second.nodes.tobytes()
+    assert first.statistics.tobytes() == second.statistics.tobytes()
+    assert first.subsets.tobytes() == second.subsets.tobytes()
+
+
+def large_table(n_rows: int, n_classes: int) -> Table:
+    """Enough rows to merge sorted stretches: ties, a nominal attribute, bootstrap multiplicities."""
+    random = np.random.default_rng(n_rows)
+    codes = random.integers(max(n_classes, 2), size=n_rows)
+    numeric = codes[:, None] + random.normal(size=(n_rows, 3))
+    values = np.column_stack([numeric, np.round(numeric[:, 0]), random.integers(6, size=n_rows)])
+    weights = np.bincount(random.integers(n_rows, size=n_rows), minlength=n_rows)
+    return Table(values.tolist(), [0, 0, 0, 0, 6], codes.tolist(), weights.tolist(), n_classes)
+
+
+@pytest.mark.parametrize("packed", [True, False])
+@pytest.mark.parametrize("name", RULES)
+def test_small_tables_of_every_kind(name: str, packed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    for table in draw_tables(17, regression=name in REGRESSORS, missing=(0.0,)):
+        assert_same(*grow_both(monkeypatch, table, RULES[name], packed))
+
+
+@pytest.mark.parametrize("criterion", [ENTROPY, GINI])
+@pytest.mark.parametrize("n_rows", [13, 50, 400])
+@pytest.mark.parametrize("random_threshold", [True, False])
+def test_larger_tables(criterion: int, n_rows: int, random_threshold: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    rules = Rules(criterion, n_drawn=2, subsets=True, random_threshold=random_threshold)
+    listed, loose = grow_both(monkeypatch, large_table(n_rows, 4), rules)
+    assert len(listed.nodes) > n_rows / 8
+    assert_same(listed, loose)
+
+
+@pytest.mark.parametrize("n_rows", [13, 400])
+def test_a_numeric_target(n_rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rules = Rules(VARIANCE, n_drawn=2, subsets=True, min_variance=0.0)
+    assert_same(*grow_both(monkeypatch, large_table(n_rows, 0), rules))
+
+
+def test_a_drawn_threshold_and_a_numeric_target_differ_by_rounding_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    rules = Rules(VARIANCE, n_drawn=2, subsets=True, min_variance=0.0, random_threshold=True)
+    listed, loose = grow_both(monkeypatch, large_table(400, 0), rules)
+    np.testing.assert_array_equal(listed.nodes["threshold"], loose.nodes["threshold"])
+    np.testing.assert_allclose(listed.statistics, loose.statistics, atol=1e-9)
+
+
+def test_only_complete_columns_whose_values_can_be_told_apart_are_loose() -> None:
+    values, n_levels, rules = np.arange(6.0).reshape(2, 3), np.zeros(3, np.int32), Rules(ENTROPY, random_threshold=True)
+    missing = np.where(values == 4, np.nan, values)
+    assert growing.is_loose(sort_columns(values, n_levels), 3, rules)
+    assert not growing.is_loose(sort_columns(missing, n_levels), 3, rules)
+    assert not growing.is_loose(sort_columns(values, n_levels, gap=1e-5), 3, rules)
+    assert not growing.is_loose(sort_columns(values, n_levels), 3, replace(rules, random_threshold=False, n_drawn=1))
