@@ -12,7 +12,7 @@ from tremula._kernels.loose cimport add_first, gather_values, loose_list
 from tremula._kernels.nodes cimport MULTIWAY_SPLIT, NUMERIC_SPLIT
 from tremula._kernels.scan cimport (
     add_words, describe_whole, first_above, has_long_runs, judge_multiway, judge_subsets, load_counts, min_side, tabulate_groups,
-    value_at, walk_counts, walk_gains, walk_targets, walk_weights, weight_of, within_of,
+    value_at, walk_counts, walk_gains, walk_targets, walk_weighted_gains, walk_weighted_runs, walk_weights, weight_of, within_of,
 )
 
 
@@ -80,9 +80,13 @@ cdef inline int64_t walk(Grower* g, bint collect, const uint64_t* words, int64_t
     cdef bint by_runs
     if g.rows_kind == MEASURED:
         return walk_targets(g, criterion, words, start, end, whole, known, best)
-    by_runs = has_long_runs(g, words, start, end)
+    by_runs = has_long_runs(g, 0.5, words, start, end)
     if g.counted:
         return walk_counted(g, collect, by_runs, words, start, end, whole, best)
+    if criterion <= GAIN_RATIO and not collect:
+        if by_runs:
+            return walk_weighted_runs(g, g.rows_kind == WIDE, words, start, end, whole, known, best)
+        return walk_weighted_gains(g, g.rows_kind == WIDE, words, start, end, whole, known, known_terms, best)
     if g.rows_kind == WIDE:
         return walk_weights(g, criterion, collect, by_runs, True, words, start, end, whole, known, known_terms, best)
     if by_runs:

@@ -19,6 +19,8 @@ from libc.math cimport pow
 
 cdef extern from "logarithm.h" nogil:
     void fill_logarithm_tables()
+    void choose_x_log_x()
+    void (*x_log_x_of_many)(double* values, int n)
     double quick_x_log_x(double x)
 
 cdef enum Criterion:

@@ -14,7 +14,7 @@ from libc.string cimport memcpy, memset
 from numpy.random cimport bitgen_t
 
 from tremula._kernels.choose cimport choose_split
-from tremula._kernels.criteria cimport GAIN_RATIO, fill_logarithm_tables, quick_x_log_x, term_of
+from tremula._kernels.criteria cimport GAIN_RATIO, choose_x_log_x, fill_logarithm_tables, quick_x_log_x, term_of, x_log_x_of_many
 from tremula._kernels.divide cimport (
     OUT_OF_MEMORY, bounds_of_frame, is_terminal, make_leaf, room_for_frames, room_for_nodes, room_for_rows, split_node,
 )
@@ -22,17 +22,23 @@ from tremula._kernels.grower cimport (
     CODE_SHIFT, COUNTED, MEASURED, WEIGHTED, WIDE, Cut, Frame, Grower, GroupKey, Row, Rules, Segment,
 )
 from tremula._kernels.nodes cimport Node
-from tremula._kernels.scan cimport add_row, describe_whole, load_counts, weight_of, weight_of_row
+from tremula._kernels.scan cimport CUTS_OF_RUNS, add_row, describe_whole, load_counts, weight_of, weight_of_row
 
 cdef enum:
     PRESENT = 256           # the least mark of a row whose multiplicity is in it and not 0
 
 fill_logarithm_tables()
+choose_x_log_x()
 
 
 def x_log_x(double x):
     """x log2 x as the criteria compute it, for tests."""
     return quick_x_log_x(x)
+
+
+def x_log_x_in_place(double[::1] values):
+    """x log2 x of many as the criteria compute it, for tests."""
+    x_log_x_of_many(&values[0], <int> values.shape[0])
 
 
 # ---- setting up
@@ -78,6 +84,7 @@ cdef bint allocate_scratch(Grower* g, int64_t n_present) noexcept nogil:
     g.left_terms = <double*> malloc(k * sizeof(double))
     g.right_terms = <double*> malloc(k * sizeof(double))
     g.node_terms = <double*> malloc(k * sizeof(double))
+    g.run_terms = <double*> malloc(CUTS_OF_RUNS * (2 * k + 2) * sizeof(double))
     g.node_sides = <uint64_t*> malloc(k * sizeof(uint64_t))
     g.sides = <uint64_t*> malloc(k * sizeof(uint64_t))
     g.candidates = <Cut*> malloc((n_kept + 1) * sizeof(Cut))
@@ -108,7 +115,7 @@ cdef bint allocate_scratch(Grower* g, int64_t n_present) noexcept nogil:
     return (
         g.lists != NULL and g.capacity != NULL and g.incomplete_slot != NULL and g.bounds != NULL and g.order != NULL
         and g.known != NULL and g.left != NULL and g.left_terms != NULL and g.right_terms != NULL
-        and g.node_terms != NULL and g.node_sides != NULL and g.sides != NULL and g.candidates != NULL
+        and g.node_terms != NULL and g.run_terms != NULL and g.node_sides != NULL and g.sides != NULL and g.candidates != NULL
         and g.group_statistics != NULL and g.group_start != NULL and g.group_order != NULL and g.segments != NULL
         and g.survivor != NULL and g.sizes != NULL and g.places != NULL and g.shares != NULL and g.flag != NULL
         and g.branch != NULL and g.spare != NULL
@@ -121,7 +128,7 @@ cdef void free_all(Grower* g) noexcept nogil:
         for a in range(g.n_attributes):
             free(g.lists[a])
     free(g.lists); free(g.capacity); free(g.incomplete_slot); free(g.bounds); free(g.order); free(g.known)
-    free(g.left); free(g.left_terms); free(g.right_terms); free(g.node_terms); free(g.node_sides); free(g.sides)
+    free(g.left); free(g.left_terms); free(g.right_terms); free(g.node_terms); free(g.run_terms); free(g.node_sides); free(g.sides)
     free(g.candidates); free(g.group_statistics); free(g.group_start); free(g.group_order); free(g.segments)
     free(g.survivor); free(g.sizes); free(g.places); free(g.shares); free(g.flag); free(g.branch); free(g.spare)
     free(g.cuts); free(g.row); free(g.row_weight); free(g.nodes); free(g.statistics); free(g.subsets); free(g.stack); free(g.frame_bounds)

@@ -47,3 +47,46 @@ static inline double quick_x_log_x(double x) {
     }
     return x * quick_log2(x);
 }
+
+/* Many at once, written so that the loop becomes vector instructions: no table, no branch, no call. With m the mantissa brought
+ * to [0.7, 1.42) and s = (m - 1) / (m + 1), log2 m = s p(s^2); p is the polynomial of degree 6 nearest to the series of
+ * 2 artanh(s) / (s ln 2) at the Chebyshev points of the range, which leaves an error of 5e-16. The exponent becomes a double by
+ * being written into the mantissa of 2^52. Both versions round alike, so results do not depend on the machine.
+ */
+#define X_LOG_X_OF_MANY                                                                                                \
+    for (int i = 0; i < n; i++) {                                                                                      \
+        double x = values[i] > 1e-300 ? values[i] : 1.0, exponent, m;                                                  \
+        uint64_t bits, high;                                                                                           \
+        memcpy(&bits, &x, sizeof bits);                                                                                \
+        high = (bits >> 52) | 0x4330000000000000ULL;                                                                   \
+        bits = (bits & 0xFFFFFFFFFFFFFULL) | 0x3FF0000000000000ULL;                                                    \
+        memcpy(&exponent, &high, sizeof exponent);                                                                     \
+        memcpy(&m, &bits, sizeof m);                                                                                   \
+        exponent -= 4503599627370496.0 + 1023.0;                                                                       \
+        exponent += m > 1.4142135623730951 ? 1.0 : 0.0;                                                                \
+        m *= m > 1.4142135623730951 ? 0.5 : 1.0;                                                                       \
+        double s = (m - 1.0) / (m + 1.0), t = s * s;                                                                   \
+        double p = 0.24291608761469488;                                                                                \
+        p = p * t + 0.26144424917301307;                                                                               \
+        p = p * t + 0.320616388137639;                                                                                 \
+        p = p * t + 0.41219840204820113;                                                                               \
+        p = p * t + 0.577078017246329;                                                                                 \
+        p = p * t + 0.9617966939243345;                                                                                \
+        p = p * t + 2.885390081777927;                                                                                 \
+        values[i] = x * (exponent + s * p);                                                                            \
+    }
+
+static void x_log_x_plain(double *restrict values, int n) { X_LOG_X_OF_MANY }
+
+static void (*x_log_x_of_many)(double *restrict, int) = x_log_x_plain;
+
+#if defined(__x86_64__) && defined(__GNUC__)
+__attribute__((target("avx2"))) static void x_log_x_avx2(double *restrict values, int n) { X_LOG_X_OF_MANY }
+
+static void choose_x_log_x(void) {
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx2")) x_log_x_of_many = x_log_x_avx2;
+}
+#else
+static void choose_x_log_x(void) {}
+#endif

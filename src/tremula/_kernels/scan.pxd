@@ -10,12 +10,16 @@ from libc.stdlib cimport qsort
 from libc.string cimport memcpy, memset
 
 from tremula._kernels.criteria cimport (
-    FIFTH_ROOT, Whole, fifth_root_term, is_information, term_of, unit_of_worth, worth_of, x_log_x,
+    FIFTH_ROOT, Whole, fifth_root_term, is_information, term_of, unit_of_worth, worth_of, x_log_x, x_log_x_of_many,
 )
 from tremula._kernels.grower cimport (
     CODE_SHIFT, COUNT_SHIFT, COUNTED, MEASURED, WEIGHTED, WIDE, Cut, Grower, GroupKey,
 )
 
+
+cdef enum:
+    BLOCK = 64              # stops whose logarithms are taken together
+    CUTS_OF_RUNS = 16       # cuts between runs, likewise
 
 
 cdef inline double value_at(Grower* g, uint64_t word, int64_t attribute) noexcept nogil:
@@ -86,10 +90,13 @@ cdef inline void consider(Grower* g, int criterion, bint collect, double within,
 
 # ---- walks over a numeric list
 
-cdef inline bint has_long_runs(Grower* g, const uint64_t* words, int64_t start, int64_t end) noexcept nogil:
-    """Whether values repeat so often that terms are best renewed once per distinct value instead of once per row."""
+cdef inline bint has_long_runs(Grower* g, double cost, const uint64_t* words, int64_t start, int64_t end) noexcept nogil:
+    """Whether values repeat so often that terms are best renewed once per distinct value instead of once per row.
+
+    `cost` is that of a class's terms, where that of a row's is 1.
+    """
     cdef uint64_t span = ((words[end - 1] & g.rank_mask) - (words[start] & g.rank_mask)) // (g.row_mask + 1)
-    return 2 * <uint64_t> (end - start) > (span + 1) * <uint64_t> g.n_classes
+    return end - start > cost * (span + 1) * g.n_classes
 
 
 cdef inline int64_t walk_gains(Grower* g, bint by_runs, bint limited, const uint64_t* words, int64_t start,
@@ -192,7 +199,7 @@ cdef inline int64_t walk_counts(Grower* g, int criterion, bint collect, const ui
 cdef inline int64_t walk_weights(Grower* g, int criterion, bint collect, bint by_runs, bint wide,
                                  const uint64_t* words, int64_t start, int64_t end, const Whole* whole,
                                  const double* class_weights, const double* class_terms, Cut* best) noexcept nogil:
-    """Rows WEIGHTED or WIDE: real weights; two logarithms a row, two a cut, whatever the number of classes."""
+    """Rows WEIGHTED or WIDE: real weights; two terms a row, two a cut, whatever the number of classes."""
     cdef double slack = g.rules.tolerance * unit_of_worth(g.rules.criterion, whole.node_weight)
     cdef double least = min_side(g, whole.weight) - 1e-9
     cdef double weight = 0.0, other, right, term, row_weight, left_sum = 0.0, right_sum = whole.within
@@ -240,6 +247,149 @@ cdef inline int64_t walk_weights(Grower* g, int criterion, bint collect, bint by
                      slack, best)
         else:
             consider(g, criterion, collect, left_sum / weight + right_sum / other, 0.0, p + 1, whole, slack, best)
+    return n_tried
+
+
+cdef struct Stops:
+    # Where the class of the rows changes or a cut is judged, and what is left and right of it.
+    double of_class[2 * BLOCK]  # weight of the class of the row before it: first all that is left, then all right
+    double of_all[2 * BLOCK]    # of all classes, of cuts alone
+    int64_t code[BLOCK]
+    int64_t place[BLOCK]        # of each cut
+    int64_t stop[BLOCK]         # the last stop before each cut
+
+
+cdef inline void judge_stops(Grower* g, Stops* stops, int64_t n_stops, int64_t n_cuts, double slack, double nothing,
+                             double* term, Cut* best) noexcept nogil:
+    """Bring `term`, the sum of the classes' terms, from stop to stop and judge the cuts."""
+    cdef double* old_terms = g.left_terms
+    cdef double new_term, branches, worth, bar = best.worth + slack
+    cdef int64_t i, stop = 0, code
+    x_log_x_of_many(stops.of_class, <int> n_stops)
+    x_log_x_of_many(stops.of_class + BLOCK, <int> n_stops)
+    x_log_x_of_many(stops.of_all, <int> n_cuts)
+    x_log_x_of_many(stops.of_all + BLOCK, <int> n_cuts)
+    for i in range(n_cuts + 1):
+        while stop < n_stops and (i == n_cuts or stop <= stops.stop[i]):
+            code = stops.code[stop]
+            new_term = stops.of_class[stop] + stops.of_class[BLOCK + stop]
+            term[0] += new_term - old_terms[code]
+            old_terms[code] = new_term
+            stop += 1
+        if i < n_cuts:
+            branches = stops.of_all[i] + stops.of_all[BLOCK + i]
+            worth = nothing + term[0] - branches
+            if worth > bar:
+                bar = worth + slack
+                best.worth = worth
+                best.branches = branches
+                best.place = stops.place[i]
+
+
+cdef inline int64_t walk_weighted_gains(Grower* g, bint wide, const uint64_t* words, int64_t start, int64_t end,
+                                        const Whole* whole, const double* class_weights, const double* class_terms,
+                                        Cut* best) noexcept nogil:
+    """As `walk_weights`, for information gain: few logarithms, many at a time.
+
+    Between two rows of one class no cut is best (Fayyad and Irani), unless it is the first or the last one allowed or a
+    row beside it shares its value with one of another class: a stop is replaced by the next one wherever that is so.
+    """
+    cdef Stops stops
+    cdef double slack = g.rules.tolerance * whole.node_weight, nothing = whole.branches - whole.within
+    cdef double least = min_side(g, whole.weight) - 1e-9, weight = 0.0, other, row_weight, term = whole.within
+    cdef int64_t p, code, before = -1, stop = -1, cut = -1, n_tried = 0
+    cdef double* left = g.left
+    cdef bint is_cut, was_cut = False, replaces
+    cdef bint is_last = True, is_mixed = False, was_mixed = False   # of the rows of one value: the last; of many classes
+    memset(left, 0, g.n_classes * sizeof(double))
+    memcpy(g.left_terms, class_terms, g.n_classes * sizeof(double))
+    for p in range(start, end - 1):
+        code = code_of(g, wide, words[p])
+        row_weight = word_weight(g, wide, words[p])
+        left[code] += row_weight
+        weight += row_weight
+        other = whole.weight - weight
+        replaces = code == before
+        is_mixed = (not is_last) & (is_mixed | (not replaces))
+        is_last = ((words[p] ^ words[p + 1]) & g.rank_mask) != 0
+        is_cut = is_last & (weight >= least) & (other >= least) & (other > 0.0)
+        replaces &= (not was_cut) | (is_cut & (n_tried > 1) & (not was_mixed))
+        stop += not replaces
+        if stop == BLOCK:
+            judge_stops(g, &stops, BLOCK, cut + 1, slack, nothing, &term, best)
+            stop = 0
+            cut = -1
+        stops.of_class[stop] = left[code]
+        stops.of_class[BLOCK + stop] = class_weights[code] - left[code]
+        stops.code[stop] = code
+        if is_cut:
+            cut += not (replaces and was_cut)
+            stops.of_all[cut] = weight
+            stops.of_all[BLOCK + cut] = other
+            stops.place[cut] = p + 1
+            stops.stop[cut] = stop
+        n_tried += is_cut
+        before = code
+        was_cut = is_cut
+        was_mixed = is_mixed
+    judge_stops(g, &stops, stop + 1, cut + 1, slack, nothing, &term, best)
+    return n_tried
+
+
+cdef inline void judge_runs(Grower* g, int64_t n_cuts, const int64_t* places, double slack, double nothing,
+                            Cut* best) noexcept nogil:
+    """Judge cuts from `run_terms`: for each, the weights of every class left and right of it, and of all."""
+    cdef int64_t i, k, width = 2 * g.n_classes + 2
+    cdef double within, branches, worth, bar = best.worth + slack
+    cdef double* terms = g.run_terms
+    x_log_x_of_many(terms, <int> (n_cuts * width))
+    for i in range(n_cuts):
+        within = 0.0
+        for k in range(width - 2):
+            within += terms[k]
+        branches = terms[width - 2] + terms[width - 1]
+        worth = nothing + within - branches
+        if worth > bar:
+            bar = worth + slack
+            best.worth = worth
+            best.branches = branches
+            best.place = places[i]
+        terms += width
+
+
+cdef inline int64_t walk_weighted_runs(Grower* g, bint wide, const uint64_t* words, int64_t start, int64_t end,
+                                       const Whole* whole, const double* class_weights, Cut* best) noexcept nogil:
+    """As `walk_weighted_gains`, where values repeat so often that all classes are looked at once per value."""
+    cdef double slack = g.rules.tolerance * whole.node_weight, nothing = whole.branches - whole.within
+    cdef double least = min_side(g, whole.weight) - 1e-9, weight = 0.0, other, row_weight
+    cdef int64_t places[CUTS_OF_RUNS]
+    cdef int64_t p, k, code, cut = 0, n_tried = 0, n_classes = g.n_classes
+    cdef double* left = g.left
+    cdef double* terms
+    memset(left, 0, n_classes * sizeof(double))
+    for p in range(start, end - 1):
+        code = code_of(g, wide, words[p])
+        row_weight = word_weight(g, wide, words[p])
+        left[code] += row_weight
+        weight += row_weight
+        if not ((words[p] ^ words[p + 1]) & g.rank_mask):
+            continue
+        other = whole.weight - weight
+        if weight < least or other < least or other <= 0.0:
+            continue
+        n_tried += 1
+        terms = g.run_terms + cut * (2 * n_classes + 2)
+        for k in range(n_classes):
+            terms[k] = left[k]
+            terms[n_classes + k] = class_weights[k] - left[k]
+        terms[2 * n_classes] = weight
+        terms[2 * n_classes + 1] = other
+        places[cut] = p + 1
+        cut += 1
+        if cut == CUTS_OF_RUNS:
+            judge_runs(g, cut, places, slack, nothing, best)
+            cut = 0
+    judge_runs(g, cut, places, slack, nothing, best)
     return n_tried
 
 
