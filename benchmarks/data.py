@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from sklearn.datasets import make_classification
+from sklearn.model_selection import StratifiedKFold
 
 MADE = "make_classification 100,000 x 30"
 
@@ -37,3 +39,18 @@ def as_numbers(attributes: pd.DataFrame | np.ndarray) -> np.ndarray:
         else:
             columns.append(column.to_numpy(np.float64))
     return np.column_stack(columns)
+
+
+def as_indicators(attributes: pd.DataFrame | np.ndarray) -> np.ndarray:
+    """What scikit-learn's trees take: a column of zeros and ones for each level, none of them one where missing."""
+    if isinstance(attributes, np.ndarray):
+        return attributes
+    return pd.get_dummies(attributes, dtype=np.float64).to_numpy(np.float64)
+
+
+def stratified_folds(codes: np.ndarray, seed: int, n_folds: int = 10) -> list[np.ndarray]:
+    """Test rows of each fold; a class with fewer rows than there are folds is in some of them only."""
+    splitter = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="The least populated class")
+        return [test for _, test in splitter.split(codes, codes)]

@@ -1,13 +1,15 @@
 """Ensembles of unpruned trees: training time, memory and size against scikit-learn's, one thread; and two threads.
 
-TREMULA_DATA=<folder of the parquet files> python benchmarks/ensembles.py [--store] [--members 100]
+    TREMULA_DATA=<folder of the parquet files> python benchmarks/ensembles.py [--store] [--members 100]
+        [--ranger RSCRIPT] [--weka PYTHON]
+
+`--ranger` names an Rscript that has the package ranger, `--weka` a Python that has python-weka-wrapper3.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -17,7 +19,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 from data import MADE, as_numbers, load
-from measure import environment, store, table
+from measure import environment, peak_memory, store, table
+from peers import ask_weka, time_ranger
 from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier, RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
@@ -25,6 +28,21 @@ import tremula as tm
 
 DATASETS = ["letter", "satimage", "pendigits", "waveform-5000", MADE]
 BOOSTED_DEPTH = 8  # so that neither stops for want of errors
+PEERS_NOTE = """One thread, processor time of the fit alone, after a small one. ranger splits by Gini (it has no
+entropy), leaves out the out-of-bag error, and draws as many attributes at a node as ours. Weka's Bagging of J48 -U
+trains a tenth of the members and its time is multiplied by ten."""
+WEKA_SHARE = 10  # Weka trains a tenth of the members; its time is multiplied
+MEMORY_CODE = """
+from data import as_numbers, load
+from ensembles import pairs
+def prepare():
+    attributes, codes = load({name!r})
+    numbers = as_numbers(attributes)
+    pairs(2)[{method!r}][{side}].fit(numbers[:500], codes[:500])
+    return numbers, codes
+def work(prepared):
+    return pairs({members})[{method!r}][{side}].fit(*prepared)
+"""
 
 
 def pairs(members: int) -> dict[str, tuple[Any, Any]]:
@@ -73,6 +91,7 @@ def compare_on(name: str, members: int) -> list[list[object]]:
         own = min(first, seconds_of(lambda ours=ours: ours.fit(numbers, codes)))
         per_member = (peer / n_members(theirs)) / (own / n_members(ours))
         nodes = sum(m.n_nodes for m in ours.members_) / len(ours)
+        memory = [peak_memory(MEMORY_CODE.format(name=name, method=method, side=k, members=members)) for k in (0, 1)]
         peer_nodes = sum(tree.tree_.node_count for tree in theirs.estimators_) / n_members(theirs)
         lines.append(
             [
@@ -83,9 +102,37 @@ def compare_on(name: str, members: int) -> list[list[object]]:
                 f"**{per_member:.1f}**",
                 f"{n_members(ours)} / {n_members(theirs)}",
                 f"{nodes:.0f} / {peer_nodes:.0f}",
+                f"{memory[0]:.0f} / {memory[1]:.0f}",
             ]
         )
     return lines
+
+
+def compare_with_others(names: list[str], members: int, rscript: str | None, weka: str | None) -> str:
+    """Random forests against ranger, bagging of C4.5 against Weka's of J48."""
+    lines, versions = [], {}
+    for name in names:
+        attributes, codes = load(name)
+        numbers, ours = as_numbers(attributes), pairs(members_on(name, members))
+        answers = {}
+        if rscript is not None:
+            answers["random forest", "ranger"] = time_ranger(rscript, numbers, codes, members_on(name, members)), 1
+        if weka is not None and name != MADE:
+            answers["bagging, C4.5", "Weka"] = (
+                ask_weka(weka, "seconds", name, "bagging", members // WEKA_SHARE),
+                WEKA_SHARE,
+            )
+        for (method, peer), (answer, share) in answers.items():
+            own = min(seconds_of(lambda e=ours[method][0], n=numbers, c=codes: e.fit(n, c)) for _ in range(3))
+            theirs = answer.pop("seconds") * share
+            versions.update(answer)
+            lines.append([name, method, peer, f"{own:.2f}", f"{theirs:.2f}", f"**{theirs / own:.1f}**"])
+    text = table(["dataset", "method", "peer", "seconds", "peer, seconds", "ratio"], lines)
+    return f"{text}\n\n{PEERS_NOTE} {', '.join(f'{name} {version}' for name, version in versions.items())}."
+
+
+def members_on(name: str, members: int) -> int:
+    return members if name != MADE else max(2, members // 10)
 
 
 def two_threads(name: str, members: int) -> str:
@@ -136,10 +183,12 @@ def main() -> None:
     parser.add_argument("--store", action="store_true", help="write the table into RESULTS.md")
     parser.add_argument("--members", type=int, default=100)
     parser.add_argument("--datasets", nargs="*", default=DATASETS)
+    parser.add_argument("--ranger", help="an Rscript that has ranger")
+    parser.add_argument("--weka", help="a Python that has python-weka-wrapper3")
     arguments = parser.parse_args()
     lines = []
     for name in arguments.datasets:
-        lines += compare_on(name, arguments.members if name != MADE else max(2, arguments.members // 10))
+        lines += compare_on(name, members_on(name, arguments.members))
     header = [
         "dataset",
         "method",
@@ -148,13 +197,18 @@ def main() -> None:
         "ratio per member",
         "members",
         "nodes per member",
+        "peak memory of fit, MB",
     ]
     text = table(header, lines)
-    text += "\n\nOne thread, processor time; ours / scikit-learn's where two numbers stand. Entropy throughout."
+    text += "\n\nOne thread, processor time; ours / scikit-learn's where two numbers stand. Entropy throughout. "
+    text += "Memory is what `fit` needs above the table it is given, the ensemble included."
+    if arguments.ranger or arguments.weka:
+        text += "\n\n" + compare_with_others(arguments.datasets, arguments.members, arguments.ranger, arguments.weka)
     text += f"\n\n{sorting_once('letter', arguments.members)} {sorting_once('waveform-5000', arguments.members)}"
     text += f"\n\n{sizes(arguments.members)}\n\n{two_threads('letter', arguments.members)}"
     text += f"\n\n{environment('tremula', 'scikit-learn', 'numpy')}"
-    text += f"\n\nCommand: `python benchmarks/ensembles.py {' '.join(sys.argv[1:])}`"
+    options = "--ranger <Rscript with ranger> --weka <python with python-weka-wrapper3>"
+    text += f"\n\nCommand: `python benchmarks/ensembles.py --store {options}`"
     print(text)
     if arguments.store:
         store("Ensembles", text)

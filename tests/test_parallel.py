@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
 from threading import Lock
 
 import joblib
@@ -59,6 +60,29 @@ def test_results_are_the_same_for_any_backend(backend: str) -> None:
         assert list(train_members(list, range(3, 14), None)) == list(range(3, 14))
 
 
+@pytest.mark.parametrize("backend", ["threading", "loky", "multiprocessing"])
+@pytest.mark.parametrize("batch", [1, 4, 100])
+def test_batches_leave_no_trace(backend: str, batch: int) -> None:
+    with joblib.parallel_config(backend=backend, n_jobs=2):
+        assert list(train_members(list, range(3, 14), None, batch=batch)) == list(range(3, 14))
+
+
+def note(folder: Path, members: range) -> list[int]:
+    for member in members:
+        (folder / str(member)).touch()
+        time.sleep(0.01)
+    return list(members)
+
+
+@pytest.mark.parametrize("backend", ["threading", "loky", "multiprocessing"])
+def test_work_ends_with_the_batch_that_was_enough(backend: str, tmp_path: Path) -> None:
+    with joblib.parallel_config(backend=backend, n_jobs=2):
+        results = train_members(partial(note, tmp_path), range(1000), None, batch=4)
+        assert [next(results) for _ in range(4)] == [0, 1, 2, 3]
+        results.close()
+    assert len(list(tmp_path.iterdir())) < 500
+
+
 def test_one_job_stays_in_this_thread_and_goes_member_by_member() -> None:
     recorder = Recorder()
     results = train_members(recorder, range(4), 1)
@@ -86,13 +110,9 @@ def test_an_error_is_handed_on_and_ends_the_work(n_jobs: int, error: type[BaseEx
 def test_work_is_given_up_where_the_results_are_not_taken() -> None:
     recorder = Recorder()
 
-    def take_one() -> Iterator[int]:
-        results = train_members(recorder, range(400), 2)
-        yield next(results)
-        results.close()
-
-    with pytest.warns(UserWarning, match="cancelled"):
-        assert list(take_one()) == [0]
+    results = train_members(recorder, range(400), 2)
+    assert next(results) == 0
+    results.close()
     n_trained = len(recorder.trained)
     time.sleep(0.1)
     assert len(recorder.trained) <= n_trained + 2

@@ -1,6 +1,8 @@
 """The design, held by tests: who imports whom, where libraries live, and docs that say what the code does."""
 
 import ast
+import dataclasses
+import importlib
 import inspect
 import re
 import subprocess
@@ -29,11 +31,12 @@ ARROWS = (
     {"_kernels"},
 )
 FOR_ANYONE = {"columns", "targets", "series", "parameters", "seeds", "parallel", "files", "errors"}
-ONLY_IN = {
+ONLY_IN: dict[str, str | tuple[str, ...]] = {
     "typer": "cli/",
     "jinja2": "report/page.py",
     "ibis": "queries/tables.py",
     "treelite": "smoothing/foreign.py",
+    "matplotlib": ("diagnostics/displays/", "trees/plotting.py"),
 }
 NOT_WITH_IMPORT = {"matplotlib", "pandas", "polars", "pyarrow", "duckdb", "ibis", "treelite", "rich", "typer", "jinja2"}
 
@@ -149,6 +152,24 @@ def test_public_name_is_in_the_reference(name: str) -> None:
     assert re.search(rf"\b{name}\b", reference)
 
 
+@pytest.mark.parametrize("name", tremula.diagnostics.__all__)
+def test_name_of_the_diagnostics_is_there_and_in_the_reference(name: str) -> None:
+    reference = (REPOSITORY / "docs" / "api.md").read_text(encoding="utf-8")
+    assert callable(getattr(tremula.diagnostics, name))
+    assert re.search(rf"\b{name}\b", reference)
+
+
+def test_import_tremula_reads_no_diagnostics() -> None:
+    loaded = run_python("import sys, tremula; print(*(m for m in sys.modules if m.startswith('tremula.diagnostics.')))")
+    assert loaded == ""
+
+
+@pytest.mark.parametrize("name", ["bias_variance", "stability"])
+def test_a_function_is_not_hidden_by_the_module_of_its_name(name: str) -> None:
+    importlib.import_module(f"tremula.diagnostics.{name}")
+    assert inspect.isfunction(getattr(tremula.diagnostics, name))
+
+
 def documented_parameters(docstring: str) -> dict[str, str]:
     """Parameters of a numpydoc docstring with what stands after the colon."""
     section = re.search(r"^Parameters\n-+\n(.*?)(?=^\w[\w ]*\n-+\n|\Z)", inspect.cleandoc(docstring), re.M | re.S)
@@ -170,13 +191,38 @@ def stated_default(text: str) -> Any:
 PUBLIC_CALLABLES = [name for name in tremula.__all__ if callable(getattr(tremula, name))]
 
 
+def assert_defaults_are_those_of_the_signature(documented_callable: Any) -> None:
+    documented = documented_parameters(documented_callable.__doc__ or "")
+    parameters = inspect.signature(documented_callable).parameters
+    assert {key: stated_default(text) for key, text in documented.items()} == {
+        key: parameter.default
+        for key, parameter in parameters.items()
+        if key != "self" and parameter.kind != parameter.VAR_KEYWORD
+    }
+
+
 @pytest.mark.parametrize("name", PUBLIC_CALLABLES)
 def test_defaults_in_the_docs_are_those_of_the_signature(name: str) -> None:
-    documented = documented_parameters(getattr(tremula, name).__doc__ or "")
-    parameters = inspect.signature(getattr(tremula, name)).parameters
-    assert {key: stated_default(text) for key, text in documented.items()} == {
-        key: parameter.default for key, parameter in parameters.items()
-    }
+    assert_defaults_are_those_of_the_signature(getattr(tremula, name))
+
+
+@pytest.mark.parametrize("name", tremula.diagnostics.__all__)
+def test_defaults_in_the_docs_of_the_diagnostics(name: str) -> None:
+    named = getattr(tremula.diagnostics, name)
+    if not dataclasses.is_dataclass(named):  # results list their fields as attributes
+        assert_defaults_are_those_of_the_signature(named)
+
+
+DISPLAYS = [name for name in tremula.diagnostics.__all__ if name.endswith("Display")]
+
+
+@pytest.mark.parametrize("name", DISPLAYS)
+def test_defaults_in_the_docs_of_a_display(name: str) -> None:
+    display = getattr(tremula.diagnostics, name)
+    methods = [method for method in dir(display) if method == "plot" or method.startswith("from_")]
+    assert len(methods) > 1
+    for method in methods:
+        assert_defaults_are_those_of_the_signature(getattr(display, method))
 
 
 def test_parameters_and_their_defaults_are_found_in_a_docstring() -> None:

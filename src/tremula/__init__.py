@@ -2,6 +2,7 @@
 
 from importlib.metadata import version as _version
 
+from tremula import diagnostics
 from tremula.ensembles.bagging import (
     BaggingClassifier,
     BaggingRegressor,
@@ -52,6 +53,7 @@ __all__ = [
     "RandomizedC45Classifier",
     "ThreeBoostClassifier",
     "Tree",
+    "diagnostics",
     "load",
     "prune_each",
     "prune_together",

@@ -63,6 +63,10 @@ class UnknownClass(TremulaError, ValueError):
     """A file that names a class or a parameter which this release does not have."""
 
 
+class MissingLibrary(TremulaError, ImportError):
+    """A library that is needed for this alone is not installed."""
+
+
 def did_you_mean(given: str, known: Iterable[str]) -> str:
     """Return ``": did you mean 'income'?"`` for the known name closest to `given`, or an empty string.
 

@@ -51,14 +51,14 @@ CLASSES = {
         "RandomForestClassifier",
         "RandomForestRegressor",
     ),
-    "tremula.ensembles.members": ("EstimatorMember",),
+    "tremula.ensembles.members": ("EstimatorMember", "PerClassMember"),
     "tremula.ensembles.outputs": ("OutputSmearingClassifier", "OutputSmearingRegressor"),
     "tremula.ensembles.randomized": ("RandomizedC45Classifier",),
     "tremula.ensembles.three": ("ThreeBoostClassifier",),
     "tremula.perturb.attributes": ("AttributeSubset",),
     "tremula.perturb.rows": ("Bootstrap", "DisjointParts"),
     "tremula.perturb.splits": ("RandomAttributes", "RandomSplits", "RandomThresholds"),
-    "tremula.perturb.targets": ("FlippedClasses", "SmearedTarget"),
+    "tremula.perturb.targets": ("FlippedClasses", "SmearedClasses", "SmearedTarget"),
     "tremula.trees.c45": ("C45Classifier",),
     "tremula.trees.cart": ("CARTClassifier", "CARTRegressor"),
     "tremula.trees.subtrees": ("PrunedSequence",),
@@ -70,6 +70,7 @@ MODULE_OF = {name: module for module, names in CLASSES.items() for name in names
 PLAIN_TYPES = (type(None), bool, int, str)
 ARRAY_KINDS = "biufcmMSU"  # what NumPy stores without pickle
 STRINGS = np.dtypes.StringDType()
+CALLBACKS = "_skl_callbacks"  # what scikit-learn's `set_callbacks` sets: it watches training, and is no part of a model
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
@@ -271,7 +272,7 @@ class _Writer:
             fitted = {}
         else:
             parameters = value.get_params(deep=False)
-            fitted = {name: content for name, content in vars(value).items() if name not in parameters}
+            fitted = {n: content for n, content in vars(value).items() if n not in parameters and n != CALLBACKS}
         return {
             "class": type(value).__name__,
             "parameters": {name: self.describe(content, f"{place}.{name}") for name, content in parameters.items()},
@@ -354,7 +355,8 @@ class _Reader:
 def _check_trees_fit(model: Any) -> None:
     """Refuse trees of other attributes or classes than the model's."""
     n_classes = len(getattr(model, "classes_", [0]))
-    for tree in [getattr(model, "tree_", None), *getattr(model, "members_", [])]:
+    members = [part for member in getattr(model, "members_", []) for part in getattr(member, "regressors", [member])]
+    for tree in [getattr(model, "tree_", None), *members]:
         if type(tree).__name__ != "Tree":
             continue
         if tree.n_attributes != model.n_features_in_ or tree.n_outputs not in (1, n_classes):

@@ -7,9 +7,10 @@ up (Ctrl-C, an error) threads end with the member they are at.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
-from itertools import pairwise
+from itertools import chain, pairwise
 from threading import Event
 from typing import Any, TypeVar
 
@@ -36,7 +37,11 @@ def cut(members: range, n_chunks: int) -> list[range]:
 
 
 def train_members(
-    train: Callable[[range], list[Result]], members: range, n_jobs: int | None, verbose: int = 0
+    train: Callable[[range], list[Result]],
+    members: range,
+    n_jobs: int | None,
+    verbose: int = 0,
+    batch: int | None = None,
 ) -> Generator[Result, None, None]:
     """Yield ``train`` of all members in order, worked on in parallel.
 
@@ -49,6 +54,9 @@ def train_members(
         As in joblib: None is 1 unless a `joblib.parallel_config` says otherwise, -1 all processors.
     verbose : int, default=0
         With 1 or more a progress bar is shown.
+    batch : int, optional
+        After how many members results may turn out to be enough: work is cut so that each so many members are spread
+        over all workers. By default all are wanted.
     """
     n_workers = effective_n_jobs(n_jobs)
     given_up = Event()
@@ -58,13 +66,16 @@ def train_members(
     else:
         backend = get_active_backend(prefer="threads")[0]
         shares_memory = getattr(backend, "supports_sharedmem", False)
-        chunks = cut(members, n_workers * (CHUNKS_PER_THREAD if shares_memory else 1))
+        n_chunks = n_workers * (CHUNKS_PER_THREAD if shares_memory else 1)
+        batches = [cut(part, n_chunks) for part in _batches(members, batch)]
+        chunks = list(chain.from_iterable(batches))
         work = _one_by_one(train, given_up) if shares_memory else train
-        # Ray's and joblib's own pool of processes give all results at the end.
-        return_as = "generator" if getattr(backend, "supports_return_generator", False) else "list"
-        parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as=return_as)
-        # As an argument: Dask keeps large arguments on its workers, and asks for functions that can be hashed.
-        results = parallel(delayed(_train_chunk)(work, chunk) for chunk in chunks)
+        if getattr(backend, "supports_return_generator", False):
+            # All in one call: what a call sends to other machines is sent once.
+            results = _results(Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator"), work, [chunks])
+        else:
+            # Ray's and joblib's own pool of processes give all results of a call at its end.
+            results = _results(Parallel(n_jobs=n_jobs, prefer="threads"), work, batches)
     try:
         with _progress_bar(len(members), verbose) as advance:
             # To the very end of the results: joblib warns where they are left before it.
@@ -73,6 +84,30 @@ def train_members(
                 advance(len(chunk))
     finally:
         given_up.set()
+        _leave(results)
+
+
+def _results(
+    parallel: Parallel, work: Callable[[range], list[Result]], calls: list[list[range]]
+) -> Generator[list[Result], None, None]:
+    """Yield the results of chunks, in one or several calls of joblib."""
+    for chunks in calls:
+        # As an argument: Dask keeps large arguments on its workers, and asks for functions that can be hashed.
+        yield from parallel(delayed(_train_chunk)(work, chunk) for chunk in chunks)
+
+
+def _batches(members: range, size: int | None) -> list[range]:
+    """Cut into stretches of this length, the last one shorter."""
+    step = size or max(1, len(members))
+    return [members[first : first + step] for first in range(0, len(members), step)]
+
+
+def _leave(results: Iterable[Any]) -> None:
+    """End work whose results are not wanted; joblib would have us warn that some was done in vain."""
+    if isinstance(results, Generator):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            results.close()
 
 
 def _train_chunk(train: Callable[[range], list[Result]], members: range) -> list[Result]:

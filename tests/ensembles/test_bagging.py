@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import Any
 
 import joblib
@@ -441,8 +442,17 @@ def test_classes_come_back_as_they_went_in() -> None:
 # --- what is refused
 
 
+KINDS = [
+    kind
+    for name in tm.__all__
+    if isinstance(kind := getattr(tm, name), type)
+    and issubclass(kind, Ensemble)
+    and "n_estimators" in signature(kind).parameters
+]
+
+
 @pytest.mark.parametrize("n_estimators", [0, -1, 1.5, "many", None, True])
-@pytest.mark.parametrize("kind", [tm.BaggingClassifier, tm.BaggingRegressor, tm.AdaBoostM1Classifier])
+@pytest.mark.parametrize("kind", KINDS)
 def test_an_ensemble_has_members(kind: Any, n_estimators: Any) -> None:
     with pytest.raises(InvalidParameter, match=r"n_estimators=.* was given; expected a whole number of at least 1"):
         kind(n_estimators=n_estimators).fit(X, Y)
@@ -480,7 +490,10 @@ def test_weights_are_not_dropped_in_silence() -> None:
         ({"combine": "mean"}, "combine='mean' is not known: choose one of 'vote', 'average'"),
         ({"oob_score": 1}, "oob_score=1 was given; expected True or False"),
         ({"warm_start": "no"}, "warm_start='no' was given; expected True or False"),
-        ({"bootstrap": 1}, "=1 was given; expected True or False"),
+        ({"bootstrap": 1}, "bootstrap=1 was given; expected True or False"),
+        ({"max_samples": np.inf}, "max_samples=inf was given; expected a count, or a finite share of the rows"),
+        ({"max_samples": np.nan}, "max_samples=nan was given; expected a number above 0"),
+        ({"max_samples": 1e308}, "max_samples=1e\\+308 was given; expected a count, or a finite share"),
         ({"max_samples": 0}, "max_samples=0 was given; expected a whole number of at least 1"),
         ({"max_samples": 151, "bootstrap": False}, "asks for 151 of 150 rows without replacement"),
         ({"estimator": tm.C45Classifier(confidence=2)}, "confidence=2 was given"),
@@ -490,6 +503,38 @@ def test_weights_are_not_dropped_in_silence() -> None:
 def test_a_wrong_parameter_is_named(parameters: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidParameter, match=message):
         tm.BaggingClassifier(**parameters).fit(X, Y)
+
+
+@pytest.mark.parametrize("kind", [tm.RandomForestClassifier, tm.RandomForestRegressor])
+def test_a_forest_names_its_own_parameter(kind: Any) -> None:
+    with pytest.raises(InvalidParameter, match="bootstrap=1 was given; expected True or False"):
+        kind(bootstrap=1).fit(X, Y)
+
+
+NOMINAL = np.array([[0, 1], [1, 1], [2, 0], [0, 0], [1, 0], [2, 1]] * 5)
+NOMINAL_CLASSES = np.array([0, 1, 0, 0, 1, 0] * 5)
+
+
+@pytest.mark.parametrize("kind", [tm.BaggingClassifier, tm.AdaBoostM1Classifier, tm.DecorateClassifier])
+def test_nominal_columns_are_chosen_for_the_ensemble_not_for_its_estimator(kind: Any) -> None:
+    message = (
+        r"C45Classifier\(categorical_features=\[0\]\) was given, but the ensemble reads the table for all its members, "
+        rf"with categorical_features='from_dtype': give {kind.__name__} the choice"
+    )
+    with pytest.raises(InvalidParameter, match=message):
+        kind(tm.C45Classifier(categorical_features=[0])).fit(NOMINAL, NOMINAL_CLASSES)
+
+
+@pytest.mark.parametrize("own", ["from_dtype", [0], (0,), np.array([0])], ids=repr)
+def test_an_estimator_may_repeat_the_choice_of_nominal_columns(own: Any) -> None:
+    ensemble = tm.BaggingClassifier(tm.C45Classifier(categorical_features=own), 3, categorical_features=[0])
+    assert ensemble.fit(NOMINAL, NOMINAL_CLASSES).encoder_.n_levels.tolist() == [3, 0]
+
+
+@pytest.mark.parametrize("kind", [tm.BaggingClassifier, tm.DecorateClassifier])
+def test_a_column_that_a_member_cannot_take_is_called_by_its_name(kind: Any) -> None:
+    with pytest.raises(InvalidInput, match="column 'size' is numeric, but ID3 splits nominal attributes only"):
+        kind(tm.ID3Classifier()).fit(MIXED, MIXED_CLASSES)
 
 
 @pytest.mark.parametrize("estimator", [None, DecisionTreeClassifier()], ids=str)

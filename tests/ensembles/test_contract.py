@@ -64,6 +64,7 @@ VARIANTS = [
     tm.BaggingClassifier(DecisionTreeClassifier(max_depth=3), **FEW),
     tm.BaggingRegressor(Ridge(), oob_score=True, n_estimators=8, random_state=0),
     tm.DecorateClassifier(LogisticRegression(), **FEW),
+    tm.OutputSmearingClassifier(method="smear", n_estimators=10, random_state=0),
     tm.PerturbCombineClassifier(perturb=[Bootstrap(), AttributeSubset(0.5), RandomSplits(3)], **FEW),
     tm.PerturbCombineClassifier(LogisticRegression(), [Bootstrap(0.8)], combine="vote", **FEW),
     tm.PerturbCombineRegressor(DecisionTreeRegressor(), [Bootstrap(0.5, replace=False)], n_jobs=2, **FEW),

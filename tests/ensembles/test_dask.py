@@ -103,7 +103,10 @@ def arrivals(client: Any) -> list[int]:
     return list(client.run(count).values())
 
 
-def test_the_table_goes_once_to_each_worker(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("n_estimators", [60, "auto"])
+def test_the_table_goes_once_to_each_worker(
+    client: Any, monkeypatch: pytest.MonkeyPatch, n_estimators: int | str
+) -> None:
     n_packed = 0
 
     def pack(training: Training) -> dict[str, Any]:
@@ -114,12 +117,32 @@ def test_the_table_goes_once_to_each_worker(client: Any, monkeypatch: pytest.Mon
     count_arrivals(client)
     monkeypatch.setattr(Training, "__getstate__", pack)
     with joblib.parallel_config(backend="dask"):
-        tm.BaggingClassifier(n_estimators=60, random_state=3).fit(TABLE, CLASSES)
+        tm.BaggingClassifier(n_estimators=n_estimators, max_estimators=60, random_state=3).fit(TABLE, CLASSES)
     assert n_packed == 1
     assert max(arrivals(client)) == 1
+
+
+def test_importances_come_from_a_cluster_too(client: Any) -> None:
+    ensemble = tm.BaggingClassifier(n_estimators=6, random_state=3).fit(TABLE, CLASSES)
+    alone = ensemble.permutation_importances(TABLE, CLASSES, random_state=0)
+    with joblib.parallel_config(backend="dask"):
+        together = ensemble.permutation_importances(TABLE, CLASSES, random_state=0)
+    assert together.by_member.tobytes() == alone.by_member.tobytes()
 
 
 def test_a_cluster_is_sent_a_few_tasks(client: Any) -> None:
     with distributed.get_task_stream(client) as stream, joblib.parallel_config(backend="dask"):
         tm.BaggingClassifier(n_estimators=60, random_state=3).fit(TABLE, CLASSES)
     assert [record["key"].rsplit("-", 1)[0] for record in stream.data] == ["batch_of__train_chunk_1_calls"] * 2
+
+
+# The last one: tasks that are given up may still run for a moment, and others here count tasks.
+def test_a_cluster_stops_where_the_loss_has_settled(client: Any) -> None:
+    ensemble = tm.BaggingClassifier(tm.C45Classifier(max_depth=1), "auto", max_estimators=2000, random_state=3)
+    alone = clone(ensemble).fit(TABLE, CLASSES)
+    assert len(alone) < 1000
+    with distributed.get_task_stream(client) as stream, joblib.parallel_config(backend="dask"):
+        together = clone(ensemble).fit(TABLE, CLASSES)
+    assert together.members_ == alone.members_
+    assert together.oob_trace_.tolist() == alone.oob_trace_.tolist()
+    assert len(stream.data) < 200  # ten members each

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 from tremula._kernels.grow import x_log_x, x_log_x_in_place
 
 

@@ -131,7 +131,7 @@ def test_a_sample_of_no_size_is_refused(max_samples: Any) -> None:
 
 @pytest.mark.parametrize("max_samples", [101, 1.5])
 def test_more_rows_than_there_are_cannot_be_drawn_once_each(max_samples: float) -> None:
-    with pytest.raises(InvalidParameter, match="without replacement: ask for fewer, or set replace=True"):
+    with pytest.raises(InvalidParameter, match="without replacement: ask for fewer, or draw with replacement"):
         Bootstrap(max_samples, replace=False).check(CLASSES)
 
 

@@ -10,7 +10,7 @@ from tremula.trees.growing import Rules, grow_classification_tree, sort_columns
 from .tiny_tables import ENTROPY, GINI, RATIO, UNCERTAINTY
 
 TABLES = {
-    # values distinct, so that classes change from row to row; values repeated in long runs; many classes; one run a class
+    # rows, classes, distinct values in a unit: classes that change from row to row, long runs of one value
     "distinct": (600, 3, None),
     "coarse": (600, 3, 4),
     "many classes": (900, 40, None),

@@ -12,7 +12,8 @@ from sklearn.utils.validation import has_fit_parameter
 
 from tremula.combine import Member
 from tremula.ensembles.base import EnsembleClassifier
-from tremula.ensembles.training import Trainer
+from tremula.ensembles.callbacks import MemberTasks
+from tremula.ensembles.members import Trainer
 from tremula.errors import InvalidParameter
 from tremula.parameters import check_flag
 from tremula.perturb import Perturbation, Sample
@@ -57,7 +58,7 @@ class AdaBoostM1Classifier(EnsembleClassifier):
         Weights that each member was trained with, with `keep_weights`; they sum to the number of rows (or to the sum
         of `sample_weight`).
     stopped_ : str
-        Why there are no more members: "enough", "no error" or "error of a half or more".
+        Why there are no more members: "enough", "no error", "error of a half or more", or "callback".
     classes_ : array
         The class labels.
 
@@ -118,7 +119,7 @@ class AdaBoostM1Classifier(EnsembleClassifier):
                 "resample=True, or use an estimator that takes weights"
             )
 
-    def _fit_members(self, trainer: Trainer, sample: Sample, n_outputs: int, combine: str) -> None:
+    def _fit_members(self, trainer: Trainer, sample: Sample, n_outputs: int, tasks: MemberTasks) -> None:
         members: list[Member] = []
         errors: list[float] = []
         kept_weights: list[np.ndarray] = []
@@ -127,7 +128,9 @@ class AdaBoostM1Classifier(EnsembleClassifier):
         every_row = trainer.rows(np.arange(sample.n_rows))
         root_seed = make_root_seed(self.random_state)
         self.stopped_ = "enough"
+        tasks.begin(self._ceiling())
         for member_number in range(self._ceiling()):
+            tasks.begin_member()
             random = member_generator(root_seed, member_number)
             member = trainer.train(replace(sample, weights=self._weights_to_train(weights, random)), random)
             wrong = member.predict_codes(every_row) != sample.target
@@ -139,10 +142,16 @@ class AdaBoostM1Classifier(EnsembleClassifier):
             members.append(member)
             errors.append(error)
             kept_weights.append(weights)
+            is_stopped = tasks.end_member(
+                lambda: {"members_": list(members), "member_weights_": votes_of(np.array(errors))}
+            )
             if error >= HALF:
                 break
             if error <= 0.0:
                 self.stopped_ = "no error"
+                break
+            if is_stopped:
+                self.stopped_ = "callback"
                 break
             weights = np.where(wrong, weights, weights * (error / (1.0 - error)))
             weights *= total / weights.sum()

@@ -12,8 +12,9 @@ from sklearn.base import BaseEstimator
 from tremula.columns import read_training_columns
 from tremula.combine import Member, combine_members, largest
 from tremula.ensembles.base import EnsembleClassifier
-from tremula.ensembles.members import EstimatorTrainer, TreeTrainer
-from tremula.ensembles.training import Trainer
+from tremula.ensembles.callbacks import MemberTasks
+from tremula.ensembles.members import EstimatorTrainer, Trainer, TreeTrainer
+from tremula.ensembles.tables import name_columns
 from tremula.errors import InvalidParameter
 from tremula.parameters import check_number
 from tremula.perturb import Perturbation, Sample
@@ -131,17 +132,22 @@ class DecorateClassifier(EnsembleClassifier):
         estimator = self._member_estimator()
         if isinstance(estimator, TreeLearner):
             estimator._check_parameters()
+            name_columns(estimator, self)
         return make_trainer(estimator, values, self.encoder_.n_levels), *values.shape
 
-    def _fit_members(self, trainer: Trainer, sample: Sample, n_outputs: int, combine: str) -> None:
+    def _fit_members(self, trainer: Trainer, sample: Sample, n_outputs: int, tasks: MemberTasks) -> None:
         values = trainer.rows(np.arange(sample.n_rows))
         factory = RowFactory.learn(values, self.encoder_.n_levels, sample.weights)  # type: ignore[union-attr]
         root_seed = make_root_seed(self.random_state)
+        tasks.begin(self.max_trials)
+        tasks.begin_member()
         first = trainer.train(sample, member_generator(root_seed, 0))
         members, total = [first], first.predict_values(values)
         least = training_error(total, sample)
         errors, accepted = [least], [True]
-        while len(members) < self._ceiling() and len(errors) < self.max_trials:
+        is_stopped = tasks.end_member(lambda: {"members_": list(members)})
+        while len(members) < self._ceiling() and len(errors) < self.max_trials and not is_stopped:
+            tasks.begin_member()
             random = member_generator(root_seed, len(errors))
             candidate = self._train_candidate(factory, values, sample, members, random)
             total_with = total + candidate.predict_values(values)
@@ -150,6 +156,7 @@ class DecorateClassifier(EnsembleClassifier):
             if accepted[-1]:
                 members.append(candidate)
                 total, least = total_with, errors[-1]
+            is_stopped = tasks.end_member(lambda: {"members_": list(members)})
         self.members_, self.trials_ = members, len(errors)
         self.trial_errors_, self.trial_accepted_ = np.array(errors), np.array(accepted)
 

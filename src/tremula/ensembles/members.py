@@ -1,10 +1,13 @@
-"""Trains one member from one sample: tremula's trees from columns sorted once, other estimators by rows or weights."""
+"""Trains one member from one sample: tremula's trees from columns sorted once, other estimators by rows or weights.
+
+Whatever was trained answers in the ensemble's columns, and in the numbers of its classes.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 import narwhals as nw
 import numpy as np
@@ -13,11 +16,21 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.dummy import DummyClassifier
 from sklearn.utils.validation import has_fit_parameter
 
-from tremula.combine import Member
+from tremula.combine import Member, largest
 from tremula.errors import InvalidParameter
 from tremula.perturb.sample import Sample
 from tremula.trees.growing import SortedColumns
 from tremula.trees.learner import TreeClassifier, TreeLearner
+
+
+class Trainer(Protocol):
+    """Who trains members from a table."""
+
+    def train(self, sample: Sample, random: np.random.Generator) -> Member:
+        """Train a member from a sample of the rows."""
+
+    def rows(self, chosen: np.ndarray) -> Any:
+        """Return some training rows, as members take them."""
 
 
 def with_options(estimator: BaseEstimator, options: Mapping[str, Any]) -> BaseEstimator:
@@ -131,6 +144,38 @@ class EstimatorMember:
         values = np.zeros((len(shares), self.n_classes))
         values[:, np.asarray(self.estimator.classes_).astype(np.intp)] = shares
         return values
+
+
+@dataclass(frozen=True)
+class PerClassTrainer:
+    """Trains a regressor for each class, on a target of one column for each."""
+
+    trainer: Trainer
+
+    def train(self, sample: Sample, random: np.random.Generator) -> Member:
+        """Train the regressors one after the other."""
+        columns = [np.ascontiguousarray(column) for column in sample.target.T]
+        samples = [replace(sample, target=column, n_classes=0) for column in columns]
+        return PerClassMember([self.trainer.train(one, random) for one in samples])
+
+    def rows(self, chosen: np.ndarray) -> Any:
+        """Return some training rows, as members take them."""
+        return self.trainer.rows(chosen)
+
+
+@dataclass(frozen=True)
+class PerClassMember:
+    """Regressors, one for each class; the class of the largest value is the answer."""
+
+    regressors: list[Member]
+
+    def predict_values(self, X: Any) -> np.ndarray:
+        """Value of each row for each class; these need not be shares."""
+        return np.concatenate([regressor.predict_values(X) for regressor in self.regressors], axis=1)
+
+    def predict_codes(self, X: Any) -> np.ndarray:
+        """Class code of each row."""
+        return largest(self.predict_values(X))
 
 
 def take_rows(table: Any, rows: np.ndarray) -> Any:

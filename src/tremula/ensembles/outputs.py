@@ -5,28 +5,59 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from sklearn.base import BaseEstimator
 
+from tremula.combine import largest
 from tremula.ensembles.base import EnsembleClassifier, EnsembleRegressor
-from tremula.perturb import FlippedClasses, Perturbation, SmearedTarget
+from tremula.ensembles.callbacks import MemberTasks
+from tremula.ensembles.members import PerClassTrainer, Trainer
+from tremula.parameters import check_choice
+from tremula.perturb import FlippedClasses, Perturbation, Sample, SmearedTarget
+from tremula.perturb.targets import SmearedClasses
 from tremula.seeds import RandomState
 from tremula.trees.c45 import C45Classifier
+from tremula.trees.cart import CARTRegressor
 from tremula.trees.reptree import REPTreeRegressor
+
+METHODS = ("flip", "smear")
+
+
+def as_shares(outputs: np.ndarray) -> np.ndarray:
+    """Return outputs of regressors as class distributions with the same largest class.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> as_shares(np.array([[-0.1, 0.3, 0.9], [-0.3, -0.2, -0.5]]))
+    array([[0.  , 0.25, 0.75],
+           [0.  , 1.  , 0.  ]])
+    """
+    shares = np.maximum(outputs, 0.0)
+    is_none = shares.sum(axis=1) <= 0.0
+    shares[is_none, largest(outputs)[is_none]] = 1.0
+    return shares / shares.sum(axis=1, keepdims=True)
 
 
 class OutputSmearingClassifier(EnsembleClassifier):
-    """Output flipping: every member is trained on classes some of which are flipped.
+    """Output flipping or smearing: every member is trained on classes that are shaken.
 
     Parameters
     ----------
     estimator : estimator or None, default=None
-        What is trained; by default an unpruned C4.5 tree.
+        What is trained; by default an unpruned C4.5 tree, or with "smear" a fully grown CART regression tree.
     n_estimators : int, default=100
         Members.
+    method : {"flip", "smear"}, default="flip"
+        "flip" gives some rows another class. "smear" makes each class a column of 0 and 1, adds noise to it, and trains
+        a regressor on each column: a member is as many regressors as there are classes.
     rate : float, default=0.2
-        Share of rows that change class; classes keep their proportions in expectation.
+        With "flip", the share of rows that change class; classes keep their proportions in expectation.
+    scale : float, default=1.0
+        With "smear", the noise in units of a column's standard deviation.
     combine : {"vote", "average"}, default="average"
-        Whether members vote, ties to the first class, or their class distributions are averaged.
+        Whether members vote, ties to the first class, or their class distributions (with "smear", the outputs of their
+        regressors) are averaged.
     oob_score : bool, default=False
         Whether to judge the ensemble on the rows each member left out.
     warm_start : bool, default=False
@@ -50,6 +81,12 @@ class OutputSmearingClassifier(EnsembleClassifier):
     oob_score_ : float
         Accuracy on rows left out, if `oob_score`; `oob_decision_function_` has the distributions behind it.
 
+    Notes
+    -----
+    Breiman (2000) has both. In his smearing one tree has an output for each class and is split by the squared errors of
+    all outputs together; here each output has a tree of its own, which costs as many trees. Averaged outputs are made
+    shares by taking negative ones for 0; the class is that of the largest output either way.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -57,13 +94,17 @@ class OutputSmearingClassifier(EnsembleClassifier):
     >>> X, y = load_iris(return_X_y=True)
     >>> OutputSmearingClassifier(n_estimators=10, random_state=0).fit(X, y).predict(X[:3])
     array([0, 0, 0])
+    >>> OutputSmearingClassifier(n_estimators=10, method="smear", random_state=0).fit(X, y).predict(X[:3])
+    array([0, 0, 0])
     """
 
     def __init__(
         self,
         estimator: Any = None,
         n_estimators: int = 100,
+        method: str = "flip",
         rate: float = 0.2,
+        scale: float = 1.0,
         combine: str = "average",
         oob_score: bool = False,
         warm_start: bool = False,
@@ -74,7 +115,9 @@ class OutputSmearingClassifier(EnsembleClassifier):
     ) -> None:
         self.estimator = estimator
         self.n_estimators = n_estimators
+        self.method = method
         self.rate = rate
+        self.scale = scale
         self.combine = combine
         self.oob_score = oob_score
         self.warm_start = warm_start
@@ -84,10 +127,25 @@ class OutputSmearingClassifier(EnsembleClassifier):
         self.verbose = verbose
 
     def _perturbations(self) -> Sequence[Perturbation]:
-        return [FlippedClasses(self.rate)]
+        return [SmearedClasses(self.scale) if self.method == "smear" else FlippedClasses(self.rate)]
 
     def _default_estimator(self) -> BaseEstimator:
-        return C45Classifier(confidence=None)
+        return CARTRegressor() if self.method == "smear" else C45Classifier(confidence=None)
+
+    def _learns_by_regression(self) -> bool:
+        return self.method == "smear"
+
+    def _check_parameters(self) -> None:
+        check_choice("method", self.method, METHODS)
+        super()._check_parameters()
+
+    def _fit_members(self, trainer: Trainer, sample: Sample, n_outputs: int, tasks: MemberTasks) -> None:
+        if self.method == "smear":
+            trainer = PerClassTrainer(trainer)
+        super()._fit_members(trainer, sample, n_outputs, tasks)
+
+    def _as_shares(self, combined: np.ndarray) -> np.ndarray:
+        return as_shares(combined) if self.method == "smear" and self.combine == "average" else combined
 
 
 class OutputSmearingRegressor(EnsembleRegressor):

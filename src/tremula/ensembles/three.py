@@ -11,7 +11,8 @@ from sklearn.base import BaseEstimator
 
 from tremula.combine import Member
 from tremula.ensembles.base import EnsembleClassifier
-from tremula.ensembles.training import Trainer
+from tremula.ensembles.callbacks import MemberTasks
+from tremula.ensembles.members import Trainer
 from tremula.errors import InvalidParameter
 from tremula.parameters import check_number
 from tremula.perturb import Perturbation, Sample
@@ -106,7 +107,7 @@ class ThreeBoostClassifier(EnsembleClassifier):
                     f"first_share={self.first_share!r} leaves no rows for the second and third member: give less than 1"
                 )
 
-    def _fit_members(self, trainer: Trainer, sample: Sample, n_outputs: int, combine: str) -> None:
+    def _fit_members(self, trainer: Trainer, sample: Sample, n_outputs: int, tasks: MemberTasks) -> None:
         root_seed = make_root_seed(self.random_state)
         streams = [member_generator(root_seed, number) for number in range(len(VOTES))]
         members: list[Member] = []
@@ -114,10 +115,14 @@ class ThreeBoostClassifier(EnsembleClassifier):
 
         def train(rows: np.ndarray) -> Member:
             """Train the next member on these rows."""
+            tasks.begin_member()
             members.append(train_on(trainer, sample, rows, streams[len(members)]))
             parts.append(np.sort(rows))
+            # A callback cannot stop after one or two: the three are one method.
+            tasks.end_member(lambda: {"members_": list(members), "member_weights_": np.array(VOTES[: len(members)])})
             return members[-1]
 
+        tasks.begin(len(VOTES))
         order = streams[0].permutation(sample.eligible_rows())
         n_first = self._n_first(len(order))
         rest = order[n_first:]

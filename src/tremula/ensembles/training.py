@@ -5,6 +5,7 @@ The result for a member depends on its number alone, not on who trains it or whi
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,27 +14,19 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from tremula.combine import Member
-from tremula.ensembles.members import EstimatorTrainer, TreeTrainer
+from tremula.ensembles.members import Trainer
 from tremula.perturb.sample import Draw, Perturbation, Sample
 from tremula.seeds import member_generator
 
-Trainer = TreeTrainer | EstimatorTrainer
-
 
 @dataclass(frozen=True)
-class Training:
-    """All that is needed to train any member, anywhere."""
+class Drawing:
+    """What every member is trained on; drawn again, it is the same."""
 
-    trainer: Trainer
     sample: Sample
     perturbations: Sequence[Perturbation]
     n_members: int
     root_seed: int
-    with_counts: bool
-
-    def __sizeof__(self) -> int:
-        """Return about the bytes of the table, by which Dask sees that this is worth sending once only."""
-        return object.__sizeof__(self) + 8 * self.sample.n_rows * self.sample.n_attributes
 
     def sample_of(self, member: int) -> tuple[Sample, np.random.Generator]:
         """Return what a member is trained on, and its stream of random numbers as the drawing left it."""
@@ -54,12 +47,32 @@ class Training:
         counts = np.round(sample.weights / np.where(never, 1.0, self.sample.weights))
         return np.where(never, -1, np.minimum(counts, np.iinfo(np.int16).max)).astype(np.int16)
 
+
+def checksum(sample: Sample) -> int:
+    """Return a number by which rows given later are told from those of the training."""
+    weights = b"" if sample.weights is None else sample.weights.tobytes()
+    return zlib.crc32(weights, zlib.crc32(sample.target.tobytes()))
+
+
+@dataclass(frozen=True)
+class Training:
+    """All that is needed to train any member, anywhere."""
+
+    trainer: Trainer
+    drawing: Drawing
+    with_counts: bool
+
+    def __sizeof__(self) -> int:
+        """Return about the bytes of the table, by which Dask sees that this is worth sending once only."""
+        sample = self.drawing.sample
+        return object.__sizeof__(self) + 8 * sample.n_rows * sample.n_attributes
+
     def __call__(self, members: range) -> list[tuple[Member, np.ndarray | None]]:
         """Train these members; with each goes how often it had each row, if that is wanted."""
         trained = []
         for member in members:
-            sample, random = self.sample_of(member)
-            counts = self.times_drawn(sample) if self.with_counts else None
+            sample, random = self.drawing.sample_of(member)
+            counts = self.drawing.times_drawn(sample) if self.with_counts else None
             trained.append((self.trainer.train(sample, random), counts))
         return trained
 

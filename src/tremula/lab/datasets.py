@@ -19,7 +19,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import type_of_target
 
 from tremula.columns import read_training_columns
-from tremula.errors import InvalidInput, TremulaError, did_you_mean
+from tremula.errors import InvalidInput, MissingLibrary, TremulaError, did_you_mean
 
 DATA_FOLDER_VARIABLE = "TREMULA_DATA"
 USUAL_TARGET = "target"
@@ -39,10 +39,6 @@ class UnknownDataset(TremulaError, LookupError):
 
 class UnusableDataset(InvalidInput):
     """A dataset that is there but cannot be compared on."""
-
-
-class MissingLibrary(TremulaError, ImportError):
-    """A library that is needed for this input alone is not installed."""
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,10 @@ def rows_to_draw(max_samples: float, n_rows: int) -> int:
         check_number("max_samples", max_samples, 1, whole=True)
         return int(max_samples)
     check_number("max_samples", max_samples, 0.0, above=True)
+    if not np.isfinite(max_samples * n_rows):
+        raise InvalidParameter(
+            f"max_samples={max_samples!r} was given; expected a count, or a finite share of the rows"
+        )
     return max(1, round(max_samples * n_rows))
 
 
@@ -64,7 +68,7 @@ class Bootstrap(Perturbation):
         if not self.replace and n_drawn > n_rows:
             raise InvalidParameter(
                 f"max_samples={self.max_samples!r} asks for {n_drawn} of {n_rows} rows without replacement: "
-                "ask for fewer, or set replace=True"
+                "ask for fewer, or draw with replacement"
             )
 
     def apply(self, sample: Sample, draw: Draw) -> Sample:

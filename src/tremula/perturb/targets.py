@@ -33,6 +33,13 @@ def robust_spread(target: np.ndarray) -> float:
     return float(kept.std())
 
 
+def check_scale(scale: float) -> None:
+    """Refuse what is no finite number of 0 or more."""
+    check_number("scale", scale, 0.0)
+    if not np.isfinite(scale):
+        raise InvalidParameter(f"scale={scale!r} was given; expected a finite number")
+
+
 @dataclass(frozen=True)
 class SmearedTarget(Perturbation):
     """Output smearing: Gaussian noise on a numeric target, of its own (robust) standard deviation.
@@ -47,7 +54,7 @@ class SmearedTarget(Perturbation):
 
     def check(self, sample: Sample) -> None:
         """Refuse classes."""
-        check_number("scale", self.scale, 0.0)
+        check_scale(self.scale)
         if sample.n_classes:
             raise InvalidParameter("SmearedTarget shakes a numeric target, but this has classes: use FlippedClasses")
 
@@ -56,6 +63,42 @@ class SmearedTarget(Perturbation):
         spread = robust_spread(sample.target[sample.eligible_rows()])
         noise = draw.random.standard_normal(sample.n_rows) * spread * self.scale
         return replace(sample, target=sample.target + noise)
+
+
+def class_proportions(sample: Sample) -> np.ndarray:
+    """Return the share of each class in the rows, or in their weight where they have weights."""
+    counts = np.bincount(sample.target, sample.weights, minlength=sample.n_classes)
+    return counts / counts.sum()
+
+
+@dataclass(frozen=True)
+class SmearedClasses(Perturbation):
+    """Output smearing of classes: each class is a column of 0 and 1, with Gaussian noise of the column's deviation.
+
+    Parameters
+    ----------
+    scale : float, default=1.0
+        The noise in units of that deviation, sqrt(p (1 - p)) for a class of share p.
+
+    Notes
+    -----
+    What comes out has a column of numbers for each class: it is for a `PerClassTrainer`, and stands last in a list.
+    """
+
+    scale: float = 1.0
+
+    def check(self, sample: Sample) -> None:
+        """Refuse a numeric target."""
+        check_scale(self.scale)
+        if not sample.n_classes:
+            raise InvalidParameter("SmearedClasses shakes classes, but this target is numeric: use SmearedTarget")
+
+    def apply(self, sample: Sample, draw: Draw) -> Sample:
+        """Add noise to every row's indicators."""
+        shares = class_proportions(sample)
+        indicators = np.eye(sample.n_classes)[sample.target]
+        noise = draw.random.standard_normal(indicators.shape) * np.sqrt(shares * (1.0 - shares)) * self.scale
+        return replace(sample, target=indicators + noise)
 
 
 def highest_rate(proportions: np.ndarray) -> float:
@@ -113,16 +156,11 @@ class FlippedClasses(Perturbation):
         check_number("rate", self.rate, 0.0, 1.0)
         if not sample.n_classes:
             raise InvalidParameter("FlippedClasses shakes classes, but this target is numeric: use SmearedTarget")
-        flip_probabilities(self._proportions(sample), self.rate)
-
-    @staticmethod
-    def _proportions(sample: Sample) -> np.ndarray:
-        counts = np.bincount(sample.target, sample.weights, minlength=sample.n_classes)
-        return counts / counts.sum()
+        flip_probabilities(class_proportions(sample), self.rate)
 
     def apply(self, sample: Sample, draw: Draw) -> Sample:
         """Draw every row's class anew from its row of the table."""
-        proportions = self._proportions(sample)
+        proportions = class_proportions(sample)
         # Rows drawn before may have made the rarest class rarer than it was when the rate was checked.
         table = flip_probabilities(proportions, min(self.rate, highest_rate(proportions))).cumsum(axis=1)
         uniform = draw.random.random(sample.n_rows)

@@ -1,0 +1,135 @@
+"""Error against the level of noise, with the chosen level marked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from tremula.diagnostics.displays.style import BLUE, RED, canvas, legend_above
+from tremula.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from tremula.diagnostics.bias_variance import BiasVarianceCurve
+
+
+def best_level(levels: np.ndarray, errors: np.ndarray) -> float:
+    """Return the level of least error, the smallest among equals.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> best_level(np.array([0.5, 0.2, 0.0]), np.array([0.1, 0.1, 0.3]))
+    0.2
+    """
+    return float(levels[errors == errors.min()].min())
+
+
+class NoiseCurveDisplay:
+    """Error against the level of noise; the chosen level is marked.
+
+    Parameters
+    ----------
+    levels : array (n_levels,)
+        Levels of noise: lambda of dual perturb and combine, p of smearing, or any number that was varied.
+    errors : array (n_levels,)
+        Error at each.
+    intervals : array (n_levels, 2) or None, default=None
+        Low and high ends of the errors, drawn as a band.
+    chosen : float or None, default=None
+        The level to mark; None marks none.
+    parameter : str, default="noise"
+        Name of what was varied, for the axis.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Where it was drawn.
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> from tremula.diagnostics import NoiseCurveDisplay
+    >>> display = NoiseCurveDisplay([0.0, 0.1, 0.2], [0.30, 0.22, 0.25], chosen=0.1).plot()
+    >>> [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    ['error', 'chosen: 0.1']
+    """
+
+    def __init__(
+        self, levels: Any, errors: Any, intervals: Any = None, chosen: float | None = None, parameter: str = "noise"
+    ) -> None:
+        self.levels = levels
+        self.errors = errors
+        self.intervals = intervals
+        self.chosen = chosen
+        self.parameter = parameter
+
+    @classmethod
+    def from_results(
+        cls, curve: BiasVarianceCurve, *, chosen: float | str | None = "best", ax: Any = None, **kwargs: Any
+    ) -> Self:
+        """Draw the errors of a curve over a parameter that holds numbers.
+
+        Parameters
+        ----------
+        curve : BiasVarianceCurve
+            What `bias_variance_curve` has found.
+        chosen : float, "best" or None, default="best"
+            The level to mark; "best" is that of least error, the smallest among equals.
+        ax : matplotlib Axes or None, default=None
+            Where to draw; None makes a figure.
+        **kwargs
+            Handed to `plot`.
+
+        Returns
+        -------
+        NoiseCurveDisplay
+        """
+        levels, errors = np.asarray(curve.values, dtype=float), np.asarray(curve.error, dtype=float)
+        marked = best_level(levels, errors) if isinstance(chosen, str) else chosen
+        bands = [result.intervals.get("error") for result in curve.results]
+        intervals = None if any(band is None for band in bands) else np.array(bands, dtype=float)
+        return cls(levels, errors, intervals, marked, curve.parameter).plot(ax, **kwargs)
+
+    def plot(self, ax: Any = None, *, name: str = "error", color: str = BLUE, **kwargs: Any) -> Self:
+        """Draw the curve.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or None, default=None
+            Where to draw; None makes a figure.
+        name : str, default="error"
+            What the legend calls the curve.
+        color : str, default="#0072b2"
+            Of the curve and its band.
+        **kwargs
+            Handed to matplotlib's `plot`.
+
+        Returns
+        -------
+        NoiseCurveDisplay
+        """
+        levels, errors = np.asarray(self.levels, dtype=float), np.asarray(self.errors, dtype=float)
+        if levels.ndim != 1 or levels.shape != errors.shape or not len(levels):
+            raise InvalidInput(
+                f"levels have shape {levels.shape} and errors {errors.shape}: give one error for each level"
+            )
+        order = np.argsort(levels, kind="stable")
+        with canvas(ax) as ax:
+            if self.intervals is not None:
+                low, high = np.asarray(self.intervals, dtype=float)[order].T
+                ax.fill_between(levels[order], low, high, color=color, alpha=0.2, linewidth=0)
+            style = {"color": color, "linewidth": 1.2, "marker": "o", "markersize": 3, "label": name, **kwargs}
+            ax.plot(levels[order], errors[order], **style)
+            if self.chosen is not None:
+                self._mark(ax, levels[order], errors[order])
+            ax.set(xlabel=self.parameter, ylabel="error")
+            legend_above(ax, n_columns=3)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _mark(self, ax: Any, levels: np.ndarray, errors: np.ndarray) -> None:
+        chosen = float(self.chosen)  # type: ignore[arg-type]
+        ax.axvline(chosen, color=RED, linestyle="--", linewidth=1, label=f"chosen: {chosen:g}", zorder=1)
+        height = float(np.interp(chosen, levels, errors))
+        ax.plot([chosen], [height], color=RED, marker="o", markersize=6, fillstyle="none", linestyle="none")

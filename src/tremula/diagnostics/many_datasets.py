@@ -1,0 +1,325 @@
+"""Methods compared over many datasets by their ranks: Friedman's test, then which pairs differ.
+
+A dataset counts once, whatever its size; the best method of a dataset has rank 1, and methods that tie share the mean
+of their ranks. SciPy has all that is needed: ranks, Friedman, Wilcoxon, and the studentized range of Nemenyi's test.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from tremula.diagnostics.comparison import Comparison
+from tremula.diagnostics.frames import make_frame
+from tremula.diagnostics.significance import adjust_p_values, check_confidence, say_p
+from tremula.errors import InvalidInput
+from tremula.parameters import check_choice
+
+Floats = NDArray[np.float64]
+
+MOST_EXACT = 50  # datasets; beyond it the normal approximation is as good
+
+
+# --- the border ---
+
+
+@dataclass(frozen=True)
+class _Table:
+    """Errors of methods (columns) on datasets (rows)."""
+
+    errors: Floats
+    names: list[str]
+    dataset_names: list[str]
+
+
+def _read_results(results: Any, names: Sequence[str] | None, dataset_names: Sequence[str] | None) -> _Table:
+    if isinstance(results, Mapping) or (
+        isinstance(results, list | tuple) and any(isinstance(item, Comparison) for item in results)
+    ):
+        table = _read_comparisons(name_datasets(results))
+    else:
+        table = _read_array(results)
+    renamed = _Table(table.errors, list(names or table.names), list(dataset_names or table.dataset_names))
+    for what, given, length in (("names", renamed.names, 1), ("dataset_names", renamed.dataset_names, 0)):
+        if len(given) != table.errors.shape[length] or len(set(given)) < len(given):
+            raise InvalidInput(f"{what} is {given}: give {table.errors.shape[length]} names, each once")
+    return renamed
+
+
+def name_datasets(results: Any) -> dict[str, Comparison]:
+    """Return comparisons by the name of their dataset, numbered where a list was given, all of the same methods."""
+    named = (
+        results if isinstance(results, Mapping) else {f"dataset {place}": item for place, item in enumerate(results)}
+    )
+    first: Comparison | None = None
+    for dataset, comparison in named.items():
+        if not isinstance(comparison, Comparison):
+            raise InvalidInput(
+                f"{dataset!r} is {type(comparison).__name__}: give a Comparison, as compare() returns it"
+            )
+        first = first or comparison
+        if set(comparison.names) != set(first.names):
+            raise InvalidInput(
+                f"{dataset!r} has the methods {comparison.names}, others have {first.names}: they must agree"
+            )
+        if comparison.scoring != first.scoring:
+            raise InvalidInput(f"{dataset!r} is judged by {comparison.scoring!r}, others by {first.scoring!r}: use one")
+    if first is None:
+        raise InvalidInput("no comparison was given: give a dict of dataset to Comparison, or a list")
+    return {str(dataset): comparison for dataset, comparison in named.items()}
+
+
+def _read_comparisons(named: Mapping[str, Comparison]) -> _Table:
+    names = next(iter(named.values())).names
+    errors = [[float(item.mean_errors[item.place(name)]) for name in names] for item in named.values()]
+    return _Table(np.array(errors), list(names), list(named))
+
+
+def _read_array(results: Any) -> _Table:
+    frame = nw.from_native(results, eager_only=True, pass_through=True)
+    try:
+        errors = np.asarray(frame.to_numpy() if isinstance(frame, nw.DataFrame) else results, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(
+            f"the errors are no table of numbers ({error}): give datasets in rows, methods in columns"
+        ) from error
+    if errors.ndim != 2:
+        raise InvalidInput(
+            f"the errors have {errors.ndim} dimensions: give a table, datasets in rows, methods in columns"
+        )
+    names = [f"method {place}" for place in range(errors.shape[1])]
+    datasets = [f"dataset {place}" for place in range(errors.shape[0])]
+    if isinstance(frame, nw.DataFrame):
+        names = list(map(str, frame.columns))
+        index = nw.maybe_get_index(frame)
+        datasets = datasets if index is None else list(map(str, index))
+    return _Table(errors, names, datasets)
+
+
+def _refuse_too_few(table: _Table) -> None:
+    n_datasets, n_methods = table.errors.shape
+    if n_methods < 2:
+        raise InvalidInput(f"there is {n_methods} method: a ranking needs at least 2")
+    if n_datasets < 2:
+        raise InvalidInput(
+            f"there is {n_datasets} dataset: a ranking needs at least 2; on one, use compare and its tests"
+        )
+    if not np.isfinite(table.errors).all():
+        row, column = np.argwhere(~np.isfinite(table.errors))[0]
+        raise InvalidInput(
+            f"the error of {table.names[column]!r} on {table.dataset_names[row]!r} is {table.errors[row, column]}: "
+            "leave out the dataset or the method, or run it again"
+        )
+
+
+# --- the tests ---
+
+
+def _without_rounding(errors: Floats) -> Floats:
+    """Return errors in which values that differ by rounding only are equal, so that they tie."""
+    scale = float(np.abs(errors).max())
+    return np.round(errors / scale, 12) * scale if scale > 0 else errors
+
+
+def _friedman(ranks: Floats) -> tuple[float, float]:
+    """Return Friedman's statistic, corrected for ties, and its p-value."""
+    n_methods = ranks.shape[1]
+    if (ranks == ranks[:, :1]).all():
+        return 0.0, 1.0
+    if n_methods > 2:
+        result = stats.friedmanchisquare(*ranks.T)
+        return float(result.statistic), float(result.pvalue)
+    wins = int((ranks[:, 0] < ranks[:, 1]).sum())
+    losses = int((ranks[:, 0] > ranks[:, 1]).sum())
+    statistic = (wins - losses) ** 2 / (wins + losses)  # what the formula comes to for two, which SciPy refuses
+    return statistic, float(stats.chi2.sf(statistic, 1))
+
+
+def _iman_davenport(chi_square: float, n_datasets: int, n_methods: int) -> tuple[float, float]:
+    """Return Iman and Davenport's F, which is less conservative than Friedman's chi-square."""
+    room = n_datasets * (n_methods - 1) - chi_square
+    if room <= 1e-9:
+        return math.inf, 0.0
+    statistic = (n_datasets - 1) * chi_square / room
+    return statistic, float(stats.f.sf(statistic, n_methods - 1, (n_methods - 1) * (n_datasets - 1)))
+
+
+@lru_cache
+def nemenyi_critical_difference(n_methods: int, n_datasets: int, confidence: float = 0.95) -> float:
+    """Return how far apart two mean ranks must be for Nemenyi's test to tell the methods apart.
+
+    Examples
+    --------
+    >>> round(nemenyi_critical_difference(4, 14), 2)
+    1.25
+    """
+    quantile = float(stats.studentized_range.ppf(confidence, n_methods, np.inf)) / math.sqrt(2)
+    return quantile * math.sqrt(n_methods * (n_methods + 1) / (6 * n_datasets))
+
+
+def _wilcoxon_p_value(differences: Floats) -> float:
+    """Return the exact p-value for up to 50 different differences, else that of the normal approximation."""
+    if not differences.any():
+        return 1.0
+    sizes = np.abs(differences)
+    exact = len(sizes) <= MOST_EXACT and sizes.all() and len(np.unique(sizes)) == len(sizes)
+    # "auto" may list all signs of tied differences, which takes seconds; "asymptotic" is "approx" in newer SciPy only.
+    return float(stats.wilcoxon(differences, zero_method="zsplit", method="exact" if exact else "approx").pvalue)
+
+
+def _wilcoxon(errors: Floats) -> Floats:
+    """Return the matrix of p-values of Wilcoxon's signed-rank test, Holm-adjusted over all pairs."""
+    n_methods = errors.shape[1]
+    pairs = list(combinations(range(n_methods), 2))
+    raw = [_wilcoxon_p_value(_without_rounding(errors[:, one] - errors[:, other])) for one, other in pairs]
+    matrix = np.ones((n_methods, n_methods))
+    for (one, other), p_value in zip(pairs, adjust_p_values(raw, "holm")):
+        matrix[one, other] = matrix[other, one] = p_value
+    return matrix
+
+
+def compare_over_datasets(
+    results: Any,
+    *,
+    names: Sequence[str] | None = None,
+    dataset_names: Sequence[str] | None = None,
+    confidence: float = 0.95,
+) -> Ranking:
+    """Rank methods over many datasets, and test whether they differ, as Demšar (2006) advises.
+
+    Parameters
+    ----------
+    results : dict of str to Comparison, list of Comparison, or table of shape (n_datasets, n_methods)
+        What `compare` gave for each dataset, or errors (less is better) as an array or a frame.
+    names, dataset_names : sequence of str, default=None
+        Of methods and datasets; None for those of the results.
+    confidence : float, default=0.95
+        Of Nemenyi's critical difference, and of the groups that `Ranking.cliques` gives.
+
+    Returns
+    -------
+    Ranking
+
+    Examples
+    --------
+    >>> from tremula.diagnostics import compare_over_datasets
+    >>> errors = [[0.20, 0.15, 0.14], [0.31, 0.25, 0.27], [0.12, 0.10, 0.08], [0.45, 0.40, 0.41], [0.05, 0.04, 0.03]]
+    >>> ranking = compare_over_datasets(errors, names=["C4.5", "bagging", "boosting"])
+    >>> print(ranking)
+    3 methods over 5 datasets differ (Iman-Davenport F = 12.7, p = 0.0033).
+    mean ranks: boosting 1.40, bagging 1.60, C4.5 3.00; critical difference 1.48
+    >>> ranking.cliques()
+    [['boosting', 'bagging'], ['bagging', 'C4.5']]
+    """
+    table = _read_results(results, names, dataset_names)
+    _refuse_too_few(table)
+    confidence = check_confidence(confidence)
+    n_datasets, n_methods = table.errors.shape
+    ranks = np.asarray(stats.rankdata(_without_rounding(table.errors), axis=1))
+    chi_square, p_value = _friedman(ranks)
+    statistic, other_p_value = _iman_davenport(chi_square, n_datasets, n_methods)
+    return Ranking(
+        names=table.names,
+        dataset_names=table.dataset_names,
+        errors=table.errors,
+        ranks=ranks,
+        mean_ranks=ranks.mean(axis=0),
+        friedman_statistic=chi_square,
+        friedman_p_value=p_value,
+        iman_davenport_statistic=statistic,
+        iman_davenport_p_value=other_p_value,
+        critical_difference=nemenyi_critical_difference(n_methods, n_datasets, confidence),
+        p_values=_wilcoxon(table.errors),
+        confidence=confidence,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """Methods ranked over many datasets; made by `compare_over_datasets`.
+
+    Attributes
+    ----------
+    names, dataset_names : list of str
+        Of methods and datasets.
+    errors, ranks : array of shape (n_datasets, n_methods)
+        As given, and ranked in each dataset; 1 is best.
+    mean_ranks : array of shape (n_methods,)
+    friedman_statistic, friedman_p_value : float
+        Of chi-square, corrected for ties.
+    iman_davenport_statistic, iman_davenport_p_value : float
+        Of F, the better approximation.
+    critical_difference : float
+        Of mean ranks, by Nemenyi's test.
+    p_values : array of shape (n_methods, n_methods)
+        Of Wilcoxon's signed-rank test of each pair, Holm-adjusted over all pairs.
+    confidence : float
+
+    Examples
+    --------
+    >>> from tremula.diagnostics import compare_over_datasets
+    >>> ranking = compare_over_datasets([[0.2, 0.1], [0.3, 0.2], [0.4, 0.4]], names=["C4.5", "bagging"])
+    >>> ranking.mean_ranks.round(2).tolist()
+    [1.83, 1.17]
+    """
+
+    names: list[str]
+    dataset_names: list[str]
+    errors: Floats
+    ranks: Floats
+    mean_ranks: Floats
+    friedman_statistic: float
+    friedman_p_value: float
+    iman_davenport_statistic: float
+    iman_davenport_p_value: float
+    critical_difference: float
+    p_values: Floats
+    confidence: float
+
+    def cliques(self, by: str = "nemenyi") -> list[list[str]]:
+        """Return the groups of methods that are not shown to differ, best first; a method may be in several or none.
+
+        Parameters
+        ----------
+        by : {'nemenyi', 'wilcoxon'}, default='nemenyi'
+            Mean ranks within the critical difference, or Holm-adjusted p-values above one minus the confidence.
+        """
+        check_choice("by", by, ("nemenyi", "wilcoxon"))
+        if by == "nemenyi":
+            alike = np.abs(self.mean_ranks[:, None] - self.mean_ranks) < self.critical_difference
+        else:
+            alike = self.p_values > 1 - self.confidence + 1e-12
+        order = np.argsort(self.mean_ranks, kind="stable")
+        groups: list[list[str]] = []
+        reached = 0
+        for start in range(len(order)):
+            stop = start + 1
+            while stop < len(order) and alike[np.ix_(order[start : stop + 1], order[start : stop + 1])].all():
+                stop += 1
+            if stop > max(reached, start + 1):
+                groups.append([self.names[place] for place in order[start:stop]])
+                reached = stop
+        return groups
+
+    def to_frame(self) -> Any:
+        """Return the errors as a pandas frame, datasets in rows, methods in columns."""
+        return make_frame(self.errors, index=self.dataset_names, columns=self.names)
+
+    def __str__(self) -> str:
+        differ = "differ" if self.iman_davenport_p_value <= 1 - self.confidence + 1e-12 else "are not shown to differ"
+        order = np.argsort(self.mean_ranks, kind="stable")
+        ranks = ", ".join(f"{self.names[place]} {self.mean_ranks[place]:.2f}" for place in order)
+        return (
+            f"{len(self.names)} methods over {len(self.dataset_names)} datasets {differ} (Iman-Davenport "
+            f"F = {self.iman_davenport_statistic:.3g}, p {say_p(self.iman_davenport_p_value)}).\n"
+            f"mean ranks: {ranks}; critical difference {self.critical_difference:.2f}"
+        )

@@ -1,0 +1,81 @@
+"""How wrong answers are: losses of single rows, or a scikit-learn scorer's word on a split. Less is always better."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import check_scoring, get_scorer_names
+
+from tremula.errors import InvalidInput, InvalidParameter, did_you_mean
+
+Floats = NDArray[np.float64]
+
+
+def _zero_one(y: NDArray[Any], answer: NDArray[Any]) -> Floats:
+    return np.asarray(answer != y, dtype=np.float64)
+
+
+def _squared(y: NDArray[Any], answer: NDArray[Any]) -> Floats:
+    return np.asarray((answer - y) ** 2, dtype=np.float64)
+
+
+def _absolute(y: NDArray[Any], answer: NDArray[Any]) -> Floats:
+    return np.asarray(np.abs(answer - y), dtype=np.float64)
+
+
+def _log_loss(codes: NDArray[Any], answer: NDArray[Any]) -> Floats:
+    of_truth = answer[np.arange(len(codes)), codes]
+    return -np.log(np.clip(of_truth, np.finfo(np.float64).eps, 1.0))
+
+
+def _brier(codes: NDArray[Any], answer: NDArray[Any]) -> Floats:
+    truth = np.eye(answer.shape[1])[codes]
+    return np.asarray(((answer - truth) ** 2).sum(axis=1))
+
+
+# The truth of "log loss" and "brier" is the number of the class among the columns of the probabilities.
+OF_PREDICTIONS: dict[str, Callable[[NDArray[Any], NDArray[Any]], Floats]] = {
+    "error": _zero_one,
+    "squared error": _squared,
+    "absolute error": _absolute,
+}
+OF_PROBABILITIES: dict[str, Callable[[NDArray[Any], NDArray[Any]], Floats]] = {"log loss": _log_loss, "brier": _brier}
+FOR_CLASSIFIERS = {"error", *OF_PROBABILITIES}
+
+
+def choose_scoring(scoring: Any, classification: bool) -> Any:
+    """Return the scoring, or that which is usual for the kind of task where there is none."""
+    if scoring is None:
+        return "error" if classification else "squared error"
+    losses = {*OF_PREDICTIONS, *OF_PROBABILITIES}
+    if scoring in losses and (scoring in FOR_CLASSIFIERS) != classification:
+        kind, other = ("classifiers", "regressors") if classification else ("regressors", "classifiers")
+        raise InvalidParameter(f"scoring is {scoring!r}, which is for {other}, but the estimators are {kind}")
+    if isinstance(scoring, str) and scoring not in losses and scoring not in get_scorer_names():
+        hint = did_you_mean(scoring, [*losses, *get_scorer_names()]) or ":"
+        raise InvalidParameter(
+            f"scoring is {scoring!r}{hint} give one of {sorted(losses)}, or a scorer of scikit-learn"
+        )
+    return scoring
+
+
+def has_row_losses(scoring: Any) -> bool:
+    """Whether the scoring is a mean over rows."""
+    return isinstance(scoring, str) and (scoring in OF_PREDICTIONS or scoring in OF_PROBABILITIES)
+
+
+def score_split(name: str, model: Any, scoring: Any, X: Any, y: NDArray[Any]) -> float:
+    """Return the score of a scikit-learn scorer, turned so that less is better."""
+    try:
+        score = float(check_scoring(model, scoring)(model, X, y))
+    except AttributeError as error:
+        raise InvalidInput(f"{name!r} cannot be judged by {scoring!r}: {error}") from error
+    if not np.isfinite(score):
+        raise InvalidInput(
+            f"{scoring!r} of {name!r} is {score} on a split: its test rows may have one class only; take stratified or "
+            "fewer folds, or another scoring"
+        )
+    return -score
