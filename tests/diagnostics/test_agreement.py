@@ -234,6 +234,18 @@ def test_labels_of_another_kind_are_refused() -> None:
         kappa_error(np.array([["a", "b"], ["b", "a"]]), None, [0, 1])
 
 
+@pytest.mark.parametrize("y", [[0.0, np.nan], np.array(["a", None], dtype=object)])
+def test_a_missing_class_is_refused(y: Any) -> None:
+    with pytest.raises(InvalidTarget, match="in row 1: leave out rows"):
+        kappa_error(np.zeros((2, 2)), None, y)
+
+
+@pytest.mark.parametrize("ensemble", [pd.DataFrame({"first": [0, 1], "second": [1, 1]}), None, 3])
+def test_what_is_no_ensemble_is_refused(ensemble: Any) -> None:
+    with pytest.raises(InvalidInput, match="give a fitted ensemble, a list of fitted classifiers, or an array"):
+        kappa_error(ensemble, None, [0, 1])
+
+
 def test_two_targets_are_refused() -> None:
     X, y = load_iris(return_X_y=True)
     forest = RandomForestClassifier(2, random_state=0).fit(X, np.column_stack([y, y]))

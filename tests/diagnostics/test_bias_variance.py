@@ -25,12 +25,12 @@ from tremula import C45Classifier
 from tremula.diagnostics import bias_variance, bias_variance_curve
 from tremula.diagnostics.decomposition import (
     CORRECTIONS,
-    interval_of,
     spread_of_logs,
     spread_of_squares,
     terms_left_out,
     terms_of,
 )
+from tremula.diagnostics.intervals import interval_of
 from tremula.errors import InvalidInput, InvalidParameter, OneClassTarget
 
 SCHEMES = ["pool", "fresh", "bootstrap", "subsampled_cv"]
@@ -510,6 +510,10 @@ class Echo(ClassifierMixin, BaseEstimator):
         (GaussianNB(), {"noise": "replicates", "loss": "log"}, "noise='replicates' is for squares"),
         (GaussianNB(), {"truth": np.full((150, 3), 1 / 3), "noise": 0.1}, "leave noise out"),
         (GaussianNB(), {"confidence": 95}, "confidence=95"),
+        (GaussianNB(), {"confidence": 1.0}, "between 0 and 1"),
+        (GaussianNB(), {"confidence": "0.95"}, "confidence='0.95'"),
+        (GaussianNB, {}, "give an object with fit"),
+        ("tree", {}, "estimator is 'tree'"),
     ],
 )
 def test_parameters_that_cannot_be_are_refused(estimator: Any, options: dict[str, Any], message: str) -> None:

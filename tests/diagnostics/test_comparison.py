@@ -26,7 +26,8 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from tremula import BaggingClassifier, C45Classifier
-from tremula.diagnostics import compare, mcnemar_test
+from tremula.diagnostics import compare, mcnemar_test, paired_t_test
+from tremula.diagnostics.verdicts import Verdict
 from tremula.errors import InvalidInput, InvalidParameter
 
 X, Y = load_iris(return_X_y=True)
@@ -220,7 +221,7 @@ def test_verdict_on_methods_that_are_the_same() -> None:
     verdict = compare({"one": GaussianNB(), "other": GaussianNB()}, X, Y, cv=FOLDS).verdicts()[0]
     assert verdict.better is None
     assert verdict.sentence == (
-        "one and other are not shown to differ on this data: one leads by 0.00 points, 95 % interval 0.00 to 0.00 "
+        "one and other are not shown to differ on this data: a difference of 0.00 points, 95 % interval 0.00 to 0.00 "
         "(corrected t, p = 1)."
     )
 
@@ -234,6 +235,13 @@ def test_verdicts_are_corrected_for_the_number_of_pairs() -> None:
     assert min(verdict.adjusted_p_value for verdict in holm) == pytest.approx(3 * min(raw))
 
 
+def test_a_corrected_verdict_says_that_its_interval_is_not() -> None:
+    result = paired_t_test([0.20, 0.24, 0.22], [0.17, 0.20, 0.20])
+    sentence = Verdict("C4.5", "bagging", result, 3 * result.p_value, "holm", 3, "error").sentence
+    assert "not shown to differ" in sentence
+    assert "95 % interval of this pair alone 0.5 to 5.5 (paired t, p = 0.11 after Holm for 3 pairs)" in sentence
+
+
 def test_verdicts_against_a_baseline() -> None:
     result = compare({**PAIR, "nb": GaussianNB()}, X, Y, cv=FOLDS)
     assert [(v.first, v.second) for v in result.verdicts("tree")] == [("stump", "tree"), ("nb", "tree")]
@@ -244,6 +252,11 @@ def test_verdict_of_another_scoring_names_it() -> None:
     verdict = compare({"line": LinearRegression(), "mean": DummyRegressor()}, X, y, random_state=0).verdicts()[0]
     assert verdict.better == "line"
     assert " in squared error, 95 % interval " in verdict.sentence
+
+
+def test_one_split_has_no_spread() -> None:
+    assert str(compare({"nb": GaussianNB()}, X, Y, cv=ONE_SPLIT)).startswith("error on one split\nnb  0.")
+    assert "sd" not in str(compare({"nb": GaussianNB()}, X, Y, cv=ONE_SPLIT))
 
 
 def test_frame_has_a_row_for_each_method_and_split() -> None:
@@ -323,7 +336,9 @@ def test_score_that_is_not_a_number() -> None:
     [
         ([("tree", tree()), ("tree", tree(max_depth=1))], "'tree' more than once"),
         ({}, "got none"),
-        ([tree()], "list of .name, estimator."),
+        ([tree()], "list of .name, estimator.: got DecisionTreeClassifier"),
+        (tree(), "got DecisionTreeClassifier"),
+        ("tree", "got str"),
         ({"tree": DecisionTreeClassifier}, "object with fit and predict"),
         ({"tree": tree(), "line": LinearRegression()}, "classifier: 'tree' yes, 'line' no"),
     ],
@@ -339,9 +354,12 @@ def test_estimators_that_cannot_be_compared(estimators: Any, message: str) -> No
         (1, "cv is 1 folds.*from 2 to 50"),
         (51, "largest class has 50 rows"),
         ("10x10", "cv is '10x10'"),
+        (None, "cv is None"),
+        (5.0, "cv is 5.0"),
+        ([([0.5, 60, 110], [1])], "give pairs of row numbers"),
         ([], "gives no split"),
         ([np.arange(3)], "give pairs"),
-        ([(np.arange(100), np.arange(90, 150))], "learns from rows that it tests on"),
+        ([(np.arange(100), np.arange(90, 150))], "learns from its test row 90"),
         ([(np.arange(100), np.arange(100, 151))], "outside 0 to 149"),
         ([(np.arange(150), [])], "0 to test on"),
     ],
@@ -352,9 +370,10 @@ def test_splits_that_cannot_be(cv: Any, message: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("scoring", "message"), [("accurracy", "did you mean 'accuracy'"), ("squared error", "regressors")]
+    ("scoring", "message"),
+    [("accurracy", "did you mean 'accuracy'"), ("squared error", "regressors"), (["error"], "give one name")],
 )
-def test_scoring_that_cannot_be(scoring: str, message: str) -> None:
+def test_scoring_that_cannot_be(scoring: Any, message: str) -> None:
     with pytest.raises(InvalidParameter, match=message):
         compare(PAIR, X, Y, scoring=scoring)
 

@@ -1,6 +1,7 @@
 """Displays draw what they are given, where they are told to, and say what is wrong with what they cannot draw."""
 
 import sys
+from dataclasses import replace
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -236,6 +237,13 @@ def test_noise_curve_marks_the_level_that_is_given() -> None:
     assert display.ax_.lines[2].get_xydata().tolist() == [[0.1, pytest.approx(0.2)]]
 
 
+def test_noise_curve_refuses_what_it_cannot_mark_or_order(curve: Any) -> None:
+    with pytest.raises(InvalidParameter, match="chosen='bset'"):
+        NoiseCurveDisplay.from_results(curve, chosen="bset")
+    with pytest.raises(InvalidInput, match="'gini', 'entropy': a level of noise is a number"):
+        NoiseCurveDisplay.from_results(replace(curve, parameter="criterion", values=["gini", "entropy"]))
+
+
 def test_noise_curve_refuses_levels_without_errors() -> None:
     with pytest.raises(InvalidInput, match="each level"):
         NoiseCurveDisplay([0.0, 0.1], [0.3]).plot()
@@ -302,6 +310,15 @@ def test_boundary_refuses_one_column() -> None:
         BoundaryDisplay.from_estimator(GaussianNB().fit(X[:, :1], y), X[:, :1])
 
 
+@pytest.mark.parametrize("features", [(0, 7), (0,), (1, 1), ("u", "v"), 0])
+@pytest.mark.parametrize("frame", [np.asarray, pd.DataFrame])
+def test_boundary_refuses_attributes_that_are_not_there(features: Any, frame: Any) -> None:
+    X, y = load_iris(return_X_y=True)
+    X = frame(X)
+    with pytest.raises(InvalidParameter, match="give two different numbers from 0 to 3"):
+        BoundaryDisplay.from_estimator(GaussianNB().fit(X, y), X, y, features=features)
+
+
 def test_boundary_refuses_a_constant_axis() -> None:
     X, y = np.column_stack([np.arange(4.0), np.ones(4)]), np.array([0, 0, 1, 1])
     with pytest.raises(InvalidInput, match="attribute 1"):
@@ -333,6 +350,12 @@ def test_critical_difference_names_every_method_with_its_rank() -> None:
     display = CriticalDifferenceDisplay(["tree", "bagging"], [1.75, 1.25], 0.3).plot()
     texts = {text.get_text() for text in display.ax_.texts}
     assert {"tree 1.75", "bagging 1.25", "critical difference 0.30"} <= texts
+
+
+def test_critical_difference_of_methods_that_always_tie_is_drawn() -> None:
+    display = CriticalDifferenceDisplay(["A", "B", "C"], [2.0, 2.0, 2.0], 1.5).plot()
+    assert display.ax_.get_xlim() == (2, 3)
+    assert display.bars_ == [(2, 2)]
 
 
 def test_critical_difference_refuses_one_method() -> None:

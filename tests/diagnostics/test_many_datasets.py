@@ -76,6 +76,31 @@ def test_errors_that_differ_by_rounding_tie() -> None:
     assert ranking.ranks.tolist() == [[1.5, 1.5], [2, 1]]
 
 
+def test_methods_that_differ_by_rounding_alone_do_not_differ() -> None:
+    ranking = compare_over_datasets([[0.3, 0.1 + 0.2], [0.6, 0.2 + 0.4], [0.7, 0.1 + 0.6], [0.8, 0.1 + 0.7]])
+    assert ranking.p_values.tolist() == [[1, 1], [1, 1]]
+
+
+def test_the_unit_of_a_dataset_changes_no_rank() -> None:
+    small, large = [[1e-9, 2e-9, 3e-9]] * 6, [[1e6, 2e6, 3e6]]
+    ranking = compare_over_datasets([*small, *large])
+    assert ranking.ranks.tolist() == [[1, 2, 3]] * 7
+    assert ranking.p_values[0, 1] < 0.05
+
+
+def test_mean_ranks_against_a_baseline_by_hand() -> None:
+    ranking = compare_over_datasets(np.tile([0.1, 0.2, 0.3], (6, 1)), names=[*"ABC"])
+    step = 1 / math.sqrt(3 * 4 / (6 * 6))
+    near, far = 2 * stats.norm.sf([step, 2 * step])
+    assert ranking.against("A") == pytest.approx({"B": near, "C": 2 * far})
+    assert list(ranking.against("B").values()) == pytest.approx([2 * near, 2 * near])
+
+
+def test_a_baseline_that_is_not_there_is_refused() -> None:
+    with pytest.raises(InvalidParameter, match="no method is called 'methd 0': did you mean 'method 0'"):
+        compare_over_datasets(ERRORS).against("methd 0")
+
+
 def test_methods_that_always_tie_do_not_differ() -> None:
     ranking = compare_over_datasets(np.full((5, 3), 0.2))
     assert (ranking.friedman_p_value, ranking.iman_davenport_p_value) == (1, 1)
@@ -168,6 +193,11 @@ def test_frame_needs_pandas(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_tables_that_cannot_be_ranked(errors: Any, message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         compare_over_datasets(errors)
+
+
+def test_names_may_be_an_index_of_pandas() -> None:
+    frame = pd.DataFrame(ERRORS, columns=[*"ABC"])
+    assert compare_over_datasets(ERRORS, names=frame.columns).names == [*"ABC"]
 
 
 def test_names_must_fit() -> None:

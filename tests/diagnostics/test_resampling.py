@@ -33,6 +33,19 @@ def test_pool_is_that_of_weka_unless_told_otherwise() -> None:
     assert len(learned) <= 40
 
 
+@pytest.mark.parametrize("train", [40, 50, 80])
+def test_a_pool_of_large_learning_sets_leaves_half_of_the_other_rows_to_judge(train: int) -> None:
+    divisions = draw("pool", 100, train=train)
+    assert all(len(division.test) == (100 - train) // 2 for division in divisions)
+    assert len({tuple(np.sort(division.learn)) for division in divisions}) > 1
+
+
+@pytest.mark.parametrize(("train", "test"), [(19, None), (15, 5)])
+def test_a_pool_that_gives_the_same_learning_set_again_is_refused(train: int, test: int | None) -> None:
+    with pytest.raises(InvalidParameter, match="learning sets must differ"):
+        draw("pool", 20, train=train, test=test)
+
+
 def test_pool_of_paper_1_is_all_but_the_test_rows() -> None:
     divisions = draw("pool", 200, n_models=30, train=50, test=20)
     assert all((division.test == divisions[0].test).all() for division in divisions)
@@ -75,12 +88,18 @@ def test_given_splits_are_taken_as_they_are() -> None:
     assert divisions[0].test.tolist() == [2, 3]
 
 
+def test_masks_of_rows_are_taken_as_masks() -> None:
+    first = np.array([True, True, False, False])
+    assert [division.learn.tolist() for division in draw([(first, ~first), (~first, first)], 4)] == [[0, 1], [2, 3]]
+
+
 @pytest.mark.parametrize(
     ("scheme", "message"),
     [
         ([([0, 1], [1, 2]), ([0], [1])], "learns from its test row 1"),
         ([([0, 1], [9]), ([0], [1])], "rows outside 0 to 3"),
-        ([([0.5], [1]), ([0], [1])], "expected pairs of row numbers"),
+        ([([0.5], [1]), ([0], [1])], "give pairs of row numbers"),
+        ([([[0]], [1]), ([0], [1])], "rows of 2 dimensions"),
         ([([0], [1])], "at least 2 are needed"),
         ("pol", "did you mean 'pool'"),
         (7, "expected one of"),

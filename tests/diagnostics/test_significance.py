@@ -1,6 +1,7 @@
 """The paired tests: against SciPy and numbers worked by hand, and how often they find what is not there."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -208,6 +209,7 @@ def test_sentence_says_what_was_found() -> None:
         ([0.1, math.nan], [0.1, 0.2], "a is nan at split 1"),
         ([0.1, 0.2], [math.inf, 0.2], "b is inf at split 0"),
         ([[0.1, 0.2]], [0.1, 0.2], "a has 2 dimensions"),
+        ([0.1, 0.2], ["low", "high"], "b holds something that is no number"),
     ],
 )
 def test_splits_that_cannot_be_paired(a: list[float], b: list[float], message: str) -> None:
@@ -237,14 +239,14 @@ def test_marks_that_mcnemar_cannot_use(first: list[bool], second: list[bool], me
         mcnemar_test(first, second)
 
 
-@pytest.mark.parametrize(("wrong", "n_rows"), [(11, 10), (-1, 10), (2.5, 10), (0, 0)])
-def test_counts_that_cannot_be(wrong: int, n_rows: int) -> None:
+@pytest.mark.parametrize(("wrong", "n_rows"), [(11, 10), (-1, 10), (2.5, 10), (0, 0), ("3", 10), (3, None)])
+def test_counts_that_cannot_be(wrong: Any, n_rows: Any) -> None:
     with pytest.raises(InvalidInput, match="whole numbers"):
         binomial_interval(wrong, n_rows)
 
 
-@pytest.mark.parametrize("confidence", [0, 1, 95])
-def test_confidence_is_between_0_and_1(confidence: float) -> None:
+@pytest.mark.parametrize("confidence", [0, 1, 95, "0.95", None])
+def test_confidence_is_between_0_and_1(confidence: Any) -> None:
     with pytest.raises(InvalidParameter, match="between 0 and 1"):
         paired_t_test(FIRST, SECOND, confidence=confidence)
 
@@ -253,6 +255,11 @@ def test_confidence_is_between_0_and_1(confidence: float) -> None:
 def test_p_values_that_cannot_be(p_values: list[float]) -> None:
     with pytest.raises(InvalidInput, match="numbers from 0 to 1"):
         adjust_p_values(p_values)
+
+
+def test_p_values_that_are_no_numbers() -> None:
+    with pytest.raises(InvalidInput, match="p_values holds something that is no number"):
+        adjust_p_values(["small"])
 
 
 def test_unknown_correction_is_answered_with_the_known_ones() -> None:

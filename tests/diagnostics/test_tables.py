@@ -156,6 +156,7 @@ def test_table_of_real_comparisons() -> None:
     ("results", "options", "message"),
     [
         ({}, {}, "no comparison was given"),
+        (BETTER, {}, "Comparison was given: give a dict"),
         ({"x": BETTER}, {"methods": ["A"]}, "at least two methods"),
         ({"x": BETTER}, {"methods": ["A", "A"]}, "each once"),
         ({"x": BETTER}, {"methods": ["A", "b"]}, "no method is called 'b'"),
@@ -166,3 +167,8 @@ def test_table_of_real_comparisons() -> None:
 def test_results_that_make_no_table(results: Any, options: dict[str, Any], message: str) -> None:
     with pytest.raises((InvalidInput, InvalidParameter), match=message):
         win_loss_tie(results, **options)
+
+
+def test_a_cell_of_a_method_that_is_not_there() -> None:
+    with pytest.raises(InvalidParameter, match="no method is called 'Z'"):
+        win_loss_tie({"x": BETTER}).cell("Z", "A")

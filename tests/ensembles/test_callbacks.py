@@ -139,6 +139,15 @@ def test_a_callback_ends_boosting() -> None:
     assert model.stopped_ == "callback"
 
 
+def test_a_member_that_boosting_refuses_is_ended_too() -> None:
+    table, classes = [[0.0], [1.0], [2.0], [3.0]], [0, 1, 1, 0]
+    diary = Diary()
+    model = tm.AdaBoostM1Classifier(tm.C45Classifier(max_depth=1, min_samples_leaf=1), n_estimators=9)
+    model.set_callbacks(diary).fit(table, classes)
+    assert model.stopped_ == "error of a half or more"
+    assert diary.told.count("begin member") == diary.told.count("end member") == len(model) + 1
+
+
 def test_weights_are_handed_to_callbacks() -> None:
     diary, weights = Diary(), np.linspace(1, 2, 150)
     model = tm.BaggingClassifier(n_estimators=3, random_state=0).set_callbacks(diary).fit(X, Y, sample_weight=weights)

@@ -36,7 +36,7 @@ def naive_rises(model: Ensemble, table: Any, target: Any, weights: Any, n_repeat
     rises = np.zeros((len(model.members_), table.shape[1]))
     for number, member in enumerate(model.members_):
         rows = np.flatnonzero(model.inbag_counts_[number] == 0)
-        random = member_generator(make_root_seed(seed), number)
+        random = member_generator(make_root_seed(seed), number).spawn(1)[0]
 
         def error(values: np.ndarray, member: Any = member, rows: np.ndarray = rows) -> float:
             if is_classifier:
@@ -208,6 +208,17 @@ def test_a_parameter_changed_after_training_changes_nothing() -> None:
     before = model.permutation_importances(X, Y, random_state=0).by_member
     after = model.set_params(max_samples=0.1, n_estimators=2).permutation_importances(X, Y, random_state=0).by_member
     assert before.tobytes() == after.tobytes()
+
+
+def test_a_recipe_changed_after_training_is_not_taken_for_that_of_the_members() -> None:
+    model = tm.PerturbCombineClassifier(perturb=[RandomSplits()], n_estimators=2, random_state=0).fit(X, Y)
+    with pytest.raises(InvalidParameter, match="trained on all rows"):
+        model.set_params(perturb=[Bootstrap()]).permutation_importances(X, Y)
+    expected = model.fit(X, Y).permutation_importances(X, Y, random_state=0).by_member
+    model.set_params(perturb=[RandomSplits()])
+    assert model.permutation_importances(X, Y, random_state=0).by_member.tobytes() == expected.tobytes()
+    with pytest.raises(InvalidParameter, match="trained on all rows"):
+        model.fit(X, Y).set_params(perturb=[Bootstrap()]).permutation_importances(X, Y)
 
 
 def test_members_added_by_a_warm_start_are_judged_too() -> None:

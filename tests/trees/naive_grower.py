@@ -109,22 +109,24 @@ class NaiveGrower:
         return [split for splits in options.values() for split in splits], goal
 
     def _of_average_gain(self, options: dict[int, list[Split]]) -> tuple[list[Split], float]:
-        """C4.5: the options of at least average gain, and the best worth among them.
+        """C4.5: the options of at least average gain, and the best worth among them."""
+        low, high = self._average_gain(options)
+        allowed = [split for splits in options.values() for split in splits if split.gain >= low - EPSILON]
+        surely = [s for s in options.values() if s and min(split.gain for split in s) >= high + EPSILON]
+        return allowed, max(map(surely_worth, surely), default=-inf)
 
-        Where cuts tie, their attribute's gain and with it the average is only known to lie between two bounds.
-        """
+    def _average_gain(self, options: dict[int, list[Split]]) -> tuple[float, float]:
+        """C4.5: the gain a split must have. Where cuts tie, it is only known to lie between two bounds."""
         limit = 0.3 * weight_of(self.table.root)
         few = {a for a, n_levels in enumerate(self.table.n_levels) if n_levels < limit} or set(self.attributes)
         counted = [splits for attribute, splits in options.items() if splits and attribute in few]
         if not counted:
-            return [], -inf
+            return inf, inf
         low, high = (sum(end(s.gain for s in splits) for splits in counted) / len(counted) for end in (min, max))
-        allowed = [split for splits in options.values() for split in splits if split.gain >= low - 1e-3 - EPSILON]
-        surely = [s for s in options.values() if s and min(split.gain for split in s) >= high - 1e-3 + EPSILON]
-        return allowed, max(map(surely_worth, surely), default=-inf)
+        return low - 1e-3, high - 1e-3
 
     def _among_best(self, node: Node, attributes: list[int]) -> Choices:
-        """Randomized C4.5: each threshold is a candidate of its own, unless it is worth less than nothing."""
+        """Randomized C4.5: each threshold is a candidate of its own, if its gain is not below nothing or the average."""
         pool: list[list[Split]] = []  # each with those that tie with it
         for attribute in attributes:
             if self.table.n_levels[attribute] == 0 and self.table.n_classes:
@@ -132,9 +134,14 @@ class NaiveGrower:
                 pool += [[node.charged(split, len(cuts))] for split in cuts]
             else:
                 pool.append(self.options(node, attribute))
-        worths = sorted((ties[0].worth for ties in pool if ties and ties[0].worth >= -EPSILON), reverse=True)
-        goal = worths[: self.rules.n_best][-1] if worths else inf
-        return Choices([split for ties in pool for split in ties if split.worth >= goal - EPSILON], not worths)
+        low = high = -inf
+        if self.rules.average_gain:
+            low, high = self._average_gain({attribute: self.options(node, attribute) for attribute in attributes})
+        surely = [ties[0] for ties in pool if ties and ties[0].gain >= high + EPSILON]
+        worths = sorted((split.worth for split in surely if split.worth >= -EPSILON), reverse=True)
+        goal = worths[self.rules.n_best - 1] if len(worths) >= self.rules.n_best else 0.0
+        allowed = [split for ties in pool for split in ties if split.gain >= low - EPSILON]
+        return Choices([split for split in allowed if split.worth >= goal - EPSILON], not worths)
 
     def grow(self, pieces: Pieces, depth: int = 0) -> Grown:
         """Grow a tree; of worths within the tolerance of each other the first wins."""

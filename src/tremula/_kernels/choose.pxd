@@ -12,7 +12,7 @@ from tremula._kernels.loose cimport add_first, gather_values, loose_list
 from tremula._kernels.nodes cimport MULTIWAY_SPLIT, NUMERIC_SPLIT
 from tremula._kernels.scan cimport (
     add_words, describe_whole, first_above, has_long_runs, judge_multiway, judge_subsets, load_counts, min_side, tabulate_groups,
-    value_at, walk_counts, walk_gains, walk_targets, walk_weighted_gains, walk_weighted_runs, walk_weights, weight_of, within_of,
+    value_at, walk_counts, walk_gains, walk_gini, walk_targets, walk_weighted_gains, walk_weighted_runs, walk_weights, weight_of, within_of,
 )
 
 
@@ -69,7 +69,7 @@ cdef inline int64_t walk_counted(Grower* g, bint collect, bint by_runs, const ui
             return walk_gains(g, True, False, words, start, end, whole, best)
         return walk_gains(g, False, False, words, start, end, whole, best)
     if criterion == GINI:
-        return walk_counts(g, GINI, False, words, start, end, whole, best)
+        return walk_gini(g, words, start, end, whole, best)
     return walk_counts(g, SYMMETRIC_UNCERTAINTY, False, words, start, end, whole, best)
 
 
@@ -168,6 +168,12 @@ cdef inline void offer(Grower* g, const Cut* cut) noexcept nogil:
         g.candidates[worst] = cut[0]
 
 
+cdef inline void offer_if_allowed(Grower* g, const Cut* cut, const Whole* whole) noexcept nogil:
+    """A gain of nothing is allowed, and may come out below it by rounding."""
+    if cut.gain >= -1e-9 * whole.node_weight and cut.gain >= g.least_gain:
+        offer(g, cut)
+
+
 cdef inline void offer_all_cuts(Grower* g, const Cut* template, double cost, const Whole* whole) noexcept nogil:
     """Randomized C4.5: each threshold is a candidate of its own, if its gain ratio is not negative."""
     cdef int64_t i
@@ -176,8 +182,7 @@ cdef inline void offer_all_cuts(Grower* g, const Cut* template, double cost, con
         cut.gain = g.cuts[i].gain - cost
         cut.place = g.cuts[i].place
         cut.worth = gain_ratio(cut.gain, g.cuts[i].branches, whole) if g.rules.criterion == GAIN_RATIO else cut.gain
-        if cut.gain >= -1e-9 * whole.node_weight:       # a gain of nothing may come out below it
-            offer(g, &cut)
+        offer_if_allowed(g, &cut, whole)
 
 
 cdef inline void rank_with_missing_spread(Grower* g, const uint64_t* words, int64_t start, int64_t end,
@@ -222,7 +227,7 @@ cdef inline void judge_attribute(Grower* g, const Frame* frame, const double* st
     """Put the best split on one attribute among the candidates."""
     cdef int64_t attribute = g.attributes[a], n_tried = 0, k
     cdef bint nominal = g.n_levels[attribute] > 0
-    cdef bint collect = not nominal and g.rows_kind != MEASURED and (g.rules.n_best > 1 or g.rules.cut_by_ratio)
+    cdef bint collect = not nominal and g.rows_kind != MEASURED and (g.offers_all or g.rules.cut_by_ratio)
     cdef Whole whole = g.node_whole
     cdef const double* known = statistics
     cdef const double* known_terms = g.node_terms
@@ -256,7 +261,7 @@ cdef inline void judge_attribute(Grower* g, const Frame* frame, const double* st
         n_tried = walk(g, collect, words, start, end, &whole, known, known_terms, &best)
     if g.counted and known != statistics:
         load_counts(g, statistics)
-    if collect and g.rules.n_best > 1:
+    if collect and g.offers_all:
         if n_tried > 0:
             offer_all_cuts(g, &best, log2(<double> n_tried) if g.rules.count_cuts else 0.0, &whole)
         return
@@ -269,9 +274,8 @@ cdef inline void judge_attribute(Grower* g, const Frame* frame, const double* st
         return
     if g.rules.spread_missing and known != statistics:
         rank_with_missing_spread(g, words, start, end, statistics, known, &whole, &best)
-    if g.rules.n_best > 1:
-        if best.gain >= -1e-9 * whole.node_weight:
-            offer(g, &best)
+    if g.offers_all:
+        offer_if_allowed(g, &best, &whole)
     else:
         g.candidates[g.n_candidates] = best
         g.n_candidates += 1
@@ -281,10 +285,10 @@ cdef inline void judge_attribute(Grower* g, const Frame* frame, const double* st
 
 # ---- choosing
 
-cdef inline int64_t choose_by_average_gain(Grower* g) noexcept nogil:
-    """C4.5: the best gain ratio among attributes whose gain is at least average."""
-    cdef int64_t i, n = 0, chosen = -1
-    cdef double average = 0.0, best = 0.0, limit = 0.3 * g.total_weight
+cdef inline double least_gain_allowed(Grower* g) noexcept nogil:
+    """C4.5: the average gain of the attributes, but for a margin; those of very many levels count if all are such."""
+    cdef int64_t i, n = 0
+    cdef double average = 0.0, limit = 0.3 * g.total_weight
     cdef bint all_many = True
     for i in range(g.n_attributes):
         if not (g.n_levels[g.attributes[i]] >= limit):
@@ -293,11 +297,15 @@ cdef inline int64_t choose_by_average_gain(Grower* g) noexcept nogil:
         if all_many or g.n_levels[g.attributes[g.candidates[i].attribute]] < limit:
             average += g.candidates[i].gain
             n += 1
-    if n == 0:
-        return -1
-    average = average / n - 1e-3 * g.node_whole.node_weight
+    return average / n - 1e-3 * g.node_whole.node_weight if n > 0 else INFINITY
+
+
+cdef inline int64_t choose_by_average_gain(Grower* g) noexcept nogil:
+    """C4.5: the best gain ratio among attributes whose gain is at least average."""
+    cdef int64_t i, chosen = -1
+    cdef double least_gain = least_gain_allowed(g), best = 0.0
     for i in range(g.n_candidates):
-        if g.candidates[i].gain >= average and g.candidates[i].worth > best + g.rules.tolerance:
+        if g.candidates[i].gain >= least_gain and g.candidates[i].worth > best + g.rules.tolerance:
             best = g.candidates[i].worth
             chosen = i
     return chosen
@@ -318,33 +326,56 @@ cdef inline int64_t choose_best(Grower* g) noexcept nogil:
     return chosen
 
 
+cdef inline bint look_at(Grower* g, const Frame* frame, const double* statistics, int64_t a) noexcept nogil:
+    """Judge an attribute, unless it is constant in the node."""
+    cdef int64_t start = 0, end = frame.end - frame.start
+    cdef uint64_t* words = NULL
+    if has_gathered_values(g, a):
+        if not gather_values(g, frame, g.attributes[a], &g.loose_low, &g.loose_high):
+            return False
+    else:
+        words = list_of(g, frame, a, &start, &end)
+        if end - start < 2 or not ((words[start] ^ words[end - 1]) & g.rank_mask):
+            return False
+    judge_attribute(g, frame, statistics, a, words, start, end)
+    return True
+
+
+cdef inline int64_t draw_attributes(Grower* g, const Frame* frame, const double* statistics) noexcept nogil:
+    """Judge as many attributes as are to be drawn; where those begin in `order` that were looked at."""
+    cdef int64_t remaining = g.n_attributes, drawn = 0, a, i
+    while remaining > 0 and drawn < g.rules.n_drawn:
+        i = draw_below(g, remaining)
+        a = g.order[i]
+        remaining -= 1
+        g.order[i] = g.order[remaining]
+        g.order[remaining] = a
+        drawn += look_at(g, frame, statistics, a)
+    return remaining
+
+
+cdef inline void judge_attributes(Grower* g, const Frame* frame, const double* statistics, int64_t first) noexcept nogil:
+    cdef int64_t i
+    for i in range(first, g.n_attributes):
+        look_at(g, frame, statistics, g.order[i])
+
+
 cdef inline int64_t choose_split(Grower* g, const Frame* frame, const double* statistics) noexcept nogil:
     """Judge the attributes of a node (all, or as many as are to be drawn); the chosen candidate or -1."""
-    cdef int64_t remaining = g.n_attributes, drawn = 0, a, i, start, end
-    cdef uint64_t* words
+    cdef int64_t first = 0
     g.n_candidates = 0
     g.worth_to_beat = -INFINITY
-    while remaining > 0 and drawn < g.rules.n_drawn:
-        if g.rules.n_drawn < g.n_attributes:
-            i = draw_below(g, remaining)
-            a = g.order[i]
-            g.order[i] = g.order[remaining - 1]
-            g.order[remaining - 1] = a
-        else:
-            a = g.n_attributes - remaining
-        remaining -= 1
-        if has_gathered_values(g, a):
-            start = 0
-            end = frame.end - frame.start
-            words = NULL
-            if not gather_values(g, frame, g.attributes[a], &g.loose_low, &g.loose_high):
-                continue
-        else:
-            words = list_of(g, frame, a, &start, &end)
-            if end - start < 2 or not ((words[start] ^ words[end - 1]) & g.rank_mask):
-                continue
-        drawn += 1
-        judge_attribute(g, frame, statistics, a, words, start, end)
+    g.least_gain = -INFINITY
+    g.offers_all = g.rules.n_best > 1 and not g.rules.average_gain
+    if g.rules.n_drawn < g.n_attributes:
+        first = draw_attributes(g, frame, statistics)
+    else:
+        judge_attributes(g, frame, statistics, 0)
+    if g.rules.n_best > 1 and g.rules.average_gain:     # the average is known only now
+        g.least_gain = least_gain_allowed(g)
+        g.n_candidates = 0
+        g.offers_all = True
+        judge_attributes(g, frame, statistics, first)
     if g.rules.n_best > 1:
         return draw_below(g, g.n_candidates) if g.n_candidates > 0 else -1
     if g.rules.average_gain:

@@ -158,6 +158,8 @@ cdef struct Grower:
     int64_t n_cuts
     Cut* candidates         # the best cut of every attribute, or the n best of all
     int64_t n_candidates
+    bint offers_all         # every cut of every attribute is a candidate, unless it gains less than `least_gain`
+    double least_gain
     bint only_best          # attributes are judged by the worth of their best cut, and that is all
     double worth_to_beat    # so a cut must be worth more than the best before it
     double* group_statistics

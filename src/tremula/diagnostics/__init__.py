@@ -3,14 +3,12 @@
 Names are found when they are first used, so that ``import tremula`` reads none of these modules.
 """
 
-import sys
 from importlib import import_module
-from types import ModuleType
 from typing import Any
 
 MODULE_OF = {
-    "BiasVariance": "bias_variance",
-    "BiasVarianceCurve": "bias_variance",
+    "BiasVariance": "bias_and_variance",
+    "BiasVarianceCurve": "bias_and_variance",
     "BiasVarianceDisplay": "displays.bias_variance",
     "BoundaryDisplay": "displays.boundary",
     "ClassNoise": "label_noise",
@@ -21,15 +19,15 @@ MODULE_OF = {
     "KohaviDisplay": "displays.kohavi",
     "NoiseCurveDisplay": "displays.noise_curve",
     "Ranking": "many_datasets",
-    "Stability": "stability",
+    "Stability": "stable_learners",
     "TestResult": "significance",
     "WeightTrace": "label_noise",
     "WeightTraceDisplay": "displays.weight_trace",
     "WinLossTie": "tables",
     "add_class_noise": "label_noise",
-    "adjust_p_values": "significance",
-    "bias_variance": "bias_variance",
-    "bias_variance_curve": "bias_variance",
+    "adjust_p_values": "many_tests",
+    "bias_variance": "bias_and_variance",
+    "bias_variance_curve": "bias_and_variance",
     "binomial_interval": "one_test_set",
     "compare": "comparison",
     "compare_over_datasets": "many_datasets",
@@ -39,7 +37,7 @@ MODULE_OF = {
     "kappa_error": "agreement",
     "mcnemar_test": "one_test_set",
     "paired_t_test": "significance",
-    "stability": "stability",
+    "stability": "stable_learners",
     "weight_trace": "label_noise",
     "win_loss_tie": "tables",
 }
@@ -54,15 +52,3 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return __all__
-
-
-class _Package(ModuleType):
-    """The package; where a function has the name of its module, that name gives the function."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        # The import system would put the module `stability` over the function `stability`.
-        if name not in MODULE_OF or not isinstance(value, ModuleType):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package

@@ -15,6 +15,7 @@ from tremula.combine import add_votes, largest
 from tremula.diagnostics.diversity import DIVERSITY, mean_over_pairs
 from tremula.diagnostics.member_answers import member_predictions
 from tremula.errors import InvalidInput, InvalidTarget
+from tremula.series import is_present
 
 KINDS = dict.fromkeys("biuf", "numbers") | dict.fromkeys("UST", "strings")  # by the kind of NumPy's types
 
@@ -119,6 +120,10 @@ def _read_truth(y: Any) -> np.ndarray:
     truth = np.asarray(y)
     if truth.ndim != 1 or not len(truth):
         raise InvalidTarget(f"y has shape {truth.shape}: give one class for each of at least one row")
+    known = is_present(truth) if truth.dtype.kind == "O" else truth == truth
+    if not known.all():
+        row = int(np.argmin(known))
+        raise InvalidTarget(f"y is {truth[row]} in row {row}: leave out rows whose class is missing")
     return truth
 
 

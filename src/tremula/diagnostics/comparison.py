@@ -5,6 +5,7 @@ Errors are such that less is better, whatever the scoring.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -15,9 +16,11 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from tremula.diagnostics.frames import make_frame
+from tremula.diagnostics.many_tests import adjust_p_values
+from tremula.diagnostics.method_names import place_of
 from tremula.diagnostics.paired_tests import TESTS
 from tremula.diagnostics.scoring import OF_PREDICTIONS, OF_PROBABILITIES, choose_scoring, has_row_losses
-from tremula.diagnostics.significance import TestResult, adjust_p_values
+from tremula.diagnostics.significance import TestResult
 from tremula.diagnostics.splits import Rows, Split, is_five_by_two, make_splits, refuse_missing_classes
 from tremula.diagnostics.trials import (
     Answer,
@@ -29,7 +32,7 @@ from tremula.diagnostics.trials import (
     require_probabilities,
 )
 from tremula.diagnostics.verdicts import Verdict
-from tremula.errors import InvalidInput, InvalidParameter, did_you_mean
+from tremula.errors import InvalidInput, InvalidParameter
 from tremula.parameters import check_choice
 from tremula.seeds import make_generator
 
@@ -206,10 +209,7 @@ class Comparison:
 
     def place(self, name: str) -> int:
         """Return the number of a method by its name."""
-        if name not in self.names:
-            hint = did_you_mean(name, self.names) or ":"
-            raise InvalidParameter(f"no method is called {name!r}{hint} there are {', '.join(map(repr, self.names))}")
-        return self.names.index(name)
+        return place_of(name, self.names)
 
     def row_losses(self, name: str) -> list[Floats]:
         """Return the loss of every test row, by split, for a scoring that is a mean over rows."""
@@ -278,6 +278,17 @@ class Comparison:
             for pair, result, p_value in zip(pairs, results, adjusted)
         ]
 
+    def choose(self, names: Sequence[str]) -> Comparison:
+        """Return the comparison of some of the methods, in this order; only their pairs are then corrected for."""
+        places = [self.place(name) for name in names]
+        return replace(
+            self,
+            names=list(names),
+            errors=self.errors[places],
+            predictions=[self.predictions[place] for place in places],
+            probabilities=[self.probabilities[place] for place in places],
+        )
+
     def join(self, other: Comparison) -> Comparison:
         """Return one comparison of the methods of two, which must be of the same data, splits and scoring."""
         if self.scoring != other.scoring:
@@ -317,12 +328,11 @@ class Comparison:
 
     def __str__(self) -> str:
         width = max(map(len, self.names))
-        spread = self.errors.std(axis=1, ddof=1) if self.errors.shape[1] > 1 else np.full(len(self.names), np.nan)
-        lines = [
-            f"{name:<{width}}  {mean:.4f} (sd {sd:.4f})" for name, mean, sd in zip(self.names, self.mean_errors, spread)
-        ]
-        plural = "s" if self.errors.shape[1] > 1 else ""
-        return "\n".join([f"{self.scoring} over {self.errors.shape[1]} split{plural}", *lines])
+        lines = [f"{name:<{width}}  {mean:.4f}" for name, mean in zip(self.names, self.mean_errors)]
+        if self.errors.shape[1] == 1:
+            return "\n".join([f"{self.scoring} on one split", *lines])
+        spreads = [f" (sd {spread:.4f})" for spread in self.errors.std(axis=1, ddof=1)]
+        return "\n".join([f"{self.scoring} over {self.errors.shape[1]} splits", *map(str.__add__, lines, spreads)])
 
 
 def _same_splits(one: list[Split], other: list[Split]) -> bool:

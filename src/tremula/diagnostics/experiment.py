@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from tremula.diagnostics.decomposition import CORRECTIONS, interval_of, terms_left_out, terms_of
+from tremula.diagnostics.decomposition import CORRECTIONS, terms_left_out, terms_of
 from tremula.diagnostics.error_parts import TERMS, BiasVariance
+from tremula.diagnostics.intervals import check_confidence, interval_of
 from tremula.diagnostics.losses import LOSSES, Truth, choose_loss, observed_target, read_truth
 from tremula.diagnostics.resampling import Division, Sizes, divide, generate_sets, read_size
-from tremula.diagnostics.retraining import Answers, Task, gather_answers, read_task
+from tremula.diagnostics.retraining import Answers, Task, gather_answers, read_task, require_estimator
 from tremula.errors import InvalidParameter
 from tremula.parameters import check_choice, check_number
 from tremula.seeds import RandomState, make_generator, make_root_seed
@@ -98,11 +99,12 @@ def prepare(
     random_state: RandomState = None,
 ) -> Experiment:
     """Check what `bias_variance` is given, and draw the learning sets."""
+    require_estimator(estimator)
     chosen = choose_loss(estimator, loss)
     check_choice("correction", correction, CORRECTIONS)
     check_number("n_models", n_models, 2, whole=True)
     check_number("least_probability", least_probability, 0.0, 0.5, above=True)
-    check_number("confidence", confidence, 0.0, 1.0, above=True)
+    confidence = check_confidence(confidence)
     random = make_generator(random_state)
     numeric = chosen == "squared"
     if callable(X):

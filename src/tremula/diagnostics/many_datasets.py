@@ -7,21 +7,22 @@ of their ranks. SciPy has all that is needed: ranks, Friedman, Wilcoxon, and the
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
 from typing import Any
 
-import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from tremula.diagnostics.comparison import Comparison
+from tremula.diagnostics.error_tables import read_results
 from tremula.diagnostics.frames import make_frame
-from tremula.diagnostics.significance import adjust_p_values, check_confidence, say_p
-from tremula.errors import InvalidInput
+from tremula.diagnostics.intervals import check_confidence
+from tremula.diagnostics.many_tests import adjust_p_values
+from tremula.diagnostics.method_names import place_of
+from tremula.diagnostics.significance import say_p
 from tremula.parameters import check_choice
 
 Floats = NDArray[np.float64]
@@ -29,105 +30,19 @@ Floats = NDArray[np.float64]
 MOST_EXACT = 50  # datasets; beyond it the normal approximation is as good
 
 
-# --- the border ---
-
-
-@dataclass(frozen=True)
-class _Table:
-    """Errors of methods (columns) on datasets (rows)."""
-
-    errors: Floats
-    names: list[str]
-    dataset_names: list[str]
-
-
-def _read_results(results: Any, names: Sequence[str] | None, dataset_names: Sequence[str] | None) -> _Table:
-    if isinstance(results, Mapping) or (
-        isinstance(results, list | tuple) and any(isinstance(item, Comparison) for item in results)
-    ):
-        table = _read_comparisons(name_datasets(results))
-    else:
-        table = _read_array(results)
-    renamed = _Table(table.errors, list(names or table.names), list(dataset_names or table.dataset_names))
-    for what, given, length in (("names", renamed.names, 1), ("dataset_names", renamed.dataset_names, 0)):
-        if len(given) != table.errors.shape[length] or len(set(given)) < len(given):
-            raise InvalidInput(f"{what} is {given}: give {table.errors.shape[length]} names, each once")
-    return renamed
-
-
-def name_datasets(results: Any) -> dict[str, Comparison]:
-    """Return comparisons by the name of their dataset, numbered where a list was given, all of the same methods."""
-    named = (
-        results if isinstance(results, Mapping) else {f"dataset {place}": item for place, item in enumerate(results)}
-    )
-    first: Comparison | None = None
-    for dataset, comparison in named.items():
-        if not isinstance(comparison, Comparison):
-            raise InvalidInput(
-                f"{dataset!r} is {type(comparison).__name__}: give a Comparison, as compare() returns it"
-            )
-        first = first or comparison
-        if set(comparison.names) != set(first.names):
-            raise InvalidInput(
-                f"{dataset!r} has the methods {comparison.names}, others have {first.names}: they must agree"
-            )
-        if comparison.scoring != first.scoring:
-            raise InvalidInput(f"{dataset!r} is judged by {comparison.scoring!r}, others by {first.scoring!r}: use one")
-    if first is None:
-        raise InvalidInput("no comparison was given: give a dict of dataset to Comparison, or a list")
-    return {str(dataset): comparison for dataset, comparison in named.items()}
-
-
-def _read_comparisons(named: Mapping[str, Comparison]) -> _Table:
-    names = next(iter(named.values())).names
-    errors = [[float(item.mean_errors[item.place(name)]) for name in names] for item in named.values()]
-    return _Table(np.array(errors), list(names), list(named))
-
-
-def _read_array(results: Any) -> _Table:
-    frame = nw.from_native(results, eager_only=True, pass_through=True)
-    try:
-        errors = np.asarray(frame.to_numpy() if isinstance(frame, nw.DataFrame) else results, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InvalidInput(
-            f"the errors are no table of numbers ({error}): give datasets in rows, methods in columns"
-        ) from error
-    if errors.ndim != 2:
-        raise InvalidInput(
-            f"the errors have {errors.ndim} dimensions: give a table, datasets in rows, methods in columns"
-        )
-    names = [f"method {place}" for place in range(errors.shape[1])]
-    datasets = [f"dataset {place}" for place in range(errors.shape[0])]
-    if isinstance(frame, nw.DataFrame):
-        names = list(map(str, frame.columns))
-        index = nw.maybe_get_index(frame)
-        datasets = datasets if index is None else list(map(str, index))
-    return _Table(errors, names, datasets)
-
-
-def _refuse_too_few(table: _Table) -> None:
-    n_datasets, n_methods = table.errors.shape
-    if n_methods < 2:
-        raise InvalidInput(f"there is {n_methods} method: a ranking needs at least 2")
-    if n_datasets < 2:
-        raise InvalidInput(
-            f"there is {n_datasets} dataset: a ranking needs at least 2; on one, use compare and its tests"
-        )
-    if not np.isfinite(table.errors).all():
-        row, column = np.argwhere(~np.isfinite(table.errors))[0]
-        raise InvalidInput(
-            f"the error of {table.names[column]!r} on {table.dataset_names[row]!r} is {table.errors[row, column]}: "
-            "leave out the dataset or the method, or run it again"
-        )
-
-
 # --- the tests ---
 
 
 def _without_rounding(errors: Floats) -> Floats:
-    """Return errors in which values that differ by rounding only are equal, so that they tie."""
-    scale = float(np.abs(errors).max())
-    return np.round(errors / scale, 12) * scale if scale > 0 else errors
+    """Return errors in which values of a dataset that differ by rounding only are equal, so that they tie."""
+    scale = np.abs(errors).max(axis=1, keepdims=True)
+    scale[scale == 0] = 1.0
+    return np.asarray(np.round(errors / scale, 12) * scale)
+
+
+def _to_ten_digits(differences: Floats) -> Floats:
+    """Return differences of which those that are the same but for rounding are equal, whatever their unit."""
+    return np.array([float(f"{difference:.10g}") for difference in differences])
 
 
 def _friedman(ranks: Floats) -> tuple[float, float]:
@@ -180,7 +95,7 @@ def _wilcoxon(errors: Floats) -> Floats:
     """Return the matrix of p-values of Wilcoxon's signed-rank test, Holm-adjusted over all pairs."""
     n_methods = errors.shape[1]
     pairs = list(combinations(range(n_methods), 2))
-    raw = [_wilcoxon_p_value(_without_rounding(errors[:, one] - errors[:, other])) for one, other in pairs]
+    raw = [_wilcoxon_p_value(_to_ten_digits(errors[:, one] - errors[:, other])) for one, other in pairs]
     matrix = np.ones((n_methods, n_methods))
     for (one, other), p_value in zip(pairs, adjust_p_values(raw, "holm")):
         matrix[one, other] = matrix[other, one] = p_value
@@ -220,11 +135,11 @@ def compare_over_datasets(
     >>> ranking.cliques()
     [['boosting', 'bagging'], ['bagging', 'C4.5']]
     """
-    table = _read_results(results, names, dataset_names)
-    _refuse_too_few(table)
+    table = read_results(results, names, dataset_names)
     confidence = check_confidence(confidence)
     n_datasets, n_methods = table.errors.shape
-    ranks = np.asarray(stats.rankdata(_without_rounding(table.errors), axis=1))
+    errors = _without_rounding(table.errors)
+    ranks = np.asarray(stats.rankdata(errors, axis=1))
     chi_square, p_value = _friedman(ranks)
     statistic, other_p_value = _iman_davenport(chi_square, n_datasets, n_methods)
     return Ranking(
@@ -238,7 +153,7 @@ def compare_over_datasets(
         iman_davenport_statistic=statistic,
         iman_davenport_p_value=other_p_value,
         critical_difference=nemenyi_critical_difference(n_methods, n_datasets, confidence),
-        p_values=_wilcoxon(table.errors),
+        p_values=_wilcoxon(errors),
         confidence=confidence,
     )
 
@@ -309,6 +224,33 @@ class Ranking:
                 groups.append([self.names[place] for place in order[start:stop]])
                 reached = stop
         return groups
+
+    def against(self, baseline: str) -> dict[str, float]:
+        """Return a p-value for each other method, of the difference of its mean rank from the baseline's.
+
+        Only the pairs with the baseline are tested, so that this finds more than Nemenyi's test of all pairs. The
+        p-values are two-sided, by the normal approximation of Friedman's ranks, and Holm-adjusted.
+
+        Parameters
+        ----------
+        baseline : str
+            Name of the method that all others are compared with.
+
+        Examples
+        --------
+        >>> from tremula.diagnostics import compare_over_datasets
+        >>> errors = [[0.20, 0.15, 0.14], [0.31, 0.25, 0.27], [0.12, 0.10, 0.08], [0.45, 0.40, 0.41], [0.5, 0.4, 0.3]]
+        >>> ranking = compare_over_datasets(errors, names=["C4.5", "bagging", "boosting"])
+        >>> {name: round(p_value, 3) for name, p_value in ranking.against("C4.5").items()}
+        {'bagging': 0.027, 'boosting': 0.023}
+        """
+        place = place_of(baseline, self.names)
+        n_datasets, n_methods = self.errors.shape
+        deviation = math.sqrt(n_methods * (n_methods + 1) / (6 * n_datasets))
+        others = [name for name in self.names if name != baseline]
+        distances = (np.delete(self.mean_ranks, place) - self.mean_ranks[place]) / deviation
+        adjusted = adjust_p_values(2 * stats.norm.sf(np.abs(distances)), "holm")
+        return dict(zip(others, adjusted.tolist()))
 
     def to_frame(self) -> Any:
         """Return the errors as a pandas frame, datasets in rows, methods in columns."""

@@ -46,6 +46,11 @@ def member_predictions(ensemble: Any, X: Any) -> np.ndarray:
     if isinstance(ensemble, Sequence):
         _check_classifiers(ensemble)
         return _stacked([np.asarray(member.predict(X)) for member in ensemble])
+    if not hasattr(ensemble, "fit"):
+        raise InvalidInput(
+            f"{type(ensemble).__name__} was given: give a fitted ensemble, a list of fitted classifiers, or an array "
+            "of predictions (n_members, n_rows)"
+        )
     check_is_fitted(ensemble)
     if is_regressor(ensemble):
         raise InvalidInput(f"{type(ensemble).__name__} predicts numbers: kappa compares classes, give a classifier")

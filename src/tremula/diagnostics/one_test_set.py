@@ -6,12 +6,14 @@ As in `significance`, the difference is first minus second.
 from __future__ import annotations
 
 import math
+from numbers import Real
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from tremula.diagnostics.significance import TestResult, check_confidence, effect_size
+from tremula.diagnostics.intervals import check_confidence
+from tremula.diagnostics.significance import TestResult, effect_size
 from tremula.errors import InvalidInput
 from tremula.parameters import check_choice
 
@@ -142,7 +144,8 @@ def difference_of_proportions(
 
 
 def _share(name: str, wrong: int, n_rows: int) -> float:
-    if not (float(wrong).is_integer() and float(n_rows).is_integer() and 0 <= wrong <= n_rows and n_rows > 0):
+    whole = all(isinstance(count, Real) and float(count).is_integer() for count in (wrong, n_rows))
+    if not (whole and 0 <= wrong <= n_rows and n_rows > 0):
         raise InvalidInput(
             f"{name} is {wrong!r} of {n_rows!r} rows: give whole numbers, with 0 <= {name} <= rows and rows > 0"
         )

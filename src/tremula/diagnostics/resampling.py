@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import narwhals.stable.v2 as nw
 import numpy as np
 
+from tremula.diagnostics.splits import read_split
 from tremula.errors import InvalidInput, InvalidParameter
 from tremula.parameters import check_choice, check_number
 from tremula.seeds import make_generator
@@ -126,12 +127,18 @@ def _split_off_pool(n_rows: int, test_size: int, random: np.random.Generator) ->
 
 
 def from_pool(n_rows: int, sizes: Sizes, random: np.random.Generator) -> list[Division]:
-    """Draw each learning set without replacement from a pool; the other rows judge all models."""
+    """Draw each learning set without replacement from a pool; the other rows judge all models.
+
+    The pool has twice as many rows as a learning set, or leaves half of the rows that are not in one to judge by.
+    """
     train = sizes.train or max(1, n_rows // 4)
-    _refuse_size("train_size", train, n_rows - 1, f"X has {n_rows} rows and some must judge the models")
-    test_size = sizes.test or max(1, n_rows - 2 * train)
+    # One row to judge by, and one that can take the place of another in the learning set.
+    _refuse_size("train_size", train, n_rows - 2, f"X has {n_rows} rows; one must judge, and learning sets must differ")
+    others = n_rows - train
+    test_size = sizes.test or max(others - train, others // 2)
     pool, test = _split_off_pool(n_rows, test_size, random)
-    _refuse_size("train_size", train, len(pool), f"the pool has {len(pool)} rows beside {test_size} test rows")
+    where = f"the pool has {len(pool)} rows beside {test_size} test rows, and learning sets must differ"
+    _refuse_size("train_size", train, len(pool) - 1, where)
     return [Division(number, random.choice(pool, size=train, replace=False), test) for number in range(sizes.n_models)]
 
 
@@ -188,28 +195,6 @@ SCHEMES: dict[str, Callable[[int, Sizes, np.random.Generator], list[Division]]] 
 }
 
 
-def read_splits(splits: Iterable[Any], n_rows: int) -> list[Division]:
-    """Read divisions that the caller made: pairs of row numbers, one round each."""
-    divisions = []
-    for number, split in enumerate(splits):
-        try:
-            learn, test = (np.asarray(rows).astype(np.intp, casting="same_kind") for rows in split)
-        except (TypeError, ValueError) as error:
-            raise InvalidParameter(
-                f"scheme holds {split!r}; expected pairs of row numbers (to learn from, to judge by)"
-            ) from error
-        for rows in (learn, test):
-            if len(rows) == 0 or rows.min() < 0 or rows.max() >= n_rows:
-                raise InvalidParameter(
-                    f"split {number} of scheme has no rows, or rows outside 0 to {n_rows - 1}: X has {n_rows} rows"
-                )
-        shared = np.intersect1d(learn, test)
-        if len(shared):
-            raise InvalidParameter(f"split {number} of scheme learns from its test row {shared[0]}: take it out of one")
-        divisions.append(Division(number, learn, np.sort(test)))
-    return divisions
-
-
 def divide(scheme: Any, n_rows: int, sizes: Sizes, random: np.random.Generator) -> list[Division]:
     """Return the divisions of a scheme by name, or those that were given."""
     if isinstance(scheme, str):
@@ -218,7 +203,8 @@ def divide(scheme: Any, n_rows: int, sizes: Sizes, random: np.random.Generator) 
             raise InvalidInput(f"X has {n_rows} rows; expected at least 2: one to learn from and one to judge by")
         divisions = SCHEMES[scheme](n_rows, sizes, random)
     elif isinstance(scheme, Iterable):
-        divisions = read_splits(scheme, n_rows)
+        splits = [read_split(number, split, n_rows) for number, split in enumerate(scheme)]
+        divisions = [Division(number, learn, np.sort(test)) for number, (learn, test) in enumerate(splits)]
     else:
         raise InvalidParameter(
             f"scheme={scheme!r} was given; expected one of {', '.join(map(repr, SCHEMES))}, or pairs of row numbers"

@@ -111,6 +111,12 @@ def check_probabilities(estimator: Any, wanted_for: str) -> None:
 # --- training ---
 
 
+def require_estimator(estimator: Any) -> None:
+    """Refuse what cannot be copied and trained, such as a class in place of an object of it."""
+    if isinstance(estimator, type) or not all(hasattr(estimator, name) for name in ("fit", "predict", "get_params")):
+        raise InvalidParameter(f"estimator is {estimator!r}: give an object with fit, predict and get_params")
+
+
 def seeded_copy(estimator: Any, seed: int) -> Any:
     """Return an unfitted copy whose every `random_state` of None is a number of its own; others stay as given."""
     copy = clone(estimator)

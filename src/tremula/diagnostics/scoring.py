@@ -50,6 +50,8 @@ def choose_scoring(scoring: Any, classification: bool) -> Any:
     """Return the scoring, or that which is usual for the kind of task where there is none."""
     if scoring is None:
         return "error" if classification else "squared error"
+    if not isinstance(scoring, str) and not callable(scoring):
+        raise InvalidParameter(f"scoring is {scoring!r}: give one name, or one scorer of scikit-learn")
     losses = {*OF_PREDICTIONS, *OF_PROBABILITIES}
     if scoring in losses and (scoring in FOR_CLASSIFIERS) != classification:
         kind, other = ("classifiers", "regressors") if classification else ("regressors", "classifiers")

@@ -7,15 +7,14 @@ where the interval leaves out zero.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from tremula.errors import InvalidInput, InvalidParameter
-from tremula.parameters import check_choice
+from tremula.diagnostics.intervals import check_confidence
+from tremula.errors import InvalidInput
 
 Floats = NDArray[np.float64]
 
@@ -82,17 +81,16 @@ def say_p(p_value: float) -> str:
 # --- the border ---
 
 
-def check_confidence(confidence: float) -> float:
-    """Return a confidence strictly between 0 and 1, or say what is wrong with it."""
-    if not 0 < confidence < 1:
-        raise InvalidParameter(
-            f"confidence is {confidence!r}: give a number between 0 and 1, such as 0.95 for an interval of 95 %"
-        )
-    return float(confidence)
+def read_floats(name: str, values: ArrayLike) -> Floats:
+    """Return numbers as an array, or say that they are none."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"{name} holds something that is no number ({error}): give a list of numbers") from error
 
 
 def _read_numbers(name: str, values: ArrayLike) -> Floats:
-    numbers = np.asarray(values, dtype=np.float64)
+    numbers = read_floats(name, values)
     if numbers.ndim != 1:
         raise InvalidInput(f"{name} has {numbers.ndim} dimensions: give a list of numbers, one for each split")
     if not np.isfinite(numbers).all():
@@ -209,7 +207,7 @@ def corrected_t_test(
 
 
 def _ratio_of_sizes(n_train: ArrayLike, n_test: ArrayLike, n_splits: int) -> float:
-    train, test = np.asarray(n_train, dtype=np.float64), np.asarray(n_test, dtype=np.float64)
+    train, test = read_floats("n_train", n_train), read_floats("n_test", n_test)
     for name, sizes in (("n_train", train), ("n_test", test)):
         if sizes.shape not in ((), (n_splits,)):
             raise InvalidInput(
@@ -266,63 +264,10 @@ def five_by_two_f_test(a: ArrayLike, b: ArrayLike, *, confidence: float = 0.95) 
 
 
 def _read_ten(name: str, values: ArrayLike) -> Floats:
-    numbers = np.asarray(values, dtype=np.float64)
+    numbers = read_floats(name, values)
     if numbers.shape not in ((10,), (5, 2)):
         raise InvalidInput(
             f"{name} has shape {numbers.shape}: the 5x2 F test needs 10 values, two folds of each of five repetitions, "
             "as RepeatedStratifiedKFold(n_splits=2, n_repeats=5) gives them"
         )
     return numbers.reshape(10)
-
-
-# --- many tests at once ---
-
-
-def _bonferroni(p_values: Floats) -> Floats:
-    return np.minimum(p_values * len(p_values), 1.0)
-
-
-def _holm(p_values: Floats) -> Floats:
-    order = np.argsort(p_values, kind="stable")
-    steps = np.maximum.accumulate(p_values[order] * np.arange(len(p_values), 0, -1))
-    adjusted = np.empty_like(p_values)
-    adjusted[order] = np.minimum(steps, 1.0)
-    return adjusted
-
-
-CORRECTIONS: dict[str, Callable[[Floats], Floats]] = {
-    "holm": _holm,
-    "bonferroni": _bonferroni,
-    "benjamini-hochberg": lambda p_values: np.asarray(stats.false_discovery_control(p_values, method="bh")),
-    "none": lambda p_values: p_values.copy(),
-}
-
-
-def adjust_p_values(p_values: ArrayLike, method: str = "holm") -> Floats:
-    """Adjust the p-values of several tests, so that each can be compared with the level meant for all of them.
-
-    Parameters
-    ----------
-    p_values : array-like of shape (n_tests,)
-        As each test gives them alone.
-    method : {'holm', 'bonferroni', 'benjamini-hochberg', 'none'}, default='holm'
-        Holm's steps and Bonferroni's bound keep the probability of any false finding below the level (Holm's never
-        find less); Benjamini and Hochberg's keep the expected share of false findings below it.
-
-    Returns
-    -------
-    array of shape (n_tests,)
-        In the order given.
-
-    Examples
-    --------
-    >>> adjust_p_values([0.01, 0.04, 0.03]).round(3).tolist()
-    [0.03, 0.06, 0.06]
-    """
-    check_choice("method", method, CORRECTIONS)
-    numbers = np.asarray(p_values, dtype=np.float64)
-    if numbers.ndim != 1 or not len(numbers) or not ((numbers >= 0) & (numbers <= 1)).all():
-        raise InvalidInput(
-            f"p_values is {np.array2string(numbers, threshold=5)}: give a list of numbers from 0 to 1, none NaN"
-        )
-    return CORRECTIONS[method](numbers)

@@ -6,7 +6,7 @@ A split is a pair of arrays of row numbers, those to learn from and those to tes
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,17 +24,17 @@ FIVE_BY_TWO = "5x2"
 
 def make_splits(cv: Any, X: Any, y: NDArray[Any], groups: Any, stratified: bool, seed: int | None) -> list[Split]:
     """Return the splits that `cv` stands for: a number of folds, "5x2", a splitter, or the splits themselves."""
-    if isinstance(cv, str) and cv != FIVE_BY_TWO:
-        raise InvalidParameter(f"cv is {cv!r}: give a number of folds, {FIVE_BY_TWO!r}, a splitter or a list of splits")
-    if cv == FIVE_BY_TWO:
+    if isinstance(cv, str) and cv == FIVE_BY_TWO:
         cv = (RepeatedStratifiedKFold if stratified else RepeatedKFold)(n_splits=2, n_repeats=5, random_state=seed)
     elif isinstance(cv, int | np.integer):
         cv = _folds(int(cv), y, stratified, seed)
+    elif isinstance(cv, str) or not (hasattr(cv, "split") or isinstance(cv, Iterable)):
+        raise InvalidParameter(f"cv is {cv!r}: give a number of folds, {FIVE_BY_TWO!r}, a splitter or a list of splits")
     with warnings.catch_warnings():
         # Classes with fewer rows than folds: what matters is whether they can be learned, which is checked.
         warnings.filterwarnings("ignore", message="The least populated class", category=UserWarning)
         given = list(cv.split(X, y, groups) if hasattr(cv, "split") else cv)
-    splits = [_read_split(number, split, len(y)) for number, split in enumerate(given)]
+    splits = [read_split(number, split, len(y)) for number, split in enumerate(given)]
     if not splits:
         raise InvalidParameter("cv gives no split: give at least one pair of rows to learn from and rows to test on")
     return splits
@@ -51,22 +51,32 @@ def _folds(n_folds: int, y: NDArray[Any], stratified: bool, seed: int | None) ->
     return (StratifiedKFold if stratified else KFold)(n_folds, shuffle=True, random_state=seed)
 
 
-def _read_split(number: int, split: Any, n_rows: int) -> Split:
+def _read_rows(rows: Any) -> Rows:
+    given = np.asarray(rows)
+    if given.ndim != 1:
+        raise ValueError(f"rows of {given.ndim} dimensions")
+    if given.dtype == bool:
+        return np.flatnonzero(given)
+    return given.astype(np.intp, casting="same_kind") if len(given) else np.zeros(0, dtype=np.intp)
+
+
+def read_split(number: int, split: Any, n_rows: int) -> Split:
+    """Return row numbers to learn from, maybe some of them repeated, and others to test on; masks become numbers."""
     try:
-        train, test = (np.asarray(rows) for rows in split)
+        train, test = (_read_rows(rows) for rows in split)
     except (TypeError, ValueError) as error:
         raise InvalidParameter(
-            f"split {number} of cv is {type(split).__name__}: give pairs (rows to learn from, rows to test on)"
+            f"split {number} is {type(split).__name__} ({error}): give pairs of row numbers (to learn from, to test on)"
         ) from error
-    train, test = (np.flatnonzero(rows) if rows.dtype == bool else rows.astype(np.intp) for rows in (train, test))
     if not len(train) or not len(test):
-        raise InvalidInput(
+        raise InvalidParameter(
             f"split {number} has {len(train)} rows to learn from and {len(test)} to test on: both need some"
         )
     if max(train.max(), test.max()) >= n_rows or min(train.min(), test.min()) < 0:
-        raise InvalidInput(f"split {number} names rows outside 0 to {n_rows - 1}: X has {n_rows} rows")
-    if np.intersect1d(train, test).size:
-        raise InvalidInput(f"split {number} learns from rows that it tests on: keep the two apart")
+        raise InvalidParameter(f"split {number} names rows outside 0 to {n_rows - 1}: X has {n_rows} rows")
+    shared = np.intersect1d(train, test)
+    if len(shared):
+        raise InvalidParameter(f"split {number} learns from its test row {shared[0]}: take it out of one of the two")
     return train, test
 
 

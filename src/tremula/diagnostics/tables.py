@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tremula.diagnostics.comparison import Comparison
+from tremula.diagnostics.error_tables import name_datasets
 from tremula.diagnostics.frames import make_frame
-from tremula.diagnostics.many_datasets import name_datasets
+from tremula.diagnostics.method_names import place_of
 from tremula.diagnostics.paired_tests import TESTS
 from tremula.diagnostics.verdicts import Verdict
 from tremula.errors import InvalidInput
@@ -81,7 +82,7 @@ def win_loss_tie(
     names = list(methods) if methods is not None else next(iter(named.values())).names
     _check_methods(names, next(iter(named.values())))
     verdicts = {
-        dataset: _choose(comparison, names).verdicts(
+        dataset: comparison.choose(names).verdicts(
             test=_test_for(comparison, test), correction=correction, confidence=confidence
         )
         for dataset, comparison in named.items()
@@ -99,22 +100,6 @@ def _check_methods(names: Sequence[str], comparison: Comparison) -> None:
         comparison.place(name)
     if len(names) < 2 or len(set(names)) < len(names):
         raise InvalidInput(f"methods is {list(names)}: a table of pairs needs at least two methods, each once")
-
-
-def _choose(comparison: Comparison, names: Sequence[str]) -> Comparison:
-    """Return the comparison of some methods only, so that only their pairs are corrected for."""
-    places = [comparison.place(name) for name in names]
-    return Comparison(
-        names=list(names),
-        errors=comparison.errors[places],
-        predictions=[comparison.predictions[place] for place in places],
-        probabilities=[comparison.probabilities[place] for place in places],
-        train_rows=comparison.train_rows,
-        test_rows=comparison.test_rows,
-        y=comparison.y,
-        classes=comparison.classes,
-        scoring=comparison.scoring,
-    )
 
 
 def _test_for(comparison: Comparison, test: str) -> str:
@@ -173,7 +158,7 @@ class WinLossTie:
 
     def cell(self, row: str, column: str) -> tuple[int, int, int]:
         """Return wins, losses and ties of one method against another."""
-        one, other = self.names.index(row), self.names.index(column)
+        one, other = place_of(row, self.names), place_of(column, self.names)
         wins, losses = int(self.wins[one, other]), int(self.wins[other, one])
         return wins, losses, self.n_datasets - wins - losses
 

@@ -32,10 +32,12 @@ class Answer:
 
 def read_estimators(estimators: Estimators) -> dict[str, Any]:
     """Return estimators by name, none twice, all of one kind."""
-    pairs = list(estimators.items() if isinstance(estimators, Mapping) else estimators)
+    given = list(estimators.items()) if isinstance(estimators, Mapping) else estimators
+    pairs = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
     if not pairs or not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in pairs):
+        found = type(pairs[0]).__name__ if pairs else "none"
         raise InvalidParameter(
-            "estimators must be a dict of name to estimator, or a list of (name, estimator): got none"
+            f"estimators must be a dict of name to estimator, or a list of (name, estimator): got {found}"
         )
     names = [name for name, _ in pairs]
     twice = sorted({str(name) for name in names if names.count(name) > 1})

@@ -59,6 +59,8 @@ class Verdict:
         evidence = f"{self._amounts} ({self.result.test}, p {say_p(self.adjusted_p_value)}{self._corrected})."
         if self.better:
             return f"{ahead} is better than {behind} on this data: {evidence}"
+        if self.result.difference == 0:
+            return f"{ahead} and {behind} are not shown to differ on this data: a difference of {evidence}"
         return f"{ahead} and {behind} are not shown to differ on this data: {ahead} leads by {evidence}"
 
     def __str__(self) -> str:
@@ -78,7 +80,8 @@ class Verdict:
         if math.isnan(low):
             return f"{scale * lead:{form}}{unit}, no interval"
         interval = " to ".join(f"{scale * end + 0.0:{form}}" for end in ends)
-        return f"{scale * lead:{form}}{unit}, {100 * self.result.confidence:g} % interval {interval}"
+        alone = " of this pair alone" if self._corrected else ""
+        return f"{scale * lead:{form}}{unit}, {100 * self.result.confidence:g} % interval{alone} {interval}"
 
     @property
     def _corrected(self) -> str:

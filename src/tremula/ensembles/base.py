@@ -124,8 +124,7 @@ class Ensemble(CallbackSupportMixin, TableReading, Permuting, Answers, BaseEstim
         if not members:
             self._root_seed = make_root_seed(self.random_state)
         drawing = Drawing(sample, perturbations, self._ceiling(), self._root_seed)
-        if self._leaves_rows_out():
-            self._note_drawing(drawing, len(members))
+        self._note_drawing(drawing, len(members))
         numbers = range(len(members), self._ceiling())
         tasks.begin(len(numbers))
         if not (left_out is not None and self._has_settled(left_out)):

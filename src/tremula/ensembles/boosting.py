@@ -135,17 +135,15 @@ class AdaBoostM1Classifier(EnsembleClassifier):
             member = trainer.train(replace(sample, weights=self._weights_to_train(weights, random)), random)
             wrong = member.predict_codes(every_row) != sample.target
             error = float(weights[wrong].sum() / total)
-            if error >= HALF:
-                self.stopped_ = "error of a half or more"
-                if members:
-                    break
-            members.append(member)
-            errors.append(error)
-            kept_weights.append(weights)
+            if error < HALF or not members:
+                members.append(member)
+                errors.append(error)
+                kept_weights.append(weights)
             is_stopped = tasks.end_member(
                 lambda: {"members_": list(members), "member_weights_": votes_of(np.array(errors))}
             )
             if error >= HALF:
+                self.stopped_ = "error of a half or more"
                 break
             if error <= 0.0:
                 self.stopped_ = "no error"

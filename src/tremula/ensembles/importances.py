@@ -79,9 +79,9 @@ def rows_that_meet(member: Any, table: Any, attributes: np.ndarray) -> Iterator[
         yield from (np.arange(n_rows) for _ in attributes)
         return
     paths = member.decision_path(table)
-    row, attribute = np.repeat(np.arange(n_rows), np.diff(paths.indptr)), member.attribute[paths.indices]
+    row, tested = np.repeat(np.arange(n_rows), np.diff(paths.indptr)), member.attribute[paths.indices]
     is_met = np.zeros((member.n_attributes, n_rows), np.bool_)
-    is_met[attribute[attribute >= 0], row[attribute >= 0]] = True
+    is_met[tested[tested >= 0], row[tested >= 0]] = True
     yield from (np.flatnonzero(is_met[attribute]) for attribute in attributes)
 
 
@@ -133,7 +133,8 @@ class Shuffling:
         rows = self._rows_left_out(number)
         if not len(rows):
             return np.full(sample.n_attributes, np.nan)
-        random = member_generator(self.root_seed, number)
+        # A stream of its own, even where the seed is that of `fit`: shuffles must not go with which rows were drawn.
+        random = member_generator(self.root_seed, number).spawn(1)[0]
         table, target, rises = take_rows(self.table, rows), sample.target[rows], np.zeros(sample.n_attributes)
         weights = np.ones(len(rows)) if sample.weights is None else sample.weights[rows]
         losses = self._losses(member, table, target)
@@ -169,10 +170,6 @@ class Permuting:
     @abstractmethod
     def _read_known_sample(self, y: Any, sample_weight: Any, n_rows: int) -> Sample:
         """Return the target of a fitted ensemble, given once more."""
-
-    @abstractmethod
-    def _leaves_rows_out(self) -> bool:
-        """Return whether members are trained on part of the rows."""
 
     def permutation_importances(
         self,
@@ -219,7 +216,7 @@ class Permuting:
         """
         check_is_fitted(self, "members_")
         check_number("n_repeats", n_repeats, 1, whole=True)
-        if not self._leaves_rows_out():
+        if not hasattr(self, "_drawn_for"):
             raise InvalidParameter(
                 f"the members of {type(self).__name__} are trained on all rows, none is left out to judge them by: use "
                 "sklearn.inspection.permutation_importance on other rows"
@@ -234,11 +231,14 @@ class Permuting:
             return PermutationImportances.of_members(np.array(list(rises)))
 
     def _note_drawing(self, drawing: Drawing, n_kept: int) -> None:
-        """Remember how rows were drawn, so that they can be drawn again; what they were is not kept."""
+        """Remember how rows were drawn, so that they can be drawn again, if any are left out; not what they were."""
+        before = {name: self.__dict__.pop(name, None) for name in ("_drawn_by", "_drawn_from", "_drawn_for")}
+        if not any(perturbation.leaves_rows_out for perturbation in drawing.perturbations):
+            return
         by, given = list(drawing.perturbations), (drawing.sample.n_rows, checksum(drawing.sample))
         # Those of earlier members can be drawn again only if it was done in the same way, from the same rows.
-        is_by_known = not n_kept or getattr(self, "_drawn_by", None) == by
-        is_from_known = not n_kept or getattr(self, "_drawn_from", None) == given
+        is_by_known = not n_kept or before["_drawn_by"] == by
+        is_from_known = not n_kept or before["_drawn_from"] == given
         self._drawn_by, self._drawn_from = by if is_by_known else None, given if is_from_known else None
         self._drawn_for = drawing.n_members
 

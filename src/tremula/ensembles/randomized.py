@@ -23,7 +23,8 @@ class RandomizedC45Classifier(EnsembleClassifier):
     n_estimators : int, default=200
         Members.
     n_best_splits : int, default=20
-        Among how many; each threshold of a numeric attribute is a split of its own.
+        Among how many; each threshold of a numeric attribute is a split of its own. As C4.5 asks of attributes, the
+        gain of a split must not be below the average of the attributes' best.
     combine : {"vote", "average"}, default="vote"
         Whether members vote, ties to the first class, or their class distributions are averaged.
     oob_score : bool, default=False

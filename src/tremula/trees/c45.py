@@ -32,8 +32,8 @@ class C45Classifier(TreeClassifier):
         papers of the 1990s, in which it does not, and a threshold is chosen by gain ratio; or Weka's J48, which is
         Release 8 with another constant in its error estimate.
     n_best_splits : int, default=1
-        Every node takes one of this many best splits, drawn uniformly; each threshold is a split of its own. 20 gives
-        the members of randomized C4.5.
+        Every node takes one of this many best splits, drawn uniformly; each threshold is a split of its own, and its
+        gain must not be below the average of the attributes' best. 20 gives the members of randomized C4.5.
     subtree_raising : bool, default=True
         Whether pruning may put a node's heaviest branch in its place.
     max_depth : int or None, default=None

@@ -197,10 +197,18 @@ def _two_columns(X: Any, features: Sequence[int]) -> tuple[list[str], np.ndarray
         table = np.asarray(X)
         if table.ndim != 2 or table.shape[1] < 2:
             raise InvalidInput(f"X has shape {table.shape}: a plane needs at least two columns")
+        _check_features(features, table.shape[1])
         return [f"attribute {number}" for number in features], table[:, list(features)].astype(float)
     frame = nw.from_native(X, eager_only=True)
+    _check_features(features, len(frame.columns))
     names = [frame.columns[number] for number in features]
     return names, np.column_stack([frame[name].to_numpy() for name in names]).astype(float)
+
+
+def _check_features(features: Any, n_columns: int) -> None:
+    given = list(features) if hasattr(features, "__len__") else [features]
+    if len(set(given)) != 2 or len(given) != 2 or not all(number in range(n_columns) for number in given):
+        raise InvalidParameter(f"features={features!r} was given: give two different numbers from 0 to {n_columns - 1}")
 
 
 def _axis(column: np.ndarray, name: str, resolution: int) -> np.ndarray:

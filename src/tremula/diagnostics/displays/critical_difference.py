@@ -122,7 +122,8 @@ class CriticalDifferenceDisplay:
         self.bars_ = self._bars(ranks)
         names_from = FIRST_BAR + BETWEEN_BARS * len(self.bars_) + TO_NAMES
         n_lines = names_from + (len(ranks) + 1) // 2
-        low, high = float(np.floor(ranks.min())), float(np.ceil(ranks.max()))
+        low = float(np.floor(ranks.min()))
+        high = max(float(np.ceil(ranks.max())), low + 1)
         with canvas(ax, height=LINE_HEIGHT * (n_lines + ABOVE_AXIS)) as ax:
             ax.set(xlim=(low, high), ylim=(n_lines - 0.5, -ABOVE_AXIS))
             ax.axis("off")

@@ -21,7 +21,7 @@ VERDICTS = {-1: (BLUE, "o", "{first} better"), 1: (RED, "s", "{second} better"),
 
 
 def verdict_of(interval: tuple[float, float]) -> int:
-    """Return -1 if the interval lies below 0, 1 if above, 0 if it holds 0.
+    """Return -1 if the interval lies below 0, 1 if above, 0 if it holds 0 or has no ends.
 
     Examples
     --------
@@ -107,7 +107,7 @@ class KohaviDisplay:
         -------
         KohaviDisplay
         """
-        from tremula.diagnostics.many_datasets import name_datasets
+        from tremula.diagnostics.error_tables import name_datasets
 
         named = name_datasets(results)
         found = [_scaled(name, comparison, first, second, baseline, test) for name, comparison in named.items()]

@@ -8,9 +8,11 @@ import numpy as np
 
 from tremula.diagnostics.displays.style import BLUE, RED, canvas, legend_above
 from tremula.errors import InvalidInput
+from tremula.parameters import check_choice
+from tremula.series import show
 
 if TYPE_CHECKING:
-    from tremula.diagnostics.bias_variance import BiasVarianceCurve
+    from tremula.diagnostics.bias_and_variance import BiasVarianceCurve
 
 
 def best_level(levels: np.ndarray, errors: np.ndarray) -> float:
@@ -23,6 +25,16 @@ def best_level(levels: np.ndarray, errors: np.ndarray) -> float:
     0.2
     """
     return float(levels[errors == errors.min()].min())
+
+
+def _read_levels(curve: BiasVarianceCurve) -> np.ndarray:
+    try:
+        return np.asarray(curve.values, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(
+            f"values of {curve.parameter!r} are {show(curve.values)}: a level of noise is a number; for others draw a "
+            "BiasVarianceDisplay"
+        ) from error
 
 
 class NoiseCurveDisplay:
@@ -85,7 +97,9 @@ class NoiseCurveDisplay:
         -------
         NoiseCurveDisplay
         """
-        levels, errors = np.asarray(curve.values, dtype=float), np.asarray(curve.error, dtype=float)
+        if isinstance(chosen, str):
+            check_choice("chosen", chosen, ["best"])
+        levels, errors = _read_levels(curve), np.asarray(curve.error, dtype=float)
         marked = best_level(levels, errors) if isinstance(chosen, str) else chosen
         bands = [result.intervals.get("error") for result in curve.results]
         intervals = None if any(band is None for band in bands) else np.array(bands, dtype=float)

@@ -12,10 +12,18 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_regressor
 
-from tremula.diagnostics.decomposition import interval_of, interval_of_rows, spread_of_squares
+from tremula.diagnostics.decomposition import spread_of_squares
+from tremula.diagnostics.intervals import check_confidence, interval_of, interval_of_rows
 from tremula.diagnostics.losses import observed_target
 from tremula.diagnostics.resampling import Sizes, divide, read_size
-from tremula.diagnostics.retraining import Answers, ask_labels, ask_numbers, gather_answers, read_task
+from tremula.diagnostics.retraining import (
+    Answers,
+    ask_labels,
+    ask_numbers,
+    gather_answers,
+    read_task,
+    require_estimator,
+)
 from tremula.parameters import check_number
 from tremula.seeds import RandomState, make_generator, make_root_seed
 
@@ -145,8 +153,9 @@ def stability(
     >>> print(stability(C45Classifier(), X, y, random_state=0))
     unstable (disagreement 0.1...): bagging may help, error ... alone, ... combined
     """
+    require_estimator(estimator)
     check_number("n_models", n_models, 2, whole=True)
-    check_number("confidence", confidence, 0.0, 1.0, above=True)
+    confidence = check_confidence(confidence)
     random = make_generator(random_state)
     numeric = is_regressor(estimator)
     task = read_task(X, y, numeric)

@@ -12,6 +12,7 @@ from sklearn.base import clone
 
 from tremula.diagnostics.error_parts import BiasVariance, BiasVarianceCurve
 from tremula.diagnostics.experiment import prepare
+from tremula.diagnostics.retraining import require_estimator
 from tremula.errors import InvalidParameter
 from tremula.parameters import check_choice
 from tremula.seeds import RandomState
@@ -64,8 +65,9 @@ def bias_variance(
         Rows to learn from, or their share. None is a quarter of all rows for "pool", an equal part of the pool for
         "fresh", as many as the pool has for "bootstrap", half of all rows for "subsampled_cv".
     test_size : int, float or None, default=None
-        Rows that judge, outside the pool. None leaves a pool of twice `train_size` for "pool", takes a third of the
-        rows for "fresh" (1000 from a generator), and the rows not drawn for "bootstrap".
+        Rows that judge, outside the pool. None leaves a pool of twice `train_size` for "pool", but takes at least half
+        of the rows beside a learning set; a third of the rows for "fresh" (1000 from a generator), and the rows not
+        drawn for "bootstrap".
     truth : array-like, callable or None, default=None
         What is known of the data: class probabilities (n_rows, n_classes) in the order of the sorted classes, or the
         mean of a numeric target; or a function of `X` that gives them. Without it the observed target stands in.
@@ -171,6 +173,7 @@ def bias_variance_curve(
     >>> bool(curve.bias[0] > curve.bias[2])
     True
     """
+    require_estimator(estimator)
     known = estimator.get_params(deep=True)
     if parameter not in known:
         check_choice("parameter", parameter, sorted(known))

@@ -1,0 +1,21 @@
+"""Methods are found by their names; one that is not there is answered with those that are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tremula.errors import InvalidParameter, did_you_mean
+
+
+def place_of(name: str, names: Sequence[str]) -> int:
+    """Return the place of a method among the names of all.
+
+    Examples
+    --------
+    >>> place_of("bagging", ["C4.5", "bagging"])
+    1
+    """
+    if name not in names:
+        hint = did_you_mean(str(name), names) or ":"
+        raise InvalidParameter(f"no method is called {name!r}{hint} there are {', '.join(map(repr, names))}")
+    return names.index(name)
