@@ -29,8 +29,8 @@ import tremula as tm
 DATASETS = ["letter", "satimage", "pendigits", "waveform-5000", MADE]
 BOOSTED_DEPTH = 8  # so that neither stops for want of errors
 PEERS_NOTE = """One thread, processor time of the fit alone, after a small one. ranger splits by Gini (it has no
-entropy), as ours does here, leaves out the out-of-bag error, and draws as many attributes at a node as ours. Weka's Bagging of J48 -U
-trains a tenth of the members and its time is multiplied by ten."""
+entropy), as ours does here, leaves out the out-of-bag error, and draws as many attributes at a node as ours. Weka's
+Bagging of J48 -U trains a tenth of the members and its time is multiplied by ten."""
 WEKA_SHARE = 10  # Weka trains a tenth of the members; its time is multiplied
 MEMORY_CODE = """
 from data import as_numbers, load

@@ -243,7 +243,13 @@ def test_a_missing_class_is_refused(y: Any) -> None:
 @pytest.mark.parametrize("ensemble", [pd.DataFrame({"first": [0, 1], "second": [1, 1]}), None, 3])
 def test_what_is_no_ensemble_is_refused(ensemble: Any) -> None:
     with pytest.raises(InvalidInput, match="give a fitted ensemble, a list of fitted classifiers, or an array"):
-        kappa_error(ensemble, None, [0, 1])
+        kappa_error(ensemble, np.zeros((2, 1)), [0, 1])
+
+
+def test_an_ensemble_without_rows_to_predict_is_refused() -> None:
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(InvalidInput, match="X is None: give the rows"):
+        kappa_error(RandomForestClassifier(2, random_state=0).fit(X, y), None, y)
 
 
 def test_two_targets_are_refused() -> None:

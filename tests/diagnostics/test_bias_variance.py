@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.dummy import DummyRegressor
@@ -21,7 +22,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from tremula import C45Classifier
+from tremula import BaggingClassifier, C45Classifier
 from tremula.diagnostics import bias_variance, bias_variance_curve
 from tremula.diagnostics.decomposition import (
     CORRECTIONS,
@@ -377,6 +378,15 @@ def test_replicates_tell_the_noise_of_classes_too() -> None:
     assert result.noise == pytest.approx((0.2 * 0.8 + 0.9 * 0.1) / 2, abs=0.015)
 
 
+def test_replicates_are_found_in_a_sparse_matrix() -> None:
+    X, y = load_iris(return_X_y=True)
+    options = {"noise": "replicates", "n_models": 3, "random_state": 0}
+    dense, sparse = (
+        bias_variance(LogisticRegression(max_iter=500), table, y, **options) for table in (X, csr_matrix(X))
+    )
+    assert sparse.noise == dense.noise
+
+
 def test_truth_can_be_given_row_by_row() -> None:
     X, y = make_two_points(200, 0)
     options = {"n_models": 4, "random_state": 0}
@@ -420,12 +430,21 @@ def test_deeper_trees_have_less_bias_and_more_variance() -> None:
     assert curve.variance[1] > 1.5 * curve.variance[0]
 
 
+def test_more_members_have_less_variance() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    bagging = BaggingClassifier(DecisionTreeClassifier())
+    curve = bias_variance_curve(bagging, X, y, parameter="n_estimators", values=[1, 15], n_models=10, random_state=0)
+    assert curve.variance[1] < 0.7 * curve.variance[0]
+
+
 def test_a_curve_of_a_parameter_that_is_not_there_is_refused() -> None:
     X, y = load_iris(return_X_y=True)
     with pytest.raises(InvalidParameter, match="did you mean 'max_depth'"):
         bias_variance_curve(DecisionTreeClassifier(), X, y, parameter="max_dept", values=[1])
     with pytest.raises(InvalidParameter, match="values is empty"):
         bias_variance_curve(DecisionTreeClassifier(), X, y, parameter="max_depth", values=[])
+    with pytest.raises(InvalidParameter, match="values is 3: give a list"):
+        bias_variance_curve(DecisionTreeClassifier(), X, y, parameter="max_depth", values=3)  # type: ignore[arg-type]
 
 
 # --- Weka ---
@@ -568,6 +587,23 @@ def test_one_class_is_refused() -> None:
 def test_a_generator_is_asked_for_what_it_can_give(options: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidParameter, match=message):
         bias_variance(GaussianNB(), make_two_points, **{"n_models": 3, "train_size": 20, "random_state": 0, **options})
+
+
+def test_a_truth_of_too_few_rows_is_refused() -> None:
+    with pytest.raises(InvalidInput, match=r"for each of 5 rows.*each of the 1000 rows"):
+        bias_variance(
+            GaussianNB(),
+            make_two_points,
+            truth=lambda X: np.full((5, 2), 0.5),
+            n_models=3,
+            train_size=20,
+            random_state=0,
+        )
+
+
+def test_no_rows_are_refused() -> None:
+    with pytest.raises(InvalidInput, match="X has no rows"):
+        bias_variance(GaussianNB(), np.zeros((0, 2)), [])
 
 
 def test_two_models_have_terms_but_no_intervals() -> None:

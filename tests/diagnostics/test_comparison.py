@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 from scipy import stats
 from scipy.sparse import csr_matrix
+from sklearn.cluster import KMeans
 from sklearn.datasets import load_diabetes, load_iris, make_classification
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression
@@ -340,6 +341,7 @@ def test_score_that_is_not_a_number() -> None:
         (tree(), "got DecisionTreeClassifier"),
         ("tree", "got str"),
         ({"tree": DecisionTreeClassifier}, "object with fit and predict"),
+        ({"groups": KMeans()}, "'groups' is KMeans, which finds groups"),
         ({"tree": tree(), "line": LinearRegression()}, "classifier: 'tree' yes, 'line' no"),
     ],
 )
@@ -402,6 +404,11 @@ def test_mcnemar_counts_errors_only() -> None:
 def test_unknown_method_is_answered_with_the_nearest() -> None:
     with pytest.raises(InvalidParameter, match="did you mean 'stump'"):
         compare(PAIR, X, Y, cv=ONE_SPLIT).test("stmp", "tree")
+
+
+def test_no_rows_are_refused() -> None:
+    with pytest.raises(InvalidInput, match="X has no rows"):
+        compare(PAIR, X[:0], Y[:0])
 
 
 def test_one_method_has_no_verdict() -> None:

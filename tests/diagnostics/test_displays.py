@@ -231,6 +231,14 @@ def test_noise_curve_draws_errors_and_marks_the_smallest_of_the_best(curve: Any)
     assert np.asarray(display.intervals).tolist() == [list(result.intervals["error"]) for result in curve.results]
 
 
+def test_noise_curve_from_estimator_is_that_of_the_curve() -> None:
+    X, y = load_wine(return_X_y=True)
+    options = {"parameter": "max_depth", "values": [1, 3, 2], "n_models": 5, "random_state": 0}
+    display = NoiseCurveDisplay.from_estimator(DecisionTreeClassifier(), X, y, chosen=2, **options)
+    assert display.errors.tolist() == bias_variance_curve(DecisionTreeClassifier(), X, y, **options).error.tolist()
+    assert display.chosen == 2
+
+
 def test_noise_curve_marks_the_level_that_is_given() -> None:
     display = NoiseCurveDisplay([0.0, 0.2], [0.3, 0.1], chosen=0.1).plot()
     assert display.ax_.lines[1].get_xdata() == [0.1, 0.1]
@@ -353,9 +361,18 @@ def test_critical_difference_names_every_method_with_its_rank() -> None:
 
 
 def test_critical_difference_of_methods_that_always_tie_is_drawn() -> None:
-    display = CriticalDifferenceDisplay(["A", "B", "C"], [2.0, 2.0, 2.0], 1.5).plot()
+    display = CriticalDifferenceDisplay(["A", "B", "C"], [2.0, 2.0, 2.0], 0.5).plot()
     assert display.ax_.get_xlim() == (2, 3)
     assert display.bars_ == [(2, 2)]
+
+
+def test_a_critical_difference_wider_than_the_ranks_stays_in_the_figure() -> None:
+    display = CriticalDifferenceDisplay(["A", "B", "C"], [1.5, 2.0, 2.5], 3.4).plot()
+    assert display.ax_.get_xlim() == pytest.approx((1, 4.4))
+    display.figure_.draw_without_rendering()
+    box = display.ax_.get_tightbbox()
+    assert box.x0 >= -1
+    assert box.x1 <= display.figure_.bbox.width + 1
 
 
 def test_critical_difference_refuses_one_method() -> None:

@@ -94,6 +94,11 @@ def test_a_single_class_has_no_wrong_label() -> None:
         add_class_noise([1, 1, 1], 0.5)
 
 
+def test_labels_of_no_rows_are_refused() -> None:
+    with pytest.raises(InvalidTarget, match="y has no labels"):
+        add_class_noise([], 0.1)
+
+
 def test_no_labels_are_refused() -> None:
     with pytest.raises(InvalidTarget, match="expected class labels"):
         add_class_noise(None, 0.5)

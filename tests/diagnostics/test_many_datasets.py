@@ -107,9 +107,13 @@ def test_methods_that_always_tie_do_not_differ() -> None:
     assert (ranking.p_values == 1).all()
 
 
-def test_methods_in_the_same_order_everywhere_differ_beyond_doubt() -> None:
-    ranking = compare_over_datasets(np.tile([0.1, 0.2, 0.3], (8, 1)))
-    assert (ranking.iman_davenport_statistic, ranking.iman_davenport_p_value) == (math.inf, 0)
+@pytest.mark.parametrize(("n_datasets", "n_methods"), [(2, 2), (3, 2), (4, 3), (8, 3)])
+def test_the_same_order_everywhere_is_as_probable_as_chance_makes_it(n_datasets: int, n_methods: int) -> None:
+    ranking = compare_over_datasets(np.tile(np.arange(1.0, n_methods + 1), (n_datasets, 1)))
+    exact = math.factorial(n_methods) ** (1 - n_datasets)
+    assert ranking.iman_davenport_statistic == math.inf
+    assert ranking.iman_davenport_p_value == pytest.approx(exact)
+    assert ranking.friedman_p_value >= exact * (1 - 1e-9)
 
 
 def make_ranking(mean_ranks: list[float], critical_difference: float, p_values: Any = None) -> Ranking:

@@ -168,6 +168,11 @@ def test_generated_sets_are_fresh_and_of_the_sizes_asked_for() -> None:
     assert len(X.drop_duplicates()) == 22
 
 
+def test_a_generator_must_give_two_things() -> None:
+    with pytest.raises(InvalidInput, match="gave ndarray; expected a pair of X and y"):
+        generate_sets(lambda n_rows, seed: np.zeros((n_rows, 1)), Sizes(2, 5, 5), 0)  # type: ignore[arg-type, return-value]
+
+
 def test_a_generator_must_give_what_it_is_asked_for() -> None:
     with pytest.raises(InvalidInput, match="asked for 5 rows and gave 6"):
         generate_sets(lambda n_rows, seed: make_frame(n_rows + 1, seed), Sizes(3, 5, 7), random_state=0)

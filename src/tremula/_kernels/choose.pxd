@@ -69,7 +69,9 @@ cdef inline int64_t walk_counted(Grower* g, bint collect, bint by_runs, const ui
             return walk_gains(g, True, False, words, start, end, whole, best)
         return walk_gains(g, False, False, words, start, end, whole, best)
     if criterion == GINI:
-        return walk_gini(g, words, start, end, whole, best)
+        if by_runs:
+            return walk_gini(g, True, words, start, end, whole, best)
+        return walk_gini(g, False, words, start, end, whole, best)
     return walk_counts(g, SYMMETRIC_UNCERTAINTY, False, words, start, end, whole, best)
 
 

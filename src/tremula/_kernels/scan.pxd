@@ -158,8 +158,8 @@ cdef inline int64_t walk_gains(Grower* g, bint by_runs, bint limited, const uint
     return n_tried
 
 
-cdef inline int64_t walk_gini(Grower* g, const uint64_t* words, int64_t start, int64_t end, const Whole* whole,
-                              Cut* best) noexcept nogil:
+cdef inline int64_t walk_gini(Grower* g, bint by_runs, const uint64_t* words, int64_t start, int64_t end,
+                              const Whole* whole, Cut* best) noexcept nogil:
     """As `walk_gains`, for Gini: squares need no table, and cuts are compared without dividing."""
     cdef uint64_t* sides = g.sides
     cdef uint64_t rank_mask = g.rank_mask, both, word, next_word
@@ -178,11 +178,20 @@ cdef inline int64_t walk_gini(Grower* g, const uint64_t* words, int64_t start, i
         count = word >> COUNT_SHIFT
         both = sides[code]
         sides[code] = both + <uint64_t> count - (<uint64_t> count << 32)
-        left_squares += count * (2 * <int64_t> (both & 0xFFFFFFFFu) + count)
-        right_squares -= count * (2 * <int64_t> (both >> 32) - count)
         weight += count
         other -= count
         is_cut = (((word ^ next_word) & rank_mask) != 0) & (weight >= least) & (other >= least)
+        if by_runs:
+            if not is_cut:
+                continue
+            left_squares = 0
+            right_squares = 0
+            for code in range(g.n_classes):
+                left_squares += <int64_t> ((sides[code] & 0xFFFFFFFFu) * (sides[code] & 0xFFFFFFFFu))
+                right_squares += <int64_t> ((sides[code] >> 32) * (sides[code] >> 32))
+        else:
+            left_squares += count * (2 * <int64_t> (both & 0xFFFFFFFFu) + count)
+            right_squares -= count * (2 * <int64_t> (both >> 32) - count)
         n_tried += is_cut
         product = <double> weight * <double> other
         scaled = <double> left_squares * <double> other + <double> right_squares * <double> weight

@@ -5,7 +5,7 @@ With the usual correction the three terms sum to the error exactly, and none of 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from sklearn.base import clone
@@ -177,6 +177,8 @@ def bias_variance_curve(
     known = estimator.get_params(deep=True)
     if parameter not in known:
         check_choice("parameter", parameter, sorted(known))
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise InvalidParameter(f"values is {values!r}: give a list of values of the parameter")
     chosen = list(values)
     if not chosen:
         raise InvalidParameter("values is empty: give at least one value of the parameter")

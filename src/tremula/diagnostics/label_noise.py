@@ -44,6 +44,8 @@ def draw_shifts(n_rows: int, n_classes: int, rate: float, random: np.random.Gene
 def _count_rows(y: Any) -> int:
     if y is None or np.ndim(y) == 0:
         raise InvalidTarget(f"y={y!r} was given; expected class labels, one for each row")
+    if len(y) == 0:
+        raise InvalidTarget("y has no labels; expected those of at least two rows, of different classes")
     return len(y)
 
 

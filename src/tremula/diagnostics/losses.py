@@ -118,7 +118,10 @@ def _true_target(task: Task, rows: np.ndarray, truth: Any, generated: bool) -> n
         wanted = (
             "one number" if task.classes is None else f"probabilities of the {task.width} classes, in sorted order,"
         )
-        raise InvalidInput(f"truth gives {known.shape[1]} numbers for a row; expected {wanted} for each")
+        raise InvalidInput(
+            f"truth gives {known.shape[1]} numbers for each of {len(known)} rows; expected {wanted} for each of the "
+            f"{len(rows)} rows it is asked for"
+        )
     if not np.isfinite(known).all():
         raise InvalidInput("truth holds a number that is missing or infinite: give finite ones")
     if task.classes is not None and (known.min() < 0 or np.abs(known.sum(axis=1) - 1).max() > SUM_TOLERANCE):
@@ -156,7 +159,7 @@ def noise_of_replicates(loss: str, task: Task) -> float:
 
 def _groups_of_equal_rows(X: Any) -> np.ndarray:
     """Return a group number for each row, the same for rows that hold the same values."""
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
-    rows = frame.iter_rows() if isinstance(frame, nw.DataFrame) else map(tuple, np.asarray(X).tolist())
+    frame = nw.from_native(X.toarray() if hasattr(X, "toarray") else X, eager_only=True, pass_through=True)
+    rows = frame.iter_rows() if isinstance(frame, nw.DataFrame) else map(tuple, np.asarray(frame).tolist())
     numbers: dict[tuple[Any, ...], int] = {}
     return np.array([numbers.setdefault(tuple(row), len(numbers)) for row in rows])

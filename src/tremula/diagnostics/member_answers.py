@@ -41,6 +41,8 @@ def member_predictions(ensemble: Any, X: Any) -> np.ndarray:
     """
     if isinstance(ensemble, np.ndarray):
         return _given_answers(ensemble)
+    if X is None and not (isinstance(ensemble, Sequence) and len(ensemble) == 0):
+        raise InvalidInput("X is None: give the rows to predict, or the members' predictions as an array")
     if isinstance(ensemble, Pipeline):
         return member_predictions(ensemble[-1], ensemble[:-1].transform(X) if len(ensemble) > 1 else X)
     if isinstance(ensemble, Sequence):

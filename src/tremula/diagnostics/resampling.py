@@ -62,6 +62,14 @@ def count_rows(X: Any) -> int:
     return int(shape[0]) if shape else len(X)
 
 
+def require_rows(X: Any) -> int:
+    """Return the number of rows, which is not zero."""
+    n_rows = count_rows(X)
+    if n_rows == 0:
+        raise InvalidInput("X has no rows; expected at least one row to learn from and one to judge by")
+    return n_rows
+
+
 def take_rows(X: Any, rows: np.ndarray) -> Any:
     """Return some rows of an array, a frame of any library or a sparse matrix, as a table of the same kind.
 
@@ -225,6 +233,8 @@ def generate_sets(generate: Generate, sizes: Sizes, random_state: Any) -> tuple[
     random = make_generator(random_state)
     wanted = [sizes.train] * sizes.n_models + [sizes.test or USUAL_GENERATED_TEST]
     drawn = [generate(n_rows, int(random.integers(2**31))) for n_rows in wanted]
+    if not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in drawn):
+        raise InvalidInput(f"the generator gave {type(drawn[0]).__name__}; expected a pair of X and y")
     for n_rows, (X, y) in zip(wanted, drawn, strict=True):
         if count_rows(X) != n_rows or len(y) != n_rows:
             raise InvalidInput(

@@ -12,10 +12,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import clone, is_clusterer
 from sklearn.dummy import DummyClassifier, DummyRegressor
 
-from tremula.diagnostics.resampling import Division, count_rows, take_rows
+from tremula.diagnostics.resampling import Division, require_rows, take_rows
 from tremula.errors import InvalidInput, InvalidParameter
 from tremula.parallel import train_members
 from tremula.seeds import member_generator
@@ -59,7 +59,7 @@ class Task:
 
 def read_task(X: Any, y: Any, numeric: bool) -> Task:
     """Read a table and its target, numbers or classes."""
-    n_rows = count_rows(X)
+    n_rows = require_rows(X)
     if numeric:
         return Task(X, read_target(y, n_rows), None)
     classes, codes = read_classes(y, n_rows)
@@ -111,10 +111,14 @@ def check_probabilities(estimator: Any, wanted_for: str) -> None:
 # --- training ---
 
 
-def require_estimator(estimator: Any) -> None:
-    """Refuse what cannot be copied and trained, such as a class in place of an object of it."""
+def require_estimator(estimator: Any, called: str = "estimator") -> None:
+    """Refuse what cannot be trained to predict, such as a class in place of an object of it."""
     if isinstance(estimator, type) or not all(hasattr(estimator, name) for name in ("fit", "predict", "get_params")):
-        raise InvalidParameter(f"estimator is {estimator!r}: give an object with fit, predict and get_params")
+        raise InvalidParameter(f"{called} is {estimator!r}: give an object with fit and predict, as in scikit-learn")
+    if is_clusterer(estimator):
+        raise InvalidParameter(
+            f"{called} is {type(estimator).__name__}, which finds groups: give a classifier or a regressor"
+        )
 
 
 def seeded_copy(estimator: Any, seed: int) -> Any:

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 
-from tremula.diagnostics.resampling import count_rows, take_rows
-from tremula.diagnostics.retraining import ask_probabilities, seeded_copy
+from tremula.diagnostics.resampling import require_rows, take_rows
+from tremula.diagnostics.retraining import ask_probabilities, require_estimator, seeded_copy
 from tremula.diagnostics.scoring import OF_PROBABILITIES, score_split
 from tremula.diagnostics.splits import Split
 from tremula.errors import InvalidParameter
@@ -46,8 +46,7 @@ def read_estimators(estimators: Estimators) -> dict[str, Any]:
             f"estimators has the name {', '.join(map(repr, twice))} more than once: give each its own"
         )
     for name, estimator in pairs:
-        if isinstance(estimator, type) or not (hasattr(estimator, "fit") and hasattr(estimator, "predict")):
-            raise InvalidParameter(f"estimator {name!r} is {estimator!r}: give an object with fit and predict")
+        require_estimator(estimator, f"estimator {name!r}")
     if len({is_classifier(estimator) for _, estimator in pairs}) > 1:
         kinds = ", ".join(f"{name!r} {'yes' if is_classifier(estimator) else 'no'}" for name, estimator in pairs)
         raise InvalidParameter(f"classifiers cannot be compared with other estimators (classifier: {kinds})")
@@ -56,9 +55,10 @@ def read_estimators(estimators: Estimators) -> dict[str, Any]:
 
 def read_y(named: Mapping[str, Any], X: Any, y: Any) -> tuple[NDArray[Any] | None, NDArray[Any]]:
     """Return the classes, None for regressors, and the target as an array."""
+    n_rows = require_rows(X)
     if not is_classifier(next(iter(named.values()))):
-        return None, read_target(y, count_rows(X))
-    classes, codes = read_classes(y, count_rows(X))
+        return None, read_target(y, n_rows)
+    classes, codes = read_classes(y, n_rows)
     return classes, classes[codes]
 
 

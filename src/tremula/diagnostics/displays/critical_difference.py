@@ -125,7 +125,8 @@ class CriticalDifferenceDisplay:
         low = float(np.floor(ranks.min()))
         high = max(float(np.ceil(ranks.max())), low + 1)
         with canvas(ax, height=LINE_HEIGHT * (n_lines + ABOVE_AXIS)) as ax:
-            ax.set(xlim=(low, high), ylim=(n_lines - 0.5, -ABOVE_AXIS))
+            # With few datasets the critical difference may be wider than the ranks.
+            ax.set(xlim=(low, max(high, low + (self.critical_difference or 0))), ylim=(n_lines - 0.5, -ABOVE_AXIS))
             ax.axis("off")
             self._draw_scale(ax, low, high)
             for number, (start, end) in enumerate(self.bars_):

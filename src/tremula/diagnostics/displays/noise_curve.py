@@ -77,6 +77,49 @@ class NoiseCurveDisplay:
         self.parameter = parameter
 
     @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any = None,
+        *,
+        parameter: str,
+        values: Any,
+        chosen: float | str | None = "best",
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Measure the error at each level of noise, and draw it.
+
+        Parameters
+        ----------
+        estimator : estimator
+            Is cloned and fitted, not changed.
+        X : array or data frame of shape (n_rows, n_attributes), or callable
+            As for `bias_variance`.
+        y : array of shape (n_rows,) or None, default=None
+            As for `bias_variance`.
+        parameter : str
+            Which parameter of the estimator is the level.
+        values : sequence of numbers
+            The levels.
+        chosen : float, "best" or None, default="best"
+            The level to mark; "best" is that of least error, the smallest among equals.
+        ax : matplotlib Axes or None, default=None
+            Where to draw; None makes a figure.
+        **kwargs
+            Handed to `bias_variance_curve`.
+
+        Returns
+        -------
+        NoiseCurveDisplay
+        """
+        from tremula.diagnostics.bias_and_variance import bias_variance_curve
+
+        curve = bias_variance_curve(estimator, X, y, parameter=parameter, values=values, **kwargs)
+        return cls.from_results(curve, chosen=chosen, ax=ax)
+
+    @classmethod
     def from_results(
         cls, curve: BiasVarianceCurve, *, chosen: float | str | None = "best", ax: Any = None, **kwargs: Any
     ) -> Self:
