@@ -77,8 +77,8 @@ errs on 31 %."""
 
 EXPLANATION = """The paper does not say whether C4.5's rule, that a split has at least the average gain of the
 attributes' best, goes before the choice of the 20 best by gain ratio. tremula applies it. That reading was chosen after
-seeing both: without the rule, which is what the words of the paper alone say, randomized trees erred on 3.8 (letter), 4.8 (splice)
-and 21.4 (krk), far above the paper; the average of all cuts came about as near as that of the attributes' best, the
+seeing both: without the rule, which is what the words of the paper alone say, randomized trees erred on 3.8 (letter),
+4.8 (splice) and 21.4 (krk), far above the paper; the average of all cuts came about as near as that of the attributes' best, the
 average of an attribute's own cuts, the 20 best by gain, and a minimum of one row in a branch did not.
 
 Outside: randomized trees on krk are higher by 1.1, bagged and boosted trees on letter by 0.6 and 0.5, which is not
