@@ -76,19 +76,20 @@ Soybean is the first 307 rows. Files of the chess board in krk are taken as numb
 errs on 31 %."""
 
 EXPLANATION = """The paper does not say whether C4.5's rule, that a split has at least the average gain of the
-attributes' best, goes before the choice of the 20 best by gain ratio. tremula applies it. That reading was chosen after
-seeing both: without the rule, which is what the words of the paper alone say, randomized trees erred on 3.8 (letter),
-4.8 (splice) and 21.4 (krk), far above the paper; the average of all cuts came about as near as that of the attributes' best, the
-average of an attribute's own cuts, the 20 best by gain, and a minimum of one row in a branch did not.
+attributes' best, goes before the choice of the 20 best by gain ratio. tremula applies it. That
+reading was chosen after seeing both: without the rule, which is what the words of the paper alone
+say, randomized trees erred on 3.8 (letter), 4.8 (splice) and 21.4 (krk), far above the paper; the
+average of all cuts came about as near as that of the attributes' best, the average of an
+attribute's own cuts, the 20 best by gain, and a minimum of one row in a branch did not.
 
 Outside: randomized trees on krk are higher by 1.1, bagged and boosted trees on letter by 0.6 and 0.5, which is not
-explained (votes or averages make no difference; 200 bagged trees of Release 8 err on 6.6 where those of Release 1 err
-on 7.0, on two folds; the rule by which Release 1 chooses thresholds could not be checked against a program). C4.5 on
-krk is below the margin by 0.04.
+explained (votes or averages make no difference; 200 bagged trees of Release 8 err on 6.6 where those of Release 1
+err on 7.0, on two folds; the rule by which Release 1 chooses thresholds could not be checked against a program).
+C4.5 on krk is below the margin by 0.04.
 
-The margin is that of another sample. The spread over divisions into folds is narrower, and by it C4.5 and bagging on
-glass, C4.5, randomized and bagged trees on sonar, and boosting on autos are lower than the paper's, C4.5 on soybean
-higher."""
+The margin is that of another sample. The spread over divisions into folds is narrower, and by it C4.5 and bagging
+on glass, C4.5, randomized and bagged trees on sonar, and boosting on autos are lower than the paper's, C4.5 on
+soybean higher."""
 
 
 def tests_of(domain: Domain, codes: np.ndarray, seed: int) -> list[np.ndarray]:

@@ -126,7 +126,7 @@ class NaiveGrower:
         return low - 1e-3, high - 1e-3
 
     def _among_best(self, node: Node, attributes: list[int]) -> Choices:
-        """Randomized C4.5: each threshold is a candidate of its own, if it gains no less than nothing or the average."""
+        """Randomized C4.5: each threshold is a candidate of its own, unless it gains less than the average."""
         pool: list[list[Split]] = []  # each with those that tie with it
         for attribute in attributes:
             if self.table.n_levels[attribute] == 0 and self.table.n_classes:
