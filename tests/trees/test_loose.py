@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -79,3 +80,12 @@ def test_only_complete_columns_whose_values_can_be_told_apart_are_loose() -> Non
     assert not growing.is_loose(sort_columns(missing, n_levels), 3, rules)
     assert not growing.is_loose(sort_columns(values, n_levels, gap=1e-5), 3, rules)
     assert not growing.is_loose(sort_columns(values, n_levels), 3, replace(rules, random_threshold=False, n_drawn=1))
+
+
+def test_columns_are_sent_without_what_can_be_made_again() -> None:
+    columns = sort_columns(np.arange(600.0).reshape(20, 30), np.zeros(30, np.int32))
+    sent = len(pickle.dumps(columns))
+    assert columns.ranks.shape == (30, 20)
+    assert columns.values_by_column.flags.f_contiguous
+    assert len(pickle.dumps(columns)) == sent
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(columns)).ranks, columns.ranks)

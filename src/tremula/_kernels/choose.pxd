@@ -11,8 +11,9 @@ from tremula._kernels.grower cimport MEASURED, SUBSET_SPLIT, WEIGHTED, WIDE, Cut
 from tremula._kernels.loose cimport add_first, gather_values, loose_list
 from tremula._kernels.nodes cimport MULTIWAY_SPLIT, NUMERIC_SPLIT
 from tremula._kernels.scan cimport (
-    add_words, describe_whole, first_above, has_long_runs, judge_multiway, judge_subsets, load_counts, min_side, tabulate_groups,
-    value_at, walk_counts, walk_gains, walk_gini, walk_targets, walk_weighted_gains, walk_weighted_runs, walk_weights, weight_of, within_of,
+    add_words, describe_whole, first_above, has_long_runs, judge_multiway, judge_subsets, load_counts, min_side,
+    tabulate_groups, value_at, walk_counts, walk_gains, walk_gini, walk_targets, walk_weighted_gains,
+    walk_weighted_runs, walk_weights, weight_of, within_of,
 )
 
 
@@ -82,7 +83,7 @@ cdef inline int64_t walk(Grower* g, bint collect, const uint64_t* words, int64_t
     cdef bint by_runs
     if g.rows_kind == MEASURED:
         return walk_targets(g, criterion, words, start, end, whole, known, best)
-    by_runs = has_long_runs(g, 0.5, words, start, end)
+    by_runs = has_long_runs(g, words, start, end)
     if g.counted:
         return walk_counted(g, collect, by_runs, words, start, end, whole, best)
     if criterion <= GAIN_RATIO and not collect:
@@ -356,7 +357,8 @@ cdef inline int64_t draw_attributes(Grower* g, const Frame* frame, const double*
     return remaining
 
 
-cdef inline void judge_attributes(Grower* g, const Frame* frame, const double* statistics, int64_t first) noexcept nogil:
+cdef inline void judge_attributes(Grower* g, const Frame* frame, const double* statistics,
+                                  int64_t first) noexcept nogil:
     cdef int64_t i
     for i in range(first, g.n_attributes):
         look_at(g, frame, statistics, g.order[i])

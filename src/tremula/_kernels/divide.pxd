@@ -338,7 +338,8 @@ cdef inline int64_t divide_rows(Grower* g, const Frame* frame, int64_t n_survivo
     return total
 
 
-cdef inline void flag_rows(Grower* g, const Frame* frame, const uint64_t* words, bint many, int64_t n_unknown) noexcept nogil:
+cdef inline void flag_rows(Grower* g, const Frame* frame, const uint64_t* words, bint many,
+                           int64_t n_unknown) noexcept nogil:
     """Where each row goes: a flag for one or two survivors; by number for many, and wherever rows have a list."""
     cdef int64_t i, p, survivor
     cdef uint8_t flag

@@ -14,7 +14,9 @@ from libc.string cimport memcpy, memset
 from numpy.random cimport bitgen_t
 
 from tremula._kernels.choose cimport choose_split
-from tremula._kernels.criteria cimport GAIN_RATIO, choose_x_log_x, fill_logarithm_tables, quick_x_log_x, term_of, x_log_x_of_many
+from tremula._kernels.criteria cimport (
+    GAIN_RATIO, choose_x_log_x, fill_logarithm_tables, quick_x_log_x, term_of, x_log_x_of_many,
+)
 from tremula._kernels.divide cimport (
     OUT_OF_MEMORY, bounds_of_frame, is_terminal, make_leaf, room_for_frames, room_for_nodes, room_for_rows, split_node,
 )
@@ -115,7 +117,8 @@ cdef bint allocate_scratch(Grower* g, int64_t n_present) noexcept nogil:
     return (
         g.lists != NULL and g.capacity != NULL and g.incomplete_slot != NULL and g.bounds != NULL and g.order != NULL
         and g.known != NULL and g.left != NULL and g.left_terms != NULL and g.right_terms != NULL
-        and g.node_terms != NULL and g.run_terms != NULL and g.node_sides != NULL and g.sides != NULL and g.candidates != NULL
+        and g.node_terms != NULL and g.run_terms != NULL and g.node_sides != NULL and g.sides != NULL
+        and g.candidates != NULL
         and g.group_statistics != NULL and g.group_start != NULL and g.group_order != NULL and g.segments != NULL
         and g.survivor != NULL and g.sizes != NULL and g.places != NULL and g.shares != NULL and g.flag != NULL
         and g.branch != NULL and g.spare != NULL
@@ -128,10 +131,12 @@ cdef void free_all(Grower* g) noexcept nogil:
         for a in range(g.n_attributes):
             free(g.lists[a])
     free(g.lists); free(g.capacity); free(g.incomplete_slot); free(g.bounds); free(g.order); free(g.known)
-    free(g.left); free(g.left_terms); free(g.right_terms); free(g.node_terms); free(g.run_terms); free(g.node_sides); free(g.sides)
+    free(g.left); free(g.left_terms); free(g.right_terms); free(g.node_terms)
+    free(g.run_terms); free(g.node_sides); free(g.sides)
     free(g.candidates); free(g.group_statistics); free(g.group_start); free(g.group_order); free(g.segments)
     free(g.survivor); free(g.sizes); free(g.places); free(g.shares); free(g.flag); free(g.branch); free(g.spare)
-    free(g.cuts); free(g.row); free(g.row_weight); free(g.nodes); free(g.statistics); free(g.subsets); free(g.stack); free(g.frame_bounds)
+    free(g.cuts); free(g.row); free(g.row_weight); free(g.nodes); free(g.statistics); free(g.subsets); free(g.stack)
+    free(g.frame_bounds)
     free(g.node_rows); free(g.node_row_weights); free(g.spare_rows); free(g.spare_weights); free(g.base)
     free(g.present); free(g.loose_rows); free(g.loose_words); free(g.loose_spare); free(g.loose_values)
 

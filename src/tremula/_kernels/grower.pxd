@@ -151,7 +151,7 @@ cdef struct Grower:
     double* right_terms
     double* node_terms
     double* run_terms       # by cut between runs, see `scan.judge_runs`
-    uint64_t* node_sides    # by class, where rows are counted: those left of a cut in the low half, right of it in the high
+    uint64_t* node_sides    # by class, where rows are counted: left of a cut in the low half, right of it in the high
     uint64_t* sides
     int64_t node_term       # sum of the classes' terms
     Cut* cuts               # every admissible cut of one attribute

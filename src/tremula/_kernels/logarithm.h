@@ -48,10 +48,11 @@ static inline double quick_x_log_x(double x) {
     return x * quick_log2(x);
 }
 
-/* Many at once, written so that the loop becomes vector instructions: no table, no branch, no call. With m the mantissa brought
- * to [0.7, 1.42) and s = (m - 1) / (m + 1), log2 m = s p(s^2); p is the polynomial of degree 6 nearest to the series of
- * 2 artanh(s) / (s ln 2) at the Chebyshev points of the range, which leaves an error of 5e-16. The exponent becomes a double by
- * being written into the mantissa of 2^52. Both versions round alike, so results do not depend on the machine.
+/* Many at once, written so that the loop becomes vector instructions: no table, no branch, no call. With m the mantissa
+ * brought to [0.7, 1.42) and s = (m - 1) / (m + 1), log2 m = s p(s^2); p is the polynomial of degree 6 nearest to the
+ * series of 2 artanh(s) / (s ln 2) at the Chebyshev points of the range, which leaves an error of 5e-16. The exponent
+ * becomes a double by being written into the mantissa of 2^52. Both versions round alike, so results do not depend on
+ * the machine.
  */
 #define X_LOG_X_OF_MANY                                                                                                \
     for (int i = 0; i < n; i++) {                                                                                      \

@@ -1,4 +1,4 @@
-"""Trees of loose nodes, which draw so few of the attributes that dividing every sorted list would cost more than it saves.
+"""Trees of loose nodes, which draw so few of the attributes that dividing all lists would cost more than it saves.
 
 A loose node has its rows alone, in no particular order. The list of an attribute is put together when it is looked at,
 from the ranks of the rows, and is the one that dividing would have given. A drawn threshold needs the values alone.
@@ -96,7 +96,8 @@ cdef inline uint64_t* loose_list(Grower* g, const Frame* frame, int64_t a) noexc
 
 # ---- drawn thresholds need no order
 
-cdef inline bint gather_values(Grower* g, const Frame* frame, int64_t attribute, double* low, double* high) noexcept nogil:
+cdef inline bint gather_values(Grower* g, const Frame* frame, int64_t attribute, double* low,
+                               double* high) noexcept nogil:
     """The values of a loose node's rows in `loose_values`, the least and the largest; whether these differ."""
     cdef const uint32_t* rows = g.loose_rows + frame.start
     cdef int64_t i

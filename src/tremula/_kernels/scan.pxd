@@ -90,13 +90,10 @@ cdef inline void consider(Grower* g, int criterion, bint collect, double within,
 
 # ---- walks over a numeric list
 
-cdef inline bint has_long_runs(Grower* g, double cost, const uint64_t* words, int64_t start, int64_t end) noexcept nogil:
-    """Whether values repeat so often that terms are best renewed once per distinct value instead of once per row.
-
-    `cost` is that of a class's terms, where that of a row's is 1.
-    """
+cdef inline bint has_long_runs(Grower* g, const uint64_t* words, int64_t start, int64_t end) noexcept nogil:
+    """Whether values repeat so often that terms are best renewed once per distinct value instead of once per row."""
     cdef uint64_t span = ((words[end - 1] & g.rank_mask) - (words[start] & g.rank_mask)) // (g.row_mask + 1)
-    return end - start > cost * (span + 1) * g.n_classes
+    return 2 * (end - start) > <int64_t> (span + 1) * g.n_classes
 
 
 cdef inline int64_t walk_gains(Grower* g, bint by_runs, bint limited, const uint64_t* words, int64_t start,
@@ -347,7 +344,7 @@ cdef inline int64_t walk_weighted_gains(Grower* g, bint wide, const uint64_t* wo
     cdef int64_t p, code, before = -1, stop = -1, cut = -1, n_tried = 0
     cdef double* left = g.left
     cdef bint is_cut, was_cut = False, replaces
-    cdef bint is_last = True, is_mixed = False, was_mixed = False   # of the rows of one value: the last; of many classes
+    cdef bint is_last = True, is_mixed = False, was_mixed = False   # of rows of one value: the last; many classes
     memset(left, 0, g.n_classes * sizeof(double))
     memcpy(g.left_terms, class_terms, g.n_classes * sizeof(double))
     for p in range(start, end - 1):
@@ -492,7 +489,8 @@ cdef inline void add_row(Grower* g, uint32_t row, double weight, double* statist
         statistics[g.codes[row]] += weight
 
 
-cdef inline void add_words(Grower* g, const uint64_t* words, int64_t start, int64_t end, double* statistics) noexcept nogil:
+cdef inline void add_words(Grower* g, const uint64_t* words, int64_t start, int64_t end,
+                           double* statistics) noexcept nogil:
     """Add the rows of a stretch to the statistics of a node."""
     cdef int64_t p, count, total = 0, second = 0
     cdef double w, y, weight = 0.0, second_weight = 0.0

@@ -8,7 +8,7 @@ weight 2 as if it were there twice.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property, lru_cache
 from numbers import Integral
 
@@ -93,6 +93,10 @@ class SortedColumns:
         """Whether no value is missing."""
         return bool((self.lengths == self.n_rows).all())
 
+    def __getstate__(self) -> dict[str, object]:
+        """Leave out what can be made again."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
     @cached_property
     def values_by_column(self) -> np.ndarray:
         """The values with those of a column side by side, for trees that read them again and again."""
@@ -173,8 +177,8 @@ def sort_columns(values: np.ndarray, n_levels: np.ndarray, gap: float = 0.0) -> 
 
 @lru_cache(maxsize=4)
 def _table_of_terms(size: int, is_information: bool) -> np.ndarray:
-    """f(0), f(1), ...: x log2 x in fixed point, or x squared; in row m below it f(m) - f(0), f(m + 1) - f(1), ..."""
-    n_steps = N_STEPS if size <= MAX_STEPPED_WEIGHT else 0
+    """f(0), f(1), ...: x squared, or x log2 x in fixed point and in row m below it f(m) - f(0), f(m + 1) - f(1), ..."""
+    n_steps = N_STEPS if is_information and size <= MAX_STEPPED_WEIGHT else 0
     counts = np.arange(size + n_steps, dtype=np.float64)
     if is_information:
         counts[1:] *= np.log2(counts[1:]) / INFORMATION_UNIT
@@ -307,7 +311,7 @@ def _call_kernel(
         attributes = np.arange(columns.n_attributes, dtype=np.int32)
     loose = is_loose(columns, len(attributes), rules)
     nodes, statistics, subsets = _grow(
-        columns.values_by_column if loose else columns.values,
+        columns.values_by_column if loose and rules.random_threshold else columns.values,
         columns.lists,
         columns.lengths,
         columns.row_bits,
