@@ -29,7 +29,7 @@ ARROWS = (
     {"perturb", "combine", "trees"},
     {"_kernels"},
 )
-FOR_ANYONE = {"columns", "targets", "series", "parameters", "seeds", "parallel", "files", "errors"}
+FOR_ANYONE = {"columns", "parts", "targets", "series", "parameters", "seeds", "parallel", "files", "errors"}
 ONLY_IN: dict[str, str | tuple[str, ...]] = {
     "typer": "cli/",
     "jinja2": "report/page.py",

@@ -6,8 +6,9 @@ import polars as pl
 import pytest
 from scipy.sparse import csr_matrix
 
-from tremula.diagnostics.resampling import Sizes, count_rows, divide, generate_sets, read_size, take_rows
+from tremula.diagnostics.resampling import Sizes, count_rows, divide, generate_sets, read_size
 from tremula.errors import InvalidInput, InvalidParameter
+from tremula.parts import take_rows
 
 SCHEMES = ["pool", "fresh", "bootstrap", "subsampled_cv"]
 

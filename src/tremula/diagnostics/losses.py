@@ -14,10 +14,10 @@ import numpy as np
 from sklearn.base import is_classifier, is_regressor
 
 from tremula.diagnostics.decomposition import SpreadOf, spread_of_logs, spread_of_squares
-from tremula.diagnostics.resampling import take_rows
 from tremula.diagnostics.retraining import Ask, Task, ask_labels, ask_numbers, ask_probabilities, check_probabilities
 from tremula.errors import InvalidInput, InvalidParameter
 from tremula.parameters import check_choice, check_number
+from tremula.parts import take_rows
 
 SUM_TOLERANCE = 1e-6
 

@@ -70,24 +70,6 @@ def require_rows(X: Any) -> int:
     return n_rows
 
 
-def take_rows(X: Any, rows: np.ndarray) -> Any:
-    """Return some rows of an array, a frame of any library or a sparse matrix, as a table of the same kind.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> take_rows([[1, 2], [3, 4], [5, 6]], np.array([2, 0]))
-    array([[5, 6],
-           [1, 2]])
-    """
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
-    if isinstance(frame, nw.DataFrame):
-        return frame[rows.tolist()].to_native()
-    if hasattr(X, "tocsr"):
-        return X.tocsr()[rows]
-    return np.asarray(X)[rows]
-
-
 def _join_tables(tables: list[Any]) -> Any:
     frames = [nw.from_native(table, eager_only=True, pass_through=True) for table in tables]
     if isinstance(frames[0], nw.DataFrame):

@@ -15,9 +15,10 @@ import numpy as np
 from sklearn.base import clone, is_clusterer
 from sklearn.dummy import DummyClassifier, DummyRegressor
 
-from tremula.diagnostics.resampling import Division, require_rows, take_rows
+from tremula.diagnostics.resampling import Division, require_rows
 from tremula.errors import InvalidInput, InvalidParameter
 from tremula.parallel import train_members
+from tremula.parts import take_rows
 from tremula.seeds import member_generator
 from tremula.series import show
 from tremula.targets import read_classes, read_target

@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 
-from tremula.diagnostics.resampling import require_rows, take_rows
+from tremula.diagnostics.resampling import require_rows
 from tremula.diagnostics.retraining import ask_probabilities, require_estimator, seeded_copy
 from tremula.diagnostics.scoring import OF_PROBABILITIES, score_split
 from tremula.diagnostics.splits import Split
 from tremula.errors import InvalidParameter
+from tremula.parts import take_rows
 from tremula.targets import read_classes, read_target
 
 Floats = NDArray[np.float64]

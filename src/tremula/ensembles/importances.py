@@ -19,11 +19,12 @@ from sklearn.dummy import DummyClassifier
 from sklearn.utils.validation import check_is_fitted
 
 from tremula.combine import Member
-from tremula.ensembles.members import EstimatorMember, take_columns, take_rows
+from tremula.ensembles.members import EstimatorMember
 from tremula.ensembles.training import Drawing, checksum
 from tremula.errors import InvalidInput, InvalidParameter
 from tremula.parallel import train_members
 from tremula.parameters import check_number
+from tremula.parts import take_columns, take_rows
 from tremula.perturb.sample import Perturbation, Sample
 from tremula.seeds import RandomState, make_root_seed, member_generator
 from tremula.trees.tree import Tree

@@ -9,15 +9,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-import narwhals as nw
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.dummy import DummyClassifier
 from sklearn.utils.validation import has_fit_parameter
 
 from tremula.combine import Member, largest
 from tremula.errors import InvalidParameter
+from tremula.parts import take_columns, take_rows
 from tremula.perturb.sample import Sample
 from tremula.trees.growing import SortedColumns
 from tremula.trees.learner import TreeClassifier, TreeLearner
@@ -176,17 +175,3 @@ class PerClassMember:
     def predict_codes(self, X: Any) -> np.ndarray:
         """Class code of each row."""
         return largest(self.predict_values(X))
-
-
-def take_rows(table: Any, rows: np.ndarray) -> Any:
-    """Return rows of an array, sparse matrix or frame."""
-    if isinstance(table, np.ndarray) or issparse(table):
-        return table[rows]
-    return nw.to_native(nw.from_native(table)[rows.tolist(), :])
-
-
-def take_columns(table: Any, columns: np.ndarray) -> Any:
-    """Return columns of an array, sparse matrix or frame."""
-    if isinstance(table, np.ndarray) or issparse(table):
-        return table[:, columns]
-    return nw.to_native(nw.from_native(table)[:, columns.tolist()])

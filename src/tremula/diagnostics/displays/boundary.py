@@ -10,8 +10,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from tremula.diagnostics.displays.style import MARKERS, PALETTE, canvas, legend_above
-from tremula.diagnostics.resampling import take_rows
 from tremula.errors import InvalidInput, InvalidParameter
+from tremula.parts import take_rows
 
 STRONGEST = 0.55  # share of its colour that a class has where it is certain; the rest is white
 MARGIN = 0.08  # of the range of the data, on every side

@@ -1,0 +1,38 @@
+"""Some rows or columns of a table, which stays what it is: an array, a sparse matrix or a frame of any library."""
+
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+
+
+def take_rows(table: Any, rows: np.ndarray) -> Any:
+    """Return rows in the given order, repeated where a row is named more than once.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> take_rows([[1, 2], [3, 4], [5, 6]], np.array([2, 0]))
+    array([[5, 6],
+           [1, 2]])
+    """
+    frame = nw.from_native(table, eager_only=True, pass_through=True)
+    if isinstance(frame, nw.DataFrame):
+        return frame[rows.tolist(), :].to_native()
+    return table.tocsr()[rows] if hasattr(table, "tocsr") else np.asarray(table)[rows]
+
+
+def take_columns(table: Any, columns: np.ndarray) -> Any:
+    """Return columns in the given order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> take_columns([[1, 2], [3, 4]], np.array([1]))
+    array([[2],
+           [4]])
+    """
+    frame = nw.from_native(table, eager_only=True, pass_through=True)
+    if isinstance(frame, nw.DataFrame):
+        return frame[:, columns.tolist()].to_native()
+    return table.tocsc()[:, columns] if hasattr(table, "tocsc") else np.asarray(table)[:, columns]
