@@ -32,11 +32,10 @@ PEERS_NOTE = """One thread, processor time of the fit alone, after a small one. 
 entropy), as ours does here, leaves out the out-of-bag error, and draws as many attributes at a node as ours. Weka's
 Bagging of J48 -U trains a tenth of the members and its time is multiplied by ten."""
 PROFILE_NOTE = """Where the time of growing goes, by samples of `perf` taken apart from this run. Bagging on letter:
-52 % walking the sorted lists, 25 % dividing them among children, 4 % filtering them by the member's rows, 4 % the
-children's class counts; on waveform-5000, before a cut had to beat the best attribute so far: 72, 15, 3 and 1 %.
-Random forest on letter: 41 % dividing the lists of all attributes, 23 % walking those drawn, 6 % filtering; on
-waveform-5000 44, 34 and 7 %. AdaBoost on waveform-5000: 43 % adding up weights row by row, 28 % logarithms, 6 %
-judging cuts, 5 % dividing."""
+51 % walking the sorted lists, 22 % dividing them among children, 4 % filtering them by the member's rows, 3 % the
+children's class counts; on waveform-5000 67, 18, 4 and 1 %. Random forest on letter: 34 % dividing the lists of all
+attributes, 25 % walking those drawn, 6 % filtering, 5 % marking sides; on waveform-5000 45, 28 and 9 %. AdaBoost on
+waveform-5000: 60 % adding up weights row by row, 24 % logarithms, 6 % judging cuts, 4 % dividing."""
 WEKA_SHARE = 10  # Weka trains a tenth of the members; its time is multiplied
 MEMORY_CODE = """
 from data import as_numbers, load
