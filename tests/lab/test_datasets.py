@@ -8,7 +8,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tremula.lab.datasets import BUNDLED, MissingLibrary, UnknownDataset, UnusableDataset, dataset_names, load_dataset
+from tremula.errors import InvalidParameter
+from tremula.lab.datasets import (
+    BUNDLED,
+    Dataset,
+    MissingLibrary,
+    UnknownDataset,
+    UnusableDataset,
+    dataset_names,
+    load_dataset,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -93,3 +102,64 @@ def test_parquet_without_pyarrow_says_what_to_install(tmp_path: Path, monkeypatc
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(MissingLibrary, match="pip install pyarrow"):
         load_dataset(str(tmp_path / "table.parquet"))
+
+
+def test_a_numeric_target_is_loaded_when_asked_for(tmp_path: Path) -> None:
+    path = write_csv(tmp_path, "size,target", "1,0.5", "2,0.7")
+    assert load_dataset(path, task="regression").y.tolist() == [0.5, 0.7]
+    assert load_dataset(path, task=None).task == "regression"
+    assert load_dataset(write_csv(tmp_path, "size,target", "1,a", "2,b"), task=None).task == "classification"
+
+
+@pytest.mark.parametrize(
+    ("values", "message"), [(("a", "b"), "holds classes, .* needs numbers"), (("1", "inf"), "infinite value")]
+)
+def test_a_target_that_is_no_number_is_refused_in_regression(
+    tmp_path: Path, values: tuple[str, str], message: str
+) -> None:
+    path = write_csv(tmp_path, "size,target", f"1,{values[0]}", f"2,{values[1]}")
+    with pytest.raises(UnusableDataset, match=message):
+        load_dataset(path, task="regression")
+
+
+def test_classes_that_come_with_scikit_learn_are_no_numbers() -> None:
+    with pytest.raises(UnusableDataset, match="dataset 'wine' holds classes"):
+        load_dataset("wine", task="regression")
+
+
+def test_an_unknown_task_is_refused() -> None:
+    with pytest.raises(InvalidParameter, match="task='ranking': give 'classification', 'regression' or None"):
+        load_dataset("wine", task="ranking")
+
+
+def test_a_known_name_is_hinted_at() -> None:
+    with pytest.raises(UnknownDataset, match="did you mean 'pendigits'"):
+        load_dataset("pendigit")
+
+
+def test_attributes_and_levels_have_names(tmp_path: Path) -> None:
+    dataset = load_dataset(write_csv(tmp_path, "colour,size,target", "red,1,yes", "blue,,no"))
+    assert dataset.attributes == ("colour", "size")
+    assert [None if levels is None else levels.tolist() for levels in dataset.levels] == [["blue", "red"], None]
+
+
+def test_a_frame_has_category_columns_with_all_levels(tmp_path: Path) -> None:
+    dataset = load_dataset(write_csv(tmp_path, "colour,size,target", "red,1,yes", "blue,,no", "?,2.5,yes"))
+    frame = dataset.take([0, 2]).frame()
+    assert frame["colour"].cat.categories.tolist() == ["blue", "red"]
+    assert frame["colour"].isna().tolist() == [False, True]
+    assert frame["colour"][0] == "red"
+    assert frame["size"].tolist() == [1.0, 2.5]
+
+
+def test_a_frame_without_names_has_codes_as_levels() -> None:
+    frame = Dataset("made", "here", np.array([[2.0, 0.5], [0.0, 1.5]]), np.array([0, 1]), (0,)).frame()
+    assert frame.columns.tolist() == ["attribute 1", "attribute 2"]
+    assert frame["attribute 1"].tolist() == [2, 0]
+    assert frame["attribute 1"].cat.categories.tolist() == [0, 1, 2]
+
+
+def test_a_frame_without_pandas_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(MissingLibrary, match="pip install pandas"):
+        load_dataset("wine").frame()

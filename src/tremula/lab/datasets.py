@@ -1,15 +1,12 @@
-"""Datasets by name or by file, as one matrix and the class labels.
+"""Datasets by name or by file, as one matrix and the target.
 
 Numeric attributes hold their numbers, nominal ones the codes of their levels, and NaN is a missing value, so that
 every method of a comparison is given the same rows.
 """
 
-import csv
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -19,11 +16,29 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import type_of_target
 
 from tremula.columns import read_training_columns
-from tremula.errors import InvalidInput, MissingLibrary, TremulaError, did_you_mean
+from tremula.errors import InvalidInput, InvalidParameter, MissingLibrary, did_you_mean
+from tremula.lab.confirming import OtherContent, confirm
+from tremula.lab.dataset import Dataset
+from tremula.lab.fetching import DATA_FOLDER_VARIABLE, DamagedCopy, NotFetched, UnknownDataset, read_or_fetch
+from tremula.lab.known import KnownDataset, known_datasets
+from tremula.lab.table_files import FILE_READERS, Table, UnusableDataset, listed, read_table_file
 
-DATA_FOLDER_VARIABLE = "TREMULA_DATA"
-USUAL_TARGET = "target"
-MISSING_WORDS = frozenset({"", "?", "NA", "N/A", "NaN", "nan", "null", "NULL", "None"})
+__all__ = [
+    "BUNDLED",
+    "DamagedCopy",
+    "Dataset",
+    "KnownDataset",
+    "MissingLibrary",
+    "NotFetched",
+    "OtherContent",
+    "UnknownDataset",
+    "UnusableDataset",
+    "dataset_names",
+    "known_datasets",
+    "load_dataset",
+]
+
+TASKS = ("classification", "regression", None)
 
 BUNDLED: dict[str, Callable[[], Any]] = {
     "iris": sklearn_datasets.load_iris,
@@ -33,52 +48,35 @@ BUNDLED: dict[str, Callable[[], Any]] = {
 }
 
 
-class UnknownDataset(TremulaError, LookupError):
-    """No dataset of the given name, and no file at the given path."""
+def load_dataset(
+    name: str, target: str | None = None, *, task: str | None = "classification", fetch: bool = True
+) -> Dataset:
+    """Find a dataset: bundled with scikit-learn, in a folder, in the cache, at OpenML, or a CSV or Parquet file.
 
-
-class UnusableDataset(InvalidInput):
-    """A dataset that is there but cannot be compared on."""
-
-
-@dataclass(frozen=True)
-class Dataset:
-    """A classification problem, ready for any method.
-
-    Attributes
-    ----------
-    name : str
-        What reports call it.
-    source : str
-        Where it came from.
-    X : ndarray of shape (n_rows, n_attributes)
-        Numbers, and for nominal attributes codes of levels; NaN is missing.
-    y : ndarray of shape (n_rows,)
-        The class labels.
-    nominal : tuple of int
-        The attributes of `X` that are nominal.
-    """
-
-    name: str
-    source: str
-    X: NDArray[np.float64]
-    y: NDArray[Any]
-    nominal: tuple[int, ...] = ()
-
-
-def load_dataset(name: str, target: str | None = None) -> Dataset:
-    """Find a dataset: bundled with scikit-learn, in the folder ``TREMULA_DATA``, or a CSV or Parquet file.
+    A name is looked for among those bundled with scikit-learn, then in the folder that the environment variable
+    ``TREMULA_DATA`` names, in the cache (``TREMULA_CACHE``), and at OpenML, from where it goes into the cache.
 
     Parameters
     ----------
     name : str
-        A bundled name, the name of a Parquet file in the folder (without its ending), or a path.
+        A name of `dataset_names` or `known_datasets`, or a path.
     target : str, default=None
-        The column that holds the class; ``None`` is the column called ``target``. Bundled datasets have no choice.
+        The column to predict; ``None`` is the column called ``target``. Bundled datasets have no choice.
+    task : {'classification', 'regression', None}, default='classification'
+        Which kind of target is wanted; ``None`` takes what is there.
+    fetch : bool, default=True
+        Whether a dataset that is not on this machine may be fetched.
 
     Returns
     -------
     Dataset
+
+    Warns
+    -----
+    OtherContent
+        A dataset of this name is known, but this copy differs from it.
+    DamagedCopy
+        A file of the cache is broken; the dataset is fetched again.
 
     Examples
     --------
@@ -87,27 +85,38 @@ def load_dataset(name: str, target: str | None = None) -> Dataset:
     >>> wine.X.shape, len(set(wine.y))
     ((178, 13), 3)
     """
+    if task not in TASKS:
+        raise InvalidParameter(f"task={task!r}: give 'classification', 'regression' or None")
     if name in BUNDLED:
-        if target is not None:
-            raise UnusableDataset(
-                f"dataset {name!r} comes with its target, but target={target!r} was given: leave it out"
-            )
-        return _bundled(name)
-    path = _find_file(name)
-    return _from_table(path, FILE_READERS[path.suffix.lower()](path, target))
+        return _bundled(name, target, task)
+    known = known_datasets().get(name)
+    path, table = _read(name, known, target, fetch)
+    if known is None or target is not None:
+        return _from_table(path, table, task)
+    if task not in (known.task, None):
+        raise UnusableDataset(_wrong_task(f"dataset {name!r}", known.task))
+    return confirm(_from_table(path, table, known.task), known)
 
 
 def dataset_names() -> list[str]:
-    """Names that `load_dataset` takes: the bundled ones, then those in the data folder."""
+    """Names that `load_dataset` finds without a network: the bundled ones, then those in the data folder."""
     folder = _data_folder()
     stored = sorted(path.stem for path in folder.glob("*.parquet")) if folder else []
     return [*BUNDLED, *(name for name in stored if name not in BUNDLED)]
 
 
-def _bundled(name: str) -> Dataset:
+def _bundled(name: str, target: str | None, task: str | None) -> Dataset:
+    if target is not None:
+        raise UnusableDataset(f"dataset {name!r} comes with its target, but target={target!r} was given: leave it out")
+    if task == "regression":
+        raise UnusableDataset(_wrong_task(f"dataset {name!r}", "classification"))
     bunch = BUNDLED[name]()
     X = np.ascontiguousarray(bunch.data, dtype=np.float64)
-    return Dataset(name, "scikit-learn", X, np.asarray(bunch.target_names)[bunch.target])
+    labels = np.asarray(bunch.target_names)[bunch.target]
+    return Dataset(name, "scikit-learn", X, labels, attributes=tuple(map(str, bunch.feature_names)))
+
+
+# --- where it is ---
 
 
 def _data_folder() -> Path | None:
@@ -115,7 +124,18 @@ def _data_folder() -> Path | None:
     return Path(folder) if folder else None
 
 
-def _find_file(name: str) -> Path:
+def _read(name: str, known: KnownDataset | None, target: str | None, fetch: bool) -> tuple[Path, Table]:
+    path = _find_file(name)
+    if path is None and known is None:
+        raise UnknownDataset(_unknown_name(name))
+    if path is None:
+        assert known is not None
+        path, table = read_or_fetch(known, fetch)
+        return path, table if target is None else read_table_file(path, target)
+    return path, read_table_file(path, target)
+
+
+def _find_file(name: str) -> Path | None:
     path = Path(name)
     if path.suffix.lower() in FILE_READERS:
         if not path.is_file():
@@ -125,120 +145,65 @@ def _find_file(name: str) -> Path:
     if folder and path.name == name and (folder / f"{name}.parquet").is_file():
         return folder / f"{name}.parquet"
     if path.is_file():
-        raise UnusableDataset(
-            f"file {name!r} ends in {path.suffix!r}: files ending in {_listed(FILE_READERS)} are read"
-        )
-    raise UnknownDataset(_unknown_name(name))
+        raise UnusableDataset(f"file {name!r} ends in {path.suffix!r}: files ending in {listed(FILE_READERS)} are read")
+    return None
 
 
 def _unknown_name(name: str) -> str:
-    hint = did_you_mean(name, dataset_names()) or f": give one of these or the path of a file ({_listed(FILE_READERS)})"
+    names = dict.fromkeys([*dataset_names(), *known_datasets()])
+    hint = did_you_mean(name, names) or f": give one of these or the path of a file ({listed(FILE_READERS)})"
     folder = "" if _data_folder() else f"; more are found when {DATA_FOLDER_VARIABLE} names a folder of Parquet files"
-    return f"no dataset {name!r} (scikit-learn brings {_listed(BUNDLED)}{folder}){hint}"
+    return f"no dataset {name!r} (scikit-learn brings {listed(BUNDLED)}{folder}){hint}"
 
 
-def _listed(names: Sequence[str] | dict[str, Any]) -> str:
-    return ", ".join(repr(name) for name in names)
+# --- what it holds ---
 
 
-@dataclass(frozen=True)
-class _Table:
-    """A file as read: the attributes as `read_training_columns` takes them, and the values of the target."""
-
-    X: Any
-    categorical_features: str | list[int]
-    target_name: str
-    target: list[Any]
-
-
-def _from_table(path: Path, table: _Table) -> Dataset:
+def _from_table(path: Path, table: Table, task: str | None) -> Dataset:
     try:
         encoder, values = read_training_columns(BaseEstimator(), table.X, table.categorical_features)
     except InvalidInput as error:
         raise UnusableDataset(f"{path}: {error}") from error
     nominal = tuple(index for index, levels in enumerate(encoder.levels) if levels is not None)
-    labels = _class_labels(table.target, f"target {table.target_name!r} of {path}")
-    return Dataset(path.stem, str(path), values, labels, nominal)
+    found, y = _read_target(table.target, f"target {table.target_name!r} of {path}", task)
+    return Dataset(path.stem, str(path), values, y, nominal, found, table.names, encoder.levels if nominal else ())
 
 
-def _class_labels(target: list[Any], described: str) -> NDArray[Any]:
+def _read_target(target: list[Any], described: str, task: str | None) -> tuple[str, NDArray[Any]]:
     missing = sum(label is None or label != label for label in target)
     if missing:
         raise UnusableDataset(f"{described} is missing in {missing} rows: remove those rows first")
-    labels = np.array(target)
+    values = np.array(target)
+    if task is None:
+        task = "regression" if type_of_target(values) == "continuous" else "classification"
+    return task, TARGET_READERS[task](values, described)
+
+
+def _class_labels(labels: NDArray[Any], described: str) -> NDArray[Any]:
     if type_of_target(labels) == "continuous":
-        raise UnusableDataset(f"{described} holds real numbers: a comparison needs classes")
+        raise UnusableDataset(_wrong_task(described, "regression"))
     n_classes = len(np.unique(labels))
     if n_classes < 2:
         raise UnusableDataset(f"{described} has {n_classes} class in {len(labels)} rows: at least 2 are needed")
     return labels
 
 
-def _target_column(names: Sequence[str], target: str | None, path: Path) -> str:
-    wanted = USUAL_TARGET if target is None else target
-    if wanted not in names:
-        hint = did_you_mean(wanted, names) or ": name the column of the class with --target"
-        raise UnusableDataset(f"no column {wanted!r} in {path} (has {_listed(names[:12])}){hint}")
-    return wanted
+def _numbers(values: NDArray[Any], described: str) -> NDArray[np.float64]:
+    if values.dtype.kind not in "iuf":
+        raise UnusableDataset(_wrong_task(described, "classification"))
+    if not np.isfinite(values).all():
+        raise UnusableDataset(f"{described} holds an infinite value: remove those rows first")
+    return values.astype(np.float64)
 
 
-def _read_csv(path: Path, target: str | None) -> _Table:
-    names, rows = _csv_lines(path)
-    wanted = _target_column(names, target, path)
-    columns = {name: _typed(words) for name, words in zip(names, zip(*rows))}
-    classes = columns.pop(wanted)
-    X = np.empty((len(rows), len(columns)), dtype=object)
-    for index, column in enumerate(columns.values()):
-        X[:, index] = column
-    nominal = [index for index, column in enumerate(columns.values()) if str in map(type, column)]
-    return _Table(X, nominal, wanted, classes)
+TARGET_READERS: dict[str, Callable[[NDArray[Any], str], NDArray[Any]]] = {
+    "classification": _class_labels,
+    "regression": _numbers,
+}
 
 
-def _csv_lines(path: Path) -> tuple[list[str], list[list[str]]]:
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            lines = [line for line in csv.reader(file) if line]
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise UnusableDataset(f"{path} is not a CSV file in UTF-8 ({error}): save it as one") from error
-    if len(lines) < 2:
-        raise UnusableDataset(f"{path} has {len(lines)} lines: a line of column names and at least one row are needed")
-    names, *rows = lines
-    if len(set(names)) < len(names):
-        raise UnusableDataset(f"{path} names a column twice: give each column a name of its own")
-    for number, row in enumerate(rows, start=1):
-        if len(row) != len(names):
-            raise UnusableDataset(f"row {number} of {path} has {len(row)} values, but there are {len(names)} columns")
-    return names, rows
-
-
-def _typed(words: Sequence[str]) -> list[Any]:
-    """Turn a column of words into integers, else numbers, else strings; None is missing."""
-    values = [None if word.strip() in MISSING_WORDS else word.strip() for word in words]
-    for number in (int, float):
-        try:
-            return [None if value is None else number(value) for value in values]
-        except ValueError:
-            continue
-    return values
-
-
-def _read_parquet(path: Path, target: str | None) -> _Table:
-    pyarrow, parquet = _import_pyarrow(path)
-    try:
-        table = parquet.read_table(path)
-    except pyarrow.ArrowException as error:
-        raise UnusableDataset(f"{path} cannot be read as Parquet: {error}") from error
-    wanted = _target_column(table.column_names, target, path)
-    return _Table(table.drop_columns([wanted]), "from_dtype", wanted, table.column(wanted).to_pylist())
-
-
-def _import_pyarrow(path: Path) -> tuple[ModuleType, ModuleType]:
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError as error:
-        raise MissingLibrary(f"reading {path} needs pyarrow, which is not installed: pip install pyarrow") from error
-    return pyarrow, pyarrow.parquet
-
-
-FILE_READERS: dict[str, Callable[[Path, str | None], _Table]] = {".csv": _read_csv, ".parquet": _read_parquet}
+def _wrong_task(described: str, task: str) -> str:
+    return {
+        "regression": f"{described} holds real numbers: a comparison needs classes (task='regression' loads numbers)",
+        "classification": f"{described} holds classes, but task='regression' was asked for: it needs numbers",
+    }[task]
