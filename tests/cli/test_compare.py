@@ -1,12 +1,15 @@
 """`tremula compare`: the table, the page, JSON, and the same errors for the same seed."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tremula.cli.main import run
+from tremula.cli.main import EXIT_BAD_INPUT, EXIT_FILE_TROUBLE, run
+from tremula.lab.methods import METHODS, Method
+from tremula.lab.store import Store
 
 
 @pytest.fixture(autouse=True)
@@ -38,7 +41,7 @@ def test_without_arguments_prints_a_table_and_writes_the_page(capsys: pytest.Cap
         assert label in table
         assert label.replace("'", "&#39;") in page
     assert "not a test" in table
-    assert [path.name for path in Path().iterdir()] == ["report.html"]
+    assert sorted(path.name for path in Path().iterdir()) == ["report.html", "results.duckdb"]
 
 
 def test_every_method_beats_the_most_frequent_class(capsys: pytest.CaptureFixture[str]) -> None:
@@ -97,3 +100,93 @@ def test_a_dataset_of_the_folder_by_its_name(
     results = compare_as_json(capsys, "vote", "--methods", "c45,id3,sklearn")
     assert results["dataset"]["nominal"] == 16
     assert all(row["error_mean"] < 15 for row in results["methods"])
+
+
+@pytest.fixture
+def n_trained(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The methods that were built, in turn."""
+    built: list[str] = []
+    for name in ("c45", "reptree"):
+        method = METHODS[name]
+
+        def build(*arguments: Any, method: Method = method) -> Any:
+            built.append(method.name)
+            return method.build(*arguments)
+
+        monkeypatch.setitem(METHODS, name, replace(method, build=build))
+    return built
+
+
+IRIS = ("iris", "--methods", "c45", "--folds", "3")
+
+
+def test_the_same_command_again_trains_nothing_and_shows_the_same(
+    n_trained: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    compare(*IRIS)
+    first = capsys.readouterr().out
+    compare(*IRIS)
+    assert capsys.readouterr().out == first
+    assert n_trained == ["c45"] * 3
+
+
+def test_a_method_more_is_trained_alone(n_trained: list[str]) -> None:
+    compare(*IRIS)
+    compare("iris", "--methods", "c45,reptree", "--folds", "3")
+    assert n_trained == ["c45"] * 3 + ["reptree"] * 3
+
+
+@pytest.mark.parametrize("other", [("--seed", "1"), ("--folds", "4"), ("--store", "other.duckdb"), ("--no-store",)])
+def test_other_options_are_another_experiment(n_trained: list[str], other: tuple[str, ...]) -> None:
+    compare(*IRIS)
+    compare(*IRIS, *other)
+    assert len(n_trained) in (6, 7)
+
+
+def test_a_changed_file_is_trained_on_again(n_trained: list[str]) -> None:
+    rows = [f"{number},{number % 2}" for number in range(40)]
+    for last in ("40,0", "40.5,0", "40.5,1", "40.5,0"):
+        Path("table.csv").write_text("\n".join(["size,target", *rows, last]), encoding="utf-8")
+        compare("table.csv", "--methods", "c45", "--folds", "2")
+    assert len(n_trained) == 6
+
+
+def test_without_a_page_nothing_is_kept_unless_asked_for(n_trained: list[str]) -> None:
+    compare(*IRIS, "--no-report")
+    assert list(Path().iterdir()) == []
+    compare(*IRIS, "--no-report", "--store", "trials.duckdb")
+    assert [path.name for path in Path().iterdir()] == ["trials.duckdb"]
+    assert len(n_trained) == 6
+
+
+def test_trials_are_kept_beside_the_page() -> None:
+    Path("pages").mkdir()
+    compare(*IRIS, "--output", "pages/iris.html")
+    assert sorted(path.name for path in Path("pages").iterdir()) == ["iris.html", "results.duckdb"]
+    assert len(Store("pages/results.duckdb").frame()) == 3
+
+
+def test_errors_do_not_depend_on_jobs(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("iris", "--methods", "c45,random-forest", "--folds", "2")
+    alone, together = (errors_of(compare_as_json(capsys, *words, "--jobs", jobs)) for jobs in ("1", "2"))
+    assert alone == together
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (("--store", "trials.duckdb", "--no-store"), 2, "exclude each other"),
+        (("--store", "no/such/trials.duckdb"), EXIT_FILE_TROUBLE, "make it first"),
+        (("--store", "notes.txt"), EXIT_BAD_INPUT, "is not a file of results"),
+        (("--jobs", "0"), EXIT_BAD_INPUT, "n_jobs=0"),
+    ],
+)
+def test_a_store_that_cannot_be_used(
+    words: tuple[str, ...], code: int, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("notes.txt").write_text("notes", encoding="utf-8")
+    with pytest.raises(SystemExit) as stop:
+        run(["compare", *IRIS, *words])
+    assert stop.value.code == code
+    assert message in capsys.readouterr().err
+    assert Path("notes.txt").read_text(encoding="utf-8") == "notes"

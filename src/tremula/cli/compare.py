@@ -7,16 +7,17 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.progress import Progress
 from rich.table import Table
 
-from tremula.lab.datasets import BUNDLED, Dataset, load_dataset
-from tremula.lab.methods import METHODS, Method, choose_methods
-from tremula.lab.protocol import Trial, cross_validate
+from tremula.lab.datasets import BUNDLED, load_dataset
+from tremula.lab.methods import METHODS, choose_methods
+from tremula.lab.protocol import cross_validate
+from tremula.lab.store import Store
 from tremula.report.page import render_page, write_page
 from tremula.report.summary import summarize
 
 DEFAULT_DATASET = "digits"
+DEFAULT_STORE = "results.duckdb"
 
 
 def compare(
@@ -43,18 +44,35 @@ def compare(
     ] = 0,
     output: Annotated[Path, typer.Option("--output", "-o", help="The page to write.")] = Path("report.html"),
     report: Annotated[bool, typer.Option("--report/--no-report", help="Write the page, or do not.")] = True,
+    store: Annotated[
+        Path | None,
+        typer.Option(
+            help="The DuckDB file that keeps each trial; what is in it is not measured again.",
+            show_default=f"{DEFAULT_STORE} beside the page",
+        ),
+    ] = None,
+    no_store: Annotated[bool, typer.Option("--no-store", help="Keep no trials.")] = False,
+    jobs: Annotated[
+        int, typer.Option(help="Trials at a time; -1 is all processors. With more than one the times to fit grow.")
+    ] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON instead of a table.")] = False,
 ) -> None:
     """Compare methods on a dataset by stratified cross-validation.
 
     Prints each method's mean error with its standard deviation over the folds,
     its number of leaves and its time to fit; an HTML page shows the same with a chart.
+    Each trial is kept as soon as it is measured: stopped at any moment, the same command
+    goes on where it was.
     """
+    if store and no_store:
+        raise typer.BadParameter("--store and --no-store exclude each other")
     chosen = choose_methods(_names(methods))
     data = load_dataset(dataset, target)
     if report:
         _check_place(output)
-    trials = _cross_validate_with_progress(chosen, data, folds, seed)
+    place = store or (output.absolute().parent / DEFAULT_STORE if report and not no_store else None)
+    kept = Store(place, other_versions="beside") if place else None
+    trials = cross_validate(chosen, data, folds, seed, store=kept, n_jobs=jobs)
     summary = summarize(data, chosen, trials, folds, seed)
     if report:
         write_page(output, render_page(summary))
@@ -76,15 +94,6 @@ def _check_place(output: Path) -> None:
         raise FileNotFoundError(f"no folder {str(output.parent)!r} to write {output.name!r} to: make it first")
     if output.is_dir():
         raise IsADirectoryError(f"{str(output)!r} is a folder: give --output the name of a file, or use --no-report")
-
-
-def _cross_validate_with_progress(
-    methods: Sequence[Method], data: Dataset, folds: int, seed: int
-) -> dict[str, list[Trial]]:
-    console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task(f"{data.name}, {folds} folds", total=folds * len(methods))
-        return cross_validate(methods, data, folds, seed, after_trial=lambda: progress.advance(task))
 
 
 def _print_summary(summary: Mapping[str, Any]) -> None:

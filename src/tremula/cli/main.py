@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from tremula.cli.compare import compare
+from tremula.cli.reproduce import EXIT_CELLS_FAILED, reproduce
 from tremula.errors import TremulaError
 
 # 0 is success and 2 a wrong command line, as usual; 130 is the shell's code for Ctrl-C, which typer gives.
@@ -25,9 +26,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Perturb-and-combine tree ensembles.",
     epilog=f"Exit codes: 0 done, 2 wrong options, {EXIT_BAD_INPUT} unusable input, {EXIT_FILE_TROUBLE} a file that "
-    f"cannot be read or written, {EXIT_INTERRUPTED} interrupted.",
+    f"cannot be read or written, {EXIT_CELLS_FAILED} cells of a reproduction failed, {EXIT_INTERRUPTED} interrupted.",
 )
 app.command("compare")(compare)
+app.command("reproduce")(reproduce)
 
 
 def _show_version(wanted: bool) -> None:
@@ -55,10 +57,10 @@ def run(arguments: Sequence[str] | None = None) -> None:
     """
     try:
         app(args=None if arguments is None else list(arguments), prog_name="tremula")
-    except TremulaError as error:
-        _leave(str(error), EXIT_BAD_INPUT)
     except OSError as error:
         _leave(str(error), EXIT_FILE_TROUBLE)
+    except TremulaError as error:
+        _leave(str(error), EXIT_BAD_INPUT)
 
 
 def _leave(message: str, code: int) -> None:
