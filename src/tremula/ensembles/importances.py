@@ -231,6 +231,44 @@ class Permuting:
         with closing(train_members(work, range(len(self.members_)), jobs)) as rises:
             return PermutationImportances.of_members(np.array(list(rises)))
 
+    def count_inbag(self, X: Any, y: Any, sample_weight: Any = None) -> np.ndarray:
+        """Tell how often each member had each row in its training.
+
+        Parameters
+        ----------
+        X : array, data frame or table of shape (n_rows, n_attributes)
+            The rows of `fit` once more, in their order.
+        y : array of shape (n_rows,)
+            Their classes or values.
+        sample_weight : array of shape (n_rows,), optional
+            Their weights, if `fit` had such.
+
+        Returns
+        -------
+        int array of shape (n_members, n_rows)
+            0 for a row that the member left out, -1 for one that never could be drawn, since it has no weight. The rows
+            are drawn again where the ensemble did not keep this in `inbag_counts_`.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from tremula import BaggingClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> bagging = BaggingClassifier(n_estimators=3, random_state=0).fit(X, y)
+        >>> bagging.count_inbag(X, y).sum(axis=1)
+        array([150, 150, 150])
+        """
+        check_is_fitted(self, "members_")
+        if not hasattr(self, "_drawn_for"):
+            raise InvalidParameter(
+                f"the members of {type(self).__name__} are trained on all rows: none is drawn, none is left out"
+            )
+        sample = self._read_known_sample(y, sample_weight, self._read_table(X).shape[0])
+        drawing = self._drawing_of(sample)
+        if hasattr(self, "inbag_counts_"):
+            return self.inbag_counts_
+        return np.array([drawing.times_drawn(drawing.sample_of(member)[0]) for member in range(len(self.members_))])
+
     def _note_drawing(self, drawing: Drawing, n_kept: int) -> None:
         """Remember how rows were drawn, so that they can be drawn again, if any are left out; not what they were."""
         before = {name: self.__dict__.pop(name, None) for name in ("_drawn_by", "_drawn_from", "_drawn_for")}

@@ -1,0 +1,116 @@
+"""Trees of other libraries laid out as tremula's: from arrays of left and right children to one Tree.
+
+A value that is missing takes one branch in these trees; so a node's weight is 1 if it is that branch of its parent and
+0 if not, and the rule of tremula's trees (shares by weight) sends it there. It is not a training weight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tremula.trees.structure import NODE_DTYPE, NUMERIC_SPLIT, copy_nodes
+from tremula.trees.tree import Tree
+
+
+@dataclass(frozen=True)
+class BinaryNodes:
+    """A tree of two-way splits, its nodes in any order with the root first.
+
+    Attributes
+    ----------
+    left, right : int arrays (n_nodes,)
+        Children of every node, negative at leaves.
+    attribute : int array (n_nodes,)
+    threshold : float64 array (n_nodes,)
+        Values up to it go left (below it, in a strict tree).
+    missing_left : bool array (n_nodes,)
+        Whether a missing value goes left.
+    values : float64 array (n_nodes, n_outputs)
+        Of meaning at leaves.
+    groups : mapping of node to uint8 array, optional
+        For a split of levels, the branch of each level: 0 left, 1 right.
+    """
+
+    left: NDArray[np.int64]
+    right: NDArray[np.int64]
+    attribute: NDArray[np.int64]
+    threshold: NDArray[np.float64]
+    missing_left: NDArray[np.bool_]
+    values: NDArray[np.float64]
+    groups: Mapping[int, NDArray[np.uint8]] | None = None
+
+    def order(self) -> NDArray[np.int64]:
+        """Nodes level by level: the two children of a node one after the other, and after it."""
+        reached = np.zeros(1, dtype=np.int64)
+        levels = [reached]
+        while len(reached):
+            splits = reached[self.left[reached] >= 0]
+            reached = np.column_stack([self.left[splits], self.right[splits]]).ravel()
+            levels.append(reached)
+        return np.concatenate(levels)
+
+
+def build_tree(given: BinaryNodes, n_levels: NDArray[np.int32], strict: bool) -> Tree:
+    """Lay a tree out as tremula's.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> leaves = np.array([0.0, -1.0, 1.0])[:, None]
+    >>> children, tested = np.array([[1, -1, -1], [2, -1, -1]]), np.array([0, -1, -1])
+    >>> stump = BinaryNodes(*children, tested, np.array([0.5, 0, 0]), np.array([False, False, False]), leaves)
+    >>> tree = build_tree(stump, np.zeros(1, np.int32), strict=True)
+    >>> tree.predict_values([[0.4], [0.5], [np.nan]]).ravel()
+    array([-1.,  1.,  1.])
+    """
+    order = given.order()
+    new = np.empty(len(given.left), dtype=np.int64)
+    new[order] = np.arange(len(order))
+    is_split = given.left[order] >= 0
+    splits = order[is_split]
+    nodes = np.zeros(len(order), dtype=NODE_DTYPE)
+    nodes["attribute"] = np.where(is_split, given.attribute[order], -1)
+    nodes["index"][is_split] = NUMERIC_SPLIT
+    nodes["index"][~is_split] = np.arange(np.count_nonzero(~is_split))
+    nodes["n_branches"][is_split] = 2
+    first = new[given.left[splits]]
+    nodes["first_child"][is_split] = first
+    nodes["threshold"][is_split] = given.threshold[splits]
+    nodes["weight"][0] = 1.0
+    nodes["weight"][first], nodes["weight"][first + 1] = given.missing_left[splits], ~given.missing_left[splits]
+    subsets: list[NDArray[np.uint8]] = []
+    for node, branches in (given.groups or {}).items():
+        nodes["index"][new[node]] = sum(map(len, subsets))
+        nodes["threshold"][new[node]] = 0.0
+        subsets.append(branches)
+    values = given.values[order[~is_split]]
+    return Tree(nodes, values, np.concatenate(subsets) if subsets else [], n_levels, strict)
+
+
+def constant_tree(values: NDArray[np.float64], n_levels: NDArray[np.int32], strict: bool = False) -> Tree:
+    """Tree of one leaf."""
+    nodes = np.zeros(1, dtype=NODE_DTYPE)
+    nodes["attribute"], nodes["weight"] = -1, 1.0
+    return Tree(nodes, np.reshape(values, (1, -1)), [], n_levels, strict)
+
+
+def with_values(tree: Tree, values: NDArray[np.float64]) -> Tree:
+    """Tree of the same splits with other values."""
+    return Tree(tree.nodes, values, tree.subsets, tree.n_levels, tree.strict)
+
+
+def with_votes(tree: Tree) -> Tree:
+    """Tree whose leaves give their most probable class, the first of equals, a share of 1."""
+    return with_values(tree, np.eye(tree.n_outputs)[tree.values.argmax(axis=1)])
+
+
+def with_attributes(tree: Tree, attributes: NDArray[np.int64], n_levels: NDArray[np.int32]) -> Tree:
+    """Tree that was grown from some attributes, in the numbers of all."""
+    nodes = copy_nodes(tree.nodes)
+    is_split = nodes["n_branches"] > 0
+    nodes["attribute"][is_split] = attributes[nodes["attribute"][is_split]]
+    return Tree(nodes, tree.values, tree.subsets, n_levels, tree.strict)
