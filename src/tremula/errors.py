@@ -63,6 +63,30 @@ class UnknownClass(TremulaError, ValueError):
     """A file that names a class or a parameter which this release does not have."""
 
 
+class UnsupportedModel(InvalidParameter, TypeError):
+    """A trained model of a kind, or with an option, that cannot be read as a sum of trees."""
+
+
+class UnknownTable(TremulaError, LookupError):
+    """A database has no table of the given name, or a table no such column."""
+
+
+class QueryFailed(TremulaError, RuntimeError):
+    """A database did not answer, though it was asked again."""
+
+
+class QueryRefused(TremulaError, PermissionError):
+    """A question that the rules of disclosure do not allow; it was not sent."""
+
+
+class BudgetExhausted(QueryRefused):
+    """Nothing is left of the privacy budget."""
+
+
+class BudgetWarning(UserWarning):
+    """Trees were left smaller than wanted, because the privacy budget ran out."""
+
+
 class MissingLibrary(TremulaError, ImportError):
     """A library that is needed for this alone is not installed."""
 

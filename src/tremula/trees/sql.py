@@ -79,8 +79,8 @@ def export_sql(
     if missing not in MISSING:
         raise ValueError(f"missing is {missing!r}: choose one of {', '.join(map(repr, MISSING))}")
     if output == "class":
-        return _class_expression(words, missing)
-    expressions = _value_expressions(words, missing)
+        return class_expression(words, missing)
+    expressions = value_expressions(words, missing)
     if output == "value":
         return expressions[0]
     return ",\n".join(f"{sql} AS {identifier(words.class_name(code))}" for code, sql in enumerate(expressions))
@@ -108,7 +108,8 @@ def double(value: float) -> str:
     return text if "e" in text else text + "e0"
 
 
-def _class_expression(words: Wording, missing: str) -> str:
+def class_expression(words: Wording, missing: str) -> str:
+    """Return an expression of the class."""
     names = range(words.tree.n_outputs) if words.class_names is None else words.class_names
     labels = [literal(name) for name in names]
     best = words.node_values.argmax(axis=1)
@@ -127,7 +128,8 @@ def _class_expression(words: Wording, missing: str) -> str:
     return f"COALESCE({routed},\n(SELECT {answer}\nFROM (SELECT {totals}\nFROM {_branch_table(words)}) AS classes))"
 
 
-def _value_expressions(words: Wording, missing: str) -> list[str]:
+def value_expressions(words: Wording, missing: str) -> list[str]:
+    """Return an expression of each output: the share of each class, or the value."""
     expressions = []
     for column in range(words.tree.n_outputs):
         literals = [double(value) for value in words.node_values[:, column]]

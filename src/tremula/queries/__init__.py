@@ -1,0 +1,24 @@
+"""Learning from counts: oracles answer questions about a table, and no row ever leaves it."""
+
+from tremula.queries.adtree import ADTreeOracle
+from tremula.queries.arrays import ArrayOracle
+from tremula.queries.federated import FederatedOracle, agree_on_cuts
+from tremula.queries.guard import GuardedOracle
+from tremula.queries.itemsets import ItemsetOracle
+from tremula.queries.question import Attribute, Condition, Question, Schema
+from tremula.queries.tables.oracle import TableOracle, connect
+
+__all__ = [
+    "ADTreeOracle",
+    "ArrayOracle",
+    "Attribute",
+    "Condition",
+    "FederatedOracle",
+    "GuardedOracle",
+    "ItemsetOracle",
+    "Question",
+    "Schema",
+    "TableOracle",
+    "agree_on_cuts",
+    "connect",
+]

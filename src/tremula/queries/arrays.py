@@ -1,0 +1,189 @@
+"""Answers from arrays in memory: codes of values, counted by a compiled loop."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.multiclass import type_of_target
+
+import tremula._kernels.counts as kernel
+from tremula.columns import ColumnEncoder, read_training_columns
+from tremula.parameters import check_choice, check_number
+from tremula.queries.question import EVERYWHERE, Attribute, Path, Question, Schema, is_within, joint_shape
+from tremula.targets import read_classes, read_target
+
+CODE_TYPES = (np.uint8, np.uint16, np.int32)
+DEFAULT_BINS = 32
+TASKS = ("auto", "classification", "regression")
+
+
+def quantile_cuts(values: NDArray[np.float64], n_bins: int) -> tuple[float, ...]:
+    """Values that part the known numbers of a column into about equally many; fewer where there are fewer values.
+
+    Examples
+    --------
+    >>> quantile_cuts(np.array([1.0, 2.0, 3.0, 4.0, np.nan]), 2)
+    (2.0,)
+    """
+    distinct, counts = np.unique(values[~np.isnan(values)], return_counts=True)
+    if not len(distinct):
+        return ()
+    # The j-th cut is the smallest value with at least j / n_bins of the rows up to it.
+    upto = np.cumsum(counts)
+    parts, parts_before = upto * n_bins // upto[-1], (upto - counts) * n_bins // upto[-1]
+    return tuple(distinct[:-1][(parts > parts_before)[:-1]].tolist())
+
+
+def describe_columns(
+    encoder: ColumnEncoder,
+    values: NDArray[np.float64],
+    n_bins: int,
+    cuts: Mapping[str, Sequence[float]] | None = None,
+) -> tuple[Attribute, ...]:
+    """Describe columns as attributes that can be asked about; numeric ones get bins, unless their cuts are given."""
+    names = encoder.names or tuple(f"x{number}" for number in range(values.shape[1]))
+    described = []
+    for number, levels in enumerate(encoder.levels):
+        if levels is not None:
+            described.append(Attribute(str(names[number]), levels=tuple(levels.tolist())))
+        else:
+            given = (cuts or {}).get(str(names[number]))
+            found = quantile_cuts(values[:, number], n_bins) if given is None else tuple(map(float, given))
+            described.append(Attribute(str(names[number]), cuts=found))
+    return tuple(described)
+
+
+def encode_values(attributes: Sequence[Attribute], values: NDArray[np.float64]) -> NDArray[Any]:
+    """Return the number of each row's value of each attribute, one line an attribute; the last number is missing."""
+    largest = max(attribute.n_values for attribute in attributes)
+    dtype = next(dtype for dtype in CODE_TYPES if largest <= np.iinfo(dtype).max)
+    codes = np.empty((len(attributes), len(values)), dtype=dtype)
+    for number, attribute in enumerate(attributes):
+        column = values[:, number]
+        known = column if attribute.is_nominal else np.searchsorted(np.asarray(attribute.cuts), column, side="left")
+        codes[number] = np.where(np.isnan(column), attribute.n_values, known)
+    return codes
+
+
+class ArrayOracle:
+    """Answers from a table in memory.
+
+    Parameters
+    ----------
+    X : array, data frame or table of shape (n_rows, n_attributes)
+        Numbers and, in frames, nominal columns; NaN and null are missing values.
+    y : array of shape (n_rows,)
+        Class labels, or numbers.
+    categorical_features : "from_dtype", "all", list, mask or None, default="from_dtype"
+        Which columns are nominal.
+    n_bins : int, default=32
+        Bins of a numeric column, with about equally many rows in each.
+    task : {"auto", "classification", "regression"}, default="auto"
+        "auto" takes real numbers for a numeric target, all else for classes.
+    cuts : mapping of str to sequence of float or None, default=None
+        Cuts of numeric columns, instead of quantiles; the columns of an array are called "x0", "x1", ...
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tremula.queries import ArrayOracle, Question
+    >>> oracle = ArrayOracle([["sun"], ["rain"], ["sun"]], ["play", "stay", "play"], categorical_features=[0])
+    >>> oracle.schema.attributes[0].levels
+    ('rain', 'sun')
+    >>> oracle.count([Question((), (0,))])[0]
+    array([[0, 1],
+           [2, 0],
+           [0, 0]])
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        y: Any,
+        categorical_features: Any = "from_dtype",
+        n_bins: int = DEFAULT_BINS,
+        task: str = "auto",
+        cuts: Mapping[str, Sequence[float]] | None = None,
+    ) -> None:
+        check_number("n_bins", n_bins, 2, whole=True)
+        check_choice("task", task, TASKS)
+        encoder, values = read_training_columns(BaseEstimator(), X, categorical_features)
+        attributes = describe_columns(encoder, values, n_bins, cuts)
+        target: NDArray[Any]
+        if task == "regression" or (task == "auto" and type_of_target(y).startswith("continuous")):
+            target, classes = read_target(y, len(values), None), None
+        else:
+            labels, target = read_classes(y, len(values), None)
+            classes = tuple(labels.tolist())
+        schema = Schema(attributes, "target", classes, has_names=encoder.names is not None)
+        self._start(schema, encode_values(attributes, values), target)
+
+    @classmethod
+    def from_codes(cls, schema: Schema, codes: NDArray[Any], target: NDArray[Any]) -> ArrayOracle:
+        """Answer from codes that fit a schema: one line an attribute, one column a row."""
+        oracle = cls.__new__(cls)
+        oracle._start(schema, codes, target)
+        return oracle
+
+    def _start(self, schema: Schema, codes: NDArray[Any], target: NDArray[Any]) -> None:
+        self._schema = schema
+        self._codes = np.ascontiguousarray(codes)
+        self._target = np.ascontiguousarray(target, dtype=np.float64 if schema.classes is None else np.int32)
+        self._rows_on: dict[Path, NDArray[np.int32]] = {EVERYWHERE: np.arange(codes.shape[1], dtype=np.int32)}
+        self._rows_before: dict[Path, NDArray[np.int32]] = {}
+
+    @property
+    def schema(self) -> Schema:
+        """The attributes, their values and the classes."""
+        return self._schema
+
+    def count(self, questions: Sequence[Question]) -> list[NDArray[Any]]:
+        """Answer a batch of questions, in their order."""
+        # Rows found for the last batches are kept: the paths of the next one continue theirs.
+        self._rows_before, self._rows_on = self._rows_on, {EVERYWHERE: self._rows_on[EVERYWHERE]}
+        return [self._joint(question) if question.joint else self._margins(question) for question in questions]
+
+    def _margins(self, question: Question) -> NDArray[Any]:
+        answer = self._schema.empty_answer()
+        add = kernel.add_moments if self._schema.classes is None else kernel.count_classes
+        attributes = np.array(question.attributes, dtype=np.int32)
+        add(self._codes, self._target, self._rows(question), attributes, self._schema.starts, answer)
+        return answer
+
+    def _joint(self, question: Question) -> NDArray[Any]:
+        shape = joint_shape(self._schema, question.attributes)
+        rows = self._rows(question)
+        cells = np.zeros(len(rows), dtype=np.int64)
+        for size, attribute in zip(shape, question.attributes):
+            cells = cells * size + self._codes[attribute, rows]
+        n_cells = int(np.prod(shape[:-1]))
+        target: NDArray[Any] = self._target[rows]
+        if self._schema.classes is not None:
+            return np.bincount(cells * shape[-1] + target, minlength=n_cells * shape[-1]).reshape(shape)
+        moments = [np.bincount(cells, weights=target**power, minlength=n_cells) for power in range(shape[-1])]
+        return np.stack(moments, axis=-1).reshape(shape)
+
+    def _rows(self, question: Question) -> NDArray[np.int32]:
+        path = question.path
+        if path in self._rows_on:
+            return self._rows_on[path]
+        rows = self._rows_before[path] if path in self._rows_before else self._rows_below(question)
+        self._rows_on[path] = rows
+        return rows
+
+    def _rows_below(self, question: Question) -> NDArray[np.int32]:
+        """Rows on a path, sought among those on the wider path it continues where these are known."""
+        wider = question.parent if is_within(question.path, question.parent) else EVERYWHERE
+        if wider not in self._rows_before:
+            wider = EVERYWHERE
+        rows = self._rows_before[wider]
+        for condition in question.path:
+            if condition not in wider:
+                kept = np.empty(len(rows) + 1, dtype=np.int32)
+                n_kept = kernel.keep_rows(self._codes, rows, *condition, kept)
+                rows = kept[:n_kept].copy()
+        return rows

@@ -1,0 +1,1 @@
+"""Answers from tables in databases, through ibis."""

@@ -1,0 +1,283 @@
+"""Rules of disclosure: what is small is not told, a budget is never exceeded, and the ledger has every question."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tremula as tm
+from tremula.errors import BudgetExhausted, BudgetWarning, InvalidInput, InvalidParameter, QueryRefused
+from tremula.queries import ArrayOracle, Condition, GuardedOracle, Question, Schema
+from tremula.queries.question import UNKNOWN, narrow
+
+from .tables import NOMINAL, random_table
+
+EVERYTHING = Question((), (0, 1, 2, 3))
+
+
+class Counting:
+    """Counts the batches and questions that reach an oracle; fails if told to."""
+
+    def __init__(self, oracle: Any) -> None:
+        self.oracle, self.asked, self.fails = oracle, [], False
+
+    @property
+    def schema(self) -> Schema:
+        return self.oracle.schema
+
+    def count(self, questions: Sequence[Question]) -> list[np.ndarray]:
+        if self.fails:
+            raise OSError("gone")
+        self.asked += questions
+        return self.oracle.count(questions)
+
+
+def behind(target: str = "again") -> Counting:
+    table = random_table(0)
+    return Counting(ArrayOracle(table.drop(columns=["again", "cost"]), table[target], NOMINAL, n_bins=4))
+
+
+# --- small cells and rounding ---
+
+
+def test_cells_with_fewer_rows_are_told_as_none() -> None:
+    oracle = behind()
+    real = oracle.oracle.count([EVERYTHING])[0]
+    told = GuardedOracle(oracle, min_count=7).count([EVERYTHING])[0]
+    np.testing.assert_array_equal(told, np.where(real < 7, 0, real))
+
+
+def test_moments_of_fewer_rows_are_not_told() -> None:
+    oracle = behind("cost")
+    real = oracle.oracle.count([EVERYTHING])[0]
+    told = GuardedOracle(oracle, min_count=25).count([EVERYTHING])[0]
+    small = real[:, 0] < 25
+    assert 0 < small.sum() < len(small)
+    assert (told[small] == 0).all()
+    np.testing.assert_array_equal(told[~small], real[~small])
+
+
+def test_joint_cells_are_guarded_too() -> None:
+    question = Question((), (0, 2), joint=True)
+    told = GuardedOracle(behind(), min_count=7).count([question])[0]
+    assert told[told > 0].min() >= 7
+
+
+@pytest.mark.parametrize("round_to", [2, 5, 10])
+def test_counts_are_rounded_to_the_nearest_multiple(round_to: int) -> None:
+    oracle = behind()
+    real = oracle.oracle.count([EVERYTHING])[0]
+    told = GuardedOracle(oracle, min_count=0, round_to=round_to).count([EVERYTHING])[0]
+    assert (told % round_to == 0).all()
+    assert (2 * np.abs(told - real) <= round_to).all()
+
+
+def test_rounding_keeps_the_means_of_a_numeric_target() -> None:
+    oracle = behind("cost")
+    real = oracle.oracle.count([EVERYTHING])[0]
+    told = GuardedOracle(oracle, min_count=0, round_to=10).count([EVERYTHING])[0]
+    left = told[:, 0] > 0
+    assert (told[:, 0] % 10 == 0).all()
+    np.testing.assert_allclose(told[left, 1] / told[left, 0], real[left, 1] / real[left, 0])
+
+
+def test_no_node_of_a_tree_tells_of_fewer_rows() -> None:
+    table = random_table(0)
+    model = tm.SimulatedBaggingClassifier(n_estimators=5, random_state=0).fit(GuardedOracle(behind(), min_count=6))
+    sizes = np.concatenate([tree.weight for tree in model.members_])
+    assert sizes[sizes > 0].min() >= 6
+    assert model.score(table.drop(columns=["again", "cost"]), table["again"]) > 0.5
+
+
+def test_a_path_known_to_be_too_small_is_not_asked_about() -> None:
+    oracle = behind()
+    guarded = GuardedOracle(oracle, min_count=60)
+    guarded.count([EVERYTHING])
+    small = Question(narrow((), 0, 0, 0), (1,))  # a colour has about 40 rows
+    told = guarded.count([small])[0]
+    assert (told[guarded.schema.cells(1)] == UNKNOWN).all()
+    assert small not in oracle.asked
+    assert guarded.ledger[-1].fate == "refused"
+
+
+def test_a_joint_question_about_a_path_known_to_be_too_small_is_refused() -> None:
+    guarded = GuardedOracle(behind(), min_count=60)
+    guarded.count([EVERYTHING])
+    with pytest.raises(
+        QueryRefused, match="path 'colour = b\"lue; drop' has fewer than 60 rows: it is not asked about"
+    ):
+        guarded.count([Question(narrow((), 0, 0, 0), (1, 2), joint=True)])
+
+
+def test_joint_questions_can_be_forbidden() -> None:
+    oracle = behind()
+    guarded = GuardedOracle(oracle, allow_joint=False)
+    with pytest.raises(QueryRefused, match="set joint_depth=1"):
+        guarded.count([Question((), (0, 1), joint=True)])
+    assert oracle.asked == []
+    assert [entry.fate for entry in guarded.ledger] == ["refused"]
+
+
+# --- the ledger ---
+
+
+def test_every_question_is_in_the_ledger_in_words() -> None:
+    guarded = GuardedOracle(behind(), min_count=0)
+    path = narrow(narrow((), 0, 1, 1), 1, 1, 2)
+    guarded.count([EVERYTHING, Question(path, (2,))])
+    first, second = guarded.ledger
+    cuts = guarded.schema.attributes[1].cuts
+    assert first.attributes == ("colour", "size", "flag", "with null")
+    assert (first.number, first.path, second.number) == (0, "", 1)
+    assert second.path == f"colour = green and {cuts[0]} < size <= {cuts[2]}"
+    assert second.time.endswith("+00:00")
+
+
+def test_what_was_told_is_told_again_without_asking() -> None:
+    oracle = behind()
+    guarded = GuardedOracle(oracle)
+    one, other = guarded.count([EVERYTHING, EVERYTHING])
+    (again,) = guarded.count([EVERYTHING])
+    assert len(oracle.asked) == 1
+    assert len(guarded.ledger) == 1
+    np.testing.assert_array_equal(one, again)
+    np.testing.assert_array_equal(other, again)
+
+
+def test_the_ledger_is_a_file_of_json_lines(tmp_path: Path) -> None:
+    guarded = GuardedOracle(behind(), min_count=5)
+    tm.SimulatedBaggingClassifier(n_estimators=2, max_depth=2, random_state=0).fit(guarded)
+    guarded.export_ledger(tmp_path / "ledger.jsonl")
+    lines = [json.loads(line) for line in (tmp_path / "ledger.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert [line["number"] for line in lines] == list(range(len(guarded.ledger)))
+    assert {line["fate"] for line in lines} == {"answered"}
+    assert sum(line["withheld"] for line in lines) > 0
+
+
+def test_a_ledger_that_cannot_be_written_leaves_the_old_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = tmp_path / "ledger.jsonl"
+    place.write_text("old", encoding="utf-8")
+    guarded = GuardedOracle(behind())
+
+    def full(*_: Any) -> None:
+        raise OSError("no space left")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match="no space"):
+        guarded.export_ledger(place)
+    assert place.read_text(encoding="utf-8") == "old"
+    assert list(tmp_path.iterdir()) == [place]
+
+
+# --- the budget ---
+
+
+def private(oracle: Any, epsilon: float, per_table: float | None = None, **options: Any) -> GuardedOracle:
+    pytest.importorskip("opendp")
+    return GuardedOracle(oracle, epsilon=epsilon, epsilon_per_table=per_table, **options)
+
+
+def test_a_table_costs_its_price_and_paths_that_exclude_one_another_share_it() -> None:
+    guarded = private(behind(), 10.0, 0.5)
+    guarded.count([Question((), (0, 1, 2))])
+    assert guarded.spent == pytest.approx(1.5)
+    guarded.count([Question(narrow((), 0, value, value), (1,)) for value in range(3)])
+    assert guarded.spent == pytest.approx(2.0)
+    guarded.count([Question(narrow((), 0, 0, 0), (2,)), Question(narrow((), 2, 0, 0), (3,))])  # rows may be on both
+    assert guarded.spent == pytest.approx(3.0)
+    assert guarded.left == pytest.approx(7.0)
+    assert sum(entry.cost for entry in guarded.ledger) == pytest.approx(guarded.spent)
+
+
+def test_a_joint_table_costs_one_price() -> None:
+    guarded = private(behind(), 10.0, 0.5)
+    guarded.count([Question((), (0, 2), joint=True)])
+    assert guarded.spent == pytest.approx(0.5)
+
+
+def test_a_batch_that_costs_more_than_is_left_is_not_sent() -> None:
+    oracle = behind()
+    guarded = private(oracle, 1.0, 0.4)
+    guarded.count([Question((), (0, 1))])
+    with pytest.raises(BudgetExhausted, match=r"costs 0.8 of a privacy budget of 1, of which 0.2 is left: nothing"):
+        guarded.count([Question((), (2, 3))])
+    assert len(oracle.asked) == 1
+    assert guarded.spent == pytest.approx(0.8)
+    assert [entry.fate for entry in guarded.ledger] == ["answered", "refused"]
+    guarded.count([Question((), (0, 1))])  # what was told is free
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.5])
+@pytest.mark.parametrize("joint_depth", [1, 2])
+def test_a_fit_never_spends_more_than_the_budget(epsilon: float, joint_depth: int) -> None:
+    guarded = private(behind(), epsilon, 0.25)
+    model = tm.SimulatedBaggingClassifier(n_estimators=4, joint_depth=joint_depth, random_state=0)
+    if epsilon < 1:  # not even the root's tables can be paid for
+        with pytest.raises(BudgetExhausted):
+            model.fit(guarded)
+    else:
+        with pytest.warns(BudgetWarning):
+            model.fit(guarded)
+        assert len(model.members_) == 4
+    assert guarded.spent <= epsilon * (1 + 1e-9)
+    assert sum(entry.cost for entry in guarded.ledger) == pytest.approx(guarded.spent)
+
+
+def test_a_budget_that_runs_out_keeps_the_levels_done() -> None:
+    guarded = private(behind(), 2.0, 0.5, min_count=0)
+    model = tm.SimulatedBaggingClassifier(n_estimators=3, random_state=0)
+    with pytest.warns(BudgetWarning, match="the trees end at depth 1: a batch of"):
+        model.fit(guarded)
+    assert {tree.depth for tree in model.members_} == {1}
+
+
+def test_noise_has_the_scale_of_its_price() -> None:
+    """A discrete Laplace variable of scale b has variance 2 q / (1 - q)² with q = exp(-1 / b)."""
+    X, y = np.full((2000, 1), "a", dtype=object), [0, 1] * 1000
+    ratio = np.exp(-0.5)
+    told = []
+    guarded = private(ArrayOracle(X, y, "all"), 1e6, 0.5, min_count=0)
+    for last in range(600):  # paths that all rows are on
+        told += guarded.count([Question((Condition(0, 0, last),), (0,))])[0][0].tolist()
+    expected = np.sqrt(2 * ratio / (1 - ratio) ** 2)
+    assert np.mean(told) == pytest.approx(1000, abs=5 * expected / np.sqrt(1200))
+    assert np.std(told) == pytest.approx(expected, rel=0.2)
+
+
+def test_a_question_that_fails_costs_nothing_and_is_in_the_ledger() -> None:
+    oracle = behind()
+    guarded = private(oracle, 1.0, 0.4)
+    oracle.fails = True
+    with pytest.raises(OSError, match="gone"):
+        guarded.count([Question((), (0,))])
+    assert guarded.spent == 0
+    assert [entry.fate for entry in guarded.ledger] == ["failed"]
+    oracle.fails = False
+    guarded.count([Question((), (0,))])
+    assert guarded.spent == pytest.approx(0.4)
+
+
+def test_private_counts_are_no_negative_numbers() -> None:
+    guarded = private(behind(), 4.0, 0.1, min_count=0)
+    assert (guarded.count([EVERYTHING])[0] >= 0).all()
+
+
+def test_a_budget_with_a_numeric_target_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="sums of a numeric target have no bound"):
+        GuardedOracle(behind("cost"), epsilon=1.0)
+
+
+def test_a_price_without_a_budget_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="give the whole budget too"):
+        GuardedOracle(behind(), epsilon_per_table=1.0)
+
+
+@pytest.mark.parametrize("options", [{"min_count": -1}, {"round_to": 0}, {"epsilon": 0.0}, {"allow_joint": 1}])
+def test_options_are_checked(options: dict[str, Any]) -> None:
+    with pytest.raises(InvalidParameter, match=next(iter(options))):
+        GuardedOracle(behind(), **options)
