@@ -352,7 +352,7 @@ def test_a_newer_format_says_what_to_install(small_file: Path) -> None:
         tm.load(small_file)
 
 
-@pytest.mark.parametrize("name", ["M5Regressor", "os.system", "Tree", "__builtins__"])
+@pytest.mark.parametrize("name", ["M6Regressor", "os.system", "Tree", "__builtins__"])
 def test_an_unknown_class_is_named(name: str, small_file: Path) -> None:
     redescribe(small_file, lambda description: description["model"].update({"class": name}))
     with pytest.raises(UnknownClass, match=f"names the class '{name}', which tremula .* does not have"):

@@ -16,6 +16,7 @@ missing) comes by itself. A new criterion is one more function and its line in `
 """
 
 from libc.math cimport pow
+from libc.stdint cimport int64_t
 
 cdef extern from "logarithm.h" nogil:
     void fill_logarithm_tables()
@@ -56,6 +57,36 @@ cdef inline double fifth_root_term(double weight, double total, double total_of_
     """A sum of squares up to `noise` is none: the fifth root of what rounding leaves would not be small."""
     cdef double squares = total_of_squares - total * total / weight
     return weight * pow(squares / weight, 0.2) if squares > noise else 0.0
+
+
+cdef union Bits:
+    double number
+    int64_t whole
+
+
+cdef inline double fifth_root_at_least(double x) noexcept nogil:
+    """A little less than the fifth root of a positive x, by 0.02 % at most, in a third of the time.
+
+    The exponent, divided by -5, gives x^(-1/5) to 4 %; a step of Newton's method always comes out too low.
+    """
+    cdef Bits bits
+    cdef double r, square
+    bits.number = x
+    bits.whole = 0x4CB8BC2FDC10B800LL - bits.whole // 5
+    r = bits.number
+    square = r * r
+    r *= 1.2 - 0.2 * x * square * square * r
+    square = r * r
+    r *= 1.2 - 0.2 * x * square * square * r
+    square = r * r
+    return x * square * square
+
+
+cdef inline double least_fifth_root_term(double weight, double total, double total_of_squares,
+                                         double noise) noexcept nogil:
+    """At most what `fifth_root_term` gives."""
+    cdef double squares = total_of_squares - total * total / weight
+    return weight * fifth_root_at_least(squares / weight) if squares > noise else 0.0
 
 
 cdef inline double information_gain(double within, double branches, const Whole* whole) noexcept nogil:

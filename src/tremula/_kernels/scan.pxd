@@ -10,7 +10,8 @@ from libc.stdlib cimport qsort
 from libc.string cimport memcpy, memset
 
 from tremula._kernels.criteria cimport (
-    FIFTH_ROOT, Whole, fifth_root_term, is_information, term_of, unit_of_worth, worth_of, x_log_x, x_log_x_of_many,
+    FIFTH_ROOT, Whole, fifth_root_term, is_information, least_fifth_root_term, term_of, unit_of_worth, worth_of,
+    x_log_x, x_log_x_of_many,
 )
 from tremula._kernels.grower cimport (
     CODE_SHIFT, COUNT_SHIFT, COUNTED, MEASURED, WEIGHTED, WIDE, Cut, Grower, GroupKey,
@@ -443,6 +444,7 @@ cdef inline int64_t walk_targets(Grower* g, int criterion, const uint64_t* words
     cdef double slack = g.rules.tolerance * unit_of_worth(g.rules.criterion, whole.node_weight)
     cdef double least = min_side(g, whole.weight) - 1e-9
     cdef double weight = 0.0, total = 0.0, squares = 0.0, other, rest, w, y, within
+    cdef double bar = whole.within - best.worth - slack     # fifth roots: a cut of a larger sum is not the best
     cdef int64_t p, n_tried = 0
     cdef uint64_t word
     for p in range(start, end - 1):
@@ -462,11 +464,15 @@ cdef inline int64_t walk_targets(Grower* g, int criterion, const uint64_t* words
             n_tried += 1
             rest = known[1] - total
             if criterion == FIFTH_ROOT:
+                if (least_fifth_root_term(weight, total, squares, g.noise)
+                        + least_fifth_root_term(other, rest, known[2] - squares, g.noise)) > bar:
+                    continue
                 within = (fifth_root_term(weight, total, squares, g.noise)
                           + fifth_root_term(other, rest, known[2] - squares, g.noise))
             else:
                 within = total * total / weight + rest * rest / other
             consider(g, criterion, False, within, 0.0, p + 1, whole, slack, best)
+            bar = whole.within - best.worth - slack
     return n_tried
 
 

@@ -19,6 +19,7 @@ def export_text(
     max_depth: int | None = None,
     max_lines: int | None = None,
     show_weights: bool = True,
+    answers: Sequence[str] | None = None,
 ) -> str:
     """Tree as text, one line a branch.
 
@@ -33,6 +34,8 @@ def export_text(
         Splits deeper than `max_depth` are summed up in a line; the text stops after `max_lines`.
     show_weights : bool, default=True
         Whether leaves show their training weight and the share of the predicted class if there are others.
+    answers : sequence of str, optional
+        What leaves predict, in the order of their `index`, in place of their class or mean.
 
     Examples
     --------
@@ -44,7 +47,7 @@ def export_text(
     petal width <= 0.8: setosa (50)
     petal width > 0.8: virginica (10, p=0.8)
     """
-    words = Wording(tree, feature_names, class_names, levels, decimals)
+    words = Wording(tree, feature_names, class_names, levels, decimals, answers)
     below = leaves_below(tree)
     lines: list[str] = []
 
@@ -78,6 +81,7 @@ def export_dot(
     *,
     decimals: int | None = 3,
     max_depth: int | None = None,
+    answers: Sequence[str] | None = None,
 ) -> str:
     r"""Tree as a graph for Graphviz' `dot`: splits name their attribute, edges their test, leaves what they predict.
 
@@ -104,7 +108,7 @@ def export_dot(
       2 [label="virginica\n10, p=0.8", style=rounded];
     }
     """
-    words = Wording(tree, feature_names, class_names, levels, decimals)
+    words = Wording(tree, feature_names, class_names, levels, decimals, answers)
     below = leaves_below(tree)
     lines = ["digraph tree {", '  node [shape=box, fontname="Helvetica"];', '  edge [fontname="Helvetica"];']
 

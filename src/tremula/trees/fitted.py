@@ -32,7 +32,7 @@ class FittedTreeMixin:
     def feature_importances_(self) -> NDArray[np.float64]:
         """Share of each attribute in the decrease of impurity by the tree's splits; they sum to 1."""
         check_is_fitted(self)
-        return attribute_importances(self.tree_, self._impurity)
+        return attribute_importances(self._written()[0], self._impurity)
 
     def get_depth(self) -> int:
         """Return the number of splits on the longest path."""
@@ -67,9 +67,9 @@ class FittedTreeMixin:
             Whether leaves show their training weight and the share of the predicted class if there are others.
         """
         check_is_fitted(self)
-        return export_text(
-            self.tree_, *self._names(), decimals=decimals, max_depth=max_depth, show_weights=show_weights
-        )
+        tree, answers = self._written()
+        options: dict[str, Any] = {"decimals": decimals, "max_depth": max_depth, "show_weights": show_weights}
+        return export_text(tree, *self._names(), **options, answers=answers)
 
     def export_dot(self, *, decimals: int | None = 3, max_depth: int | None = None) -> str:
         """Write the tree as a graph in the language of Graphviz.
@@ -82,7 +82,8 @@ class FittedTreeMixin:
             Deeper splits are summed up in a node.
         """
         check_is_fitted(self)
-        return export_dot(self.tree_, *self._names(), decimals=decimals, max_depth=max_depth)
+        tree, answers = self._written()
+        return export_dot(tree, *self._names(), decimals=decimals, max_depth=max_depth, answers=answers)
 
     def export_sql(self, *, output: str | None = None, missing: str = "shares") -> str:
         """Write the tree as an SQL expression that gives the same prediction in the database (tested in DuckDB).
@@ -114,9 +115,13 @@ class FittedTreeMixin:
             Where to draw; by default a new figure that is large enough.
         """
         check_is_fitted(self)
-        return plot_tree(
-            self.tree_, *self._names(), decimals=decimals, max_depth=max_depth, show_weights=show_weights, ax=ax
-        )
+        tree, answers = self._written()
+        options: dict[str, Any] = {"decimals": decimals, "max_depth": max_depth, "show_weights": show_weights}
+        return plot_tree(tree, *self._names(), **options, answers=answers, ax=ax)
+
+    def _written(self) -> tuple[Tree, Sequence[str] | None]:
+        """Return the tree to write out, and what its leaves predict where that is more than a class or a mean."""
+        return self.tree_, None
 
     def _names(self) -> tuple[Sequence[str] | None, Sequence[Any] | None, Sequence[Any]]:
         return self.encoder_.names, getattr(self, "classes_", None), self.encoder_.levels

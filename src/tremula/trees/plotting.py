@@ -44,6 +44,7 @@ def plot_tree(
     max_depth: int | None = None,
     show_weights: bool = True,
     ax: Any = None,
+    answers: Sequence[str] | None = None,
 ) -> Any:
     """Draw a tree.
 
@@ -58,6 +59,8 @@ def plot_tree(
         Whether leaves show their training weight and the share of the predicted class if there are others.
     ax : matplotlib Axes, optional
         Where to draw; by default a new figure, large enough for labels of 10 points.
+    answers : sequence of str, optional
+        What leaves predict, in the order of their `index`, in place of their class or mean.
 
     Returns
     -------
@@ -67,7 +70,7 @@ def plot_tree(
     -----
     Leaves are coloured by the class they predict, paler where it is less certain, or by their mean.
     """
-    words = Wording(tree, feature_names, class_names, levels, decimals)
+    words = Wording(tree, feature_names, class_names, levels, decimals, answers)
     drawn = _lay_out(words, max_depth, show_weights)
     widths = _column_widths(drawn)
     n_lines = sum(place.answer is not None for place in drawn)

@@ -34,13 +34,17 @@ def number_text(value: float, decimals: int | None) -> str:
 
 @dataclass(frozen=True)
 class Wording:
-    """Names given to a tree's attributes, classes and levels; each may be None, and is then made up from numbers."""
+    """Names given to a tree's attributes, classes and levels; each may be None, and is then made up from numbers.
+
+    `answers` says what leaves predict, in the order of their `index`, where it is more than a class or a mean.
+    """
 
     tree: Tree
     feature_names: Sequence[str] | None = None
     class_names: Sequence[Any] | None = None
     levels: Sequence[Sequence[Any] | None] | None = None
     decimals: int | None = 3
+    answers: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
         tree = self.tree
@@ -48,6 +52,7 @@ class Wording:
             ("feature_names", self.feature_names, tree.n_attributes),
             ("levels", self.levels, tree.n_attributes),
             ("class_names", self.class_names, tree.n_outputs),
+            ("answers", self.answers, len(tree.values)),
         ):
             if given is not None and len(given) != expected:
                 raise ValueError(f"{name} has {len(given)} entries: the tree needs {expected}")
@@ -98,6 +103,8 @@ class Wording:
 
     def verdict(self, node: int) -> str:
         """Prediction at a node: its most probable class, the first of equals, or its mean."""
+        if self.answers is not None and self.tree.is_leaf[node]:
+            return self.answers[int(self.tree.nodes["index"][node])]
         if self.is_classifier:
             return self.class_name(int(self.node_values[node].argmax()))
         return number_text(self.node_values[node, 0], self.decimals)

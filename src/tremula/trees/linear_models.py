@@ -1,0 +1,88 @@
+"""Linear models for the nodes of a tree, as M5' fits them: least squares, and attributes dropped one at a time.
+
+Every model is fitted from sums of products of deviations from the node's own means, in standard deviations, so that it
+does not depend on the units of attributes; to drop an attribute needs no second look at the rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+import tremula._kernels.model_tree as kernel
+
+RIDGE = 1e-8
+# A coefficient in units of standard deviations beyond this means that attributes say nearly the same.
+COLLINEAR = 1.5
+
+
+@dataclass(frozen=True)
+class NodeModels:
+    """A linear model for every node.
+
+    Attributes
+    ----------
+    models : array (n_nodes, n_attributes + 1)
+        Coefficients, the constant last.
+    squares : array (n_nodes,)
+        Sum of squared errors on the training rows of the node.
+    """
+
+    models: np.ndarray
+    squares: np.ndarray
+
+    @property
+    def n_terms(self) -> np.ndarray:
+        """Number of coefficients of each model that are not 0."""
+        return np.count_nonzero(self.models[:, :-1], axis=1)
+
+
+@cache
+def _lapack_dposv() -> Any:
+    """LAPACK's solver as a C function; imported when first needed."""
+    from scipy.linalg import cython_lapack
+
+    return cython_lapack.__pyx_capi__["dposv"]
+
+
+def fit_node_models(
+    nodes: np.ndarray, leaves: np.ndarray, values: np.ndarray, target: np.ndarray, weights: np.ndarray
+) -> NodeModels:
+    """Fit a model in every node, of the attributes that are tested at or below it; so a leaf's is its mean.
+
+    Parameters
+    ----------
+    nodes : node records of a tree of binary numeric splits
+    leaves : int32 array (n_rows,)
+        The leaf of each row, -1 for a row to leave out.
+    values : array (n_rows, n_attributes)
+    target, weights : arrays (n_rows,)
+
+    Returns
+    -------
+    NodeModels
+
+    Notes
+    -----
+    While a coefficient, in standard deviations of its attribute and the target, is beyond 1.5, the attribute of the
+    largest one is dropped. Then that of the smallest is dropped, again and again, while this lowers Akaike's criterion:
+    the squared error relative to that of the model before, times its degrees of freedom, plus two for each attribute.
+    """
+    n_nodes, n_attributes = len(nodes), values.shape[1]
+    order = np.empty(len(leaves), np.int32)
+    starts, ends = np.empty(n_nodes, np.int64), np.empty(n_nodes, np.int64)
+    kernel.order_rows(nodes, leaves, order, starts, ends)
+    tested = np.zeros((n_nodes, n_attributes), np.uint8)
+    kernel.mark_tested(nodes, tested)
+    owners, attributes = np.nonzero(tested)
+    counts = np.bincount(owners, minlength=n_nodes)
+    firsts, places = (np.concatenate([[0], np.cumsum(sizes)]) for sizes in (counts, (counts + 1) ** 2))
+    means, products = np.zeros(firsts[-1] + n_nodes), np.zeros(places[-1])
+    layout = (attributes.astype(np.int32), firsts, means, products, places)
+    kernel.fill_products(values, target, weights, order, starts, ends, *layout)
+    models, squares = np.zeros((n_nodes, n_attributes + 1)), np.empty(n_nodes)
+    kernel.choose_models(_lapack_dposv(), RIDGE, COLLINEAR, nodes, *layout, models, squares)
+    return NodeModels(models, squares)

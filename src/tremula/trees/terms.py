@@ -1,0 +1,139 @@
+"""The numbers that a model tree computes with: numeric attributes as they are, a nominal one as ordered 0/1 columns.
+
+Every row has a value for every term: what is missing takes the training mean, or the commonest level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from tremula.trees.growing import SortedColumns, sort_columns
+
+
+def _column_means(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Weighted mean of the known values of each column, 0 where there is none."""
+    known = ~np.isnan(values)
+    totals = weights @ known
+    sums = weights @ np.where(known, values, 0.0)
+    return np.divide(sums, totals, out=np.zeros(len(sums)), where=totals > 0)
+
+
+def _mean_by_level(codes: np.ndarray, n_levels: int, target: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Mean target of each level; that of all rows for a level that none has."""
+    counts = np.bincount(codes, weights, n_levels)
+    sums = np.bincount(codes, weights * target, n_levels)
+    mean = float(np.average(target, weights=weights))
+    return np.divide(sums, counts, out=np.full(n_levels, mean), where=counts > 0)
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """How the columns of a table become numeric terms.
+
+    A nominal attribute of k levels, put in order of their mean target, becomes k - 1 terms: term j is 1 for the levels
+    from place j on, else 0.
+
+    Attributes
+    ----------
+    n_levels : int32 array (n_attributes,)
+        0 for a numeric attribute.
+    fill : float64 array (n_attributes,)
+        What stands in for a missing value: the mean, or the code of the commonest level.
+    places : int32 array
+        For the levels of all nominal attributes, one attribute after the other, their place in the order.
+    attribute : int32 array (n_terms,)
+        The attribute each term comes from.
+    from_place : int32 array (n_terms,)
+        0 for a numeric attribute; else the first place for which the term is 1.
+    """
+
+    n_levels: np.ndarray
+    fill: np.ndarray
+    places: np.ndarray
+    attribute: np.ndarray
+    from_place: np.ndarray
+
+    @classmethod
+    def learn(cls, values: np.ndarray, n_levels: np.ndarray, target: np.ndarray, weights: np.ndarray) -> Terms:
+        """Learn from training rows what replaces missing values, and the order of levels."""
+        fill = np.zeros(len(n_levels))
+        numeric = n_levels == 0
+        fill[numeric] = _column_means(values[:, numeric], weights)
+        places = [np.empty(0, np.int32)]
+        for attribute in np.flatnonzero(~numeric):
+            column, count = values[:, attribute], int(n_levels[attribute])
+            known = ~np.isnan(column)
+            fill[attribute] = np.bincount(column[known].astype(np.intp), weights[known], count).argmax()
+            codes = np.where(known, column, fill[attribute]).astype(np.intp)
+            order = np.argsort(_mean_by_level(codes, count, target, weights), kind="stable")
+            places.append(np.argsort(order).astype(np.int32))
+        n_terms = np.maximum(n_levels - 1, 1)  # an attribute of one level: a term that is always 0
+        attribute_of = np.repeat(np.arange(len(n_levels), dtype=np.int32), n_terms)
+        firsts = np.repeat(np.cumsum(n_terms) - n_terms, n_terms)
+        from_place = np.where(numeric[attribute_of], 0, np.arange(len(attribute_of)) - firsts + 1).astype(np.int32)
+        return cls(np.asarray(n_levels, np.int32), fill, np.concatenate(places), attribute_of, from_place)
+
+    @property
+    def n_terms(self) -> int:
+        """Number of terms."""
+        return len(self.attribute)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether every attribute is numeric, so that the terms are the columns."""
+        return not self.n_levels.any()
+
+    def places_of(self, attribute: int) -> np.ndarray:
+        """Return the places of the levels of a nominal attribute."""
+        first = int(self.n_levels[:attribute].sum())
+        return self.places[first : first + int(self.n_levels[attribute])]
+
+    def levels_of(self, term: int) -> np.ndarray:
+        """Return for each level of a term's nominal attribute whether the term is 1."""
+        return self.places_of(int(self.attribute[term])) >= self.from_place[term]
+
+    def complete(self, values: np.ndarray) -> np.ndarray:
+        """Return the rows with missing values filled in; themselves where there are none."""
+        missing = np.isnan(values)
+        return np.where(missing, self.fill, values) if missing.any() else values
+
+    def evaluate(self, completed: np.ndarray) -> np.ndarray:
+        """Return the terms of completed rows, shape (n_rows, n_terms); the rows themselves where all are numeric."""
+        if self.is_plain:
+            return completed
+        out = np.empty((len(completed), self.n_terms))
+        numeric = self.from_place == 0
+        out[:, numeric] = completed[:, self.attribute[numeric]]
+        for attribute in np.flatnonzero(self.n_levels):
+            of_attribute = np.flatnonzero((self.attribute == attribute) & ~numeric)
+            place = self.places_of(int(attribute))[completed[:, attribute].astype(np.intp)]
+            out[:, of_attribute] = place[:, None] >= self.from_place[of_attribute]
+        return out
+
+    def sort(self, columns: SortedColumns, evaluated: np.ndarray) -> SortedColumns:
+        """Sort the terms; columns of numbers that are complete are sorted already."""
+        complete = (columns.lengths == columns.n_rows) & (self.n_levels == 0)
+        if complete.all():
+            return columns
+        is_sorted = complete[self.attribute]
+        fresh = sort_columns(np.asfortranarray(evaluated[:, ~is_sorted]), np.zeros((~is_sorted).sum(), np.int32))
+        lists = np.empty((self.n_terms, columns.n_rows), np.uint64)
+        lists[is_sorted] = columns.lists[self.attribute[is_sorted]]
+        lists[~is_sorted] = fresh.lists
+        lengths = np.full(self.n_terms, columns.n_rows, np.int64)
+        kinds = np.zeros(self.n_terms, np.int32)
+        return replace(columns, values=evaluated, n_levels=kinds, lists=lists, lengths=lengths, serves_once=True)
+
+    def name(self, term: int, names: Sequence[str] | None, levels: Sequence[Any]) -> str:
+        """Say what a term is: a column, or a set of levels."""
+        attribute = int(self.attribute[term])
+        name = f"x{attribute}" if names is None else str(names[attribute])
+        if self.from_place[term] == 0:
+            return name
+        order = np.argsort(self.places_of(attribute))[self.from_place[term] :]
+        texts = [str(levels[attribute][level]) for level in np.sort(order)]
+        return f"[{name} = {texts[0]}]" if len(texts) == 1 else f"[{name} in {{{', '.join(texts)}}}]"
