@@ -1,0 +1,269 @@
+"""The smoothing kernel against a slow, obvious twin that multiplies the sides of every leaf's box, on random trees."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.special import ndtr
+
+from tremula._kernels import soften as kernel
+from tremula.smoothing.exact import gradient, leaf_weights, soften
+from tremula.smoothing.tree_sum import TreeSum, mean_of_trees
+from tremula.trees.tree import NODE_DTYPE, Tree
+
+N_LEVELS = np.array([0, 3, 0, 5, 2], dtype=np.int32)
+LEVEL_SHARES = [None, [0.5, 0.3, 0.2], None, [0.1, 0.0, 0.4, 0.2, 0.3], [1.0, 0.0]]
+GRID = np.arange(5.0)
+SEEDS = range(25)
+
+
+# --- random trees and rows ---
+
+
+def random_tree(rng: np.random.Generator, most_splits: int = 14, n_outputs: int = 3) -> Tree:
+    """A sound tree with splits of every kind; attributes come again on a path, and some tests no value passes."""
+    nodes = np.zeros(400, dtype=NODE_DTYPE)
+    subsets: list[int] = []
+    waiting, n_nodes, n_splits = [0], 1, int(rng.integers(0, most_splits))
+    values = rng.dirichlet(np.ones(n_outputs), size=6) if n_outputs > 1 else rng.normal(size=(6, 1))
+    values[0], values[1] = 0.0, 0.0
+    values[:2, 0] = 1.0
+    nodes["weight"] = rng.choice([0.0, 0.0, 1.0, 2.5, 7.0, 1 / 3], size=len(nodes))
+    while waiting:
+        node = waiting.pop(int(rng.integers(len(waiting))))
+        if n_splits == 0:
+            nodes[node] = (np.nan, nodes["weight"][node], -1, 0, 0, rng.integers(len(values)))
+            continue
+        n_splits -= 1
+        attribute = int(rng.integers(len(N_LEVELS)))
+        n_levels, threshold, n_branches, index = int(N_LEVELS[attribute]), np.nan, 2, -1
+        if n_levels == 0:
+            threshold = rng.choice(GRID)
+        elif rng.random() < 0.3:
+            n_branches, index = n_levels, -2
+        else:
+            index = len(subsets)
+            subsets += rng.integers(0, 3, size=n_levels).tolist()
+        nodes[node] = (threshold, nodes["weight"][node], attribute, n_nodes, n_branches, index)
+        waiting += range(n_nodes, n_nodes + n_branches)
+        n_nodes += n_branches
+    tree = Tree(nodes[:n_nodes].copy(), values, np.array(subsets, np.uint8), N_LEVELS, bool(rng.integers(2)))
+    tree.check()
+    return tree
+
+
+def random_rows(rng: np.random.Generator, n_rows: int = 40) -> np.ndarray:
+    """Rows that often equal a threshold, some with missing values and levels that do not exist."""
+    rows = rng.choice(GRID, size=(n_rows, len(N_LEVELS)))
+    nominal = N_LEVELS > 0
+    rows[:, nominal] = rng.integers(0, N_LEVELS[nominal], size=(n_rows, nominal.sum()))
+    rows[rng.random(rows.shape) < rng.choice([0.0, 0.1, 0.5])] = np.nan
+    odd = rng.random(rows.shape) < 0.02
+    rows[odd] = rng.choice([-1.0, 5.0, 1e300, np.inf, -np.inf], size=odd.sum())
+    return rows
+
+
+def random_noise(rng: np.random.Generator, rows: np.ndarray) -> np.ndarray:
+    shape = rows.shape if rng.random() < 0.5 else rows.shape[1:]
+    return rng.choice([0.0, 1e-3, 0.3, 1.0, 10.0, 1e6], size=shape)
+
+
+# --- the slow twin ---
+
+
+def chance(row: np.ndarray, sd: np.ndarray, attribute: int, low: float, high: float, strict: bool) -> float:
+    """That the noisy value lies above one threshold and not above another (or from the one on and below the other)."""
+    x, s = row[attribute], sd[attribute]
+    if low >= high:
+        return 0.0
+    if s == 0 or np.isinf(x):
+        above, below = (low <= x, x < high) if strict else (low < x, x <= high)
+        return float((above or low == -np.inf) and (below or high == np.inf))
+    a, b = (low - x) / s, (high - x) / s
+    return ndtr(-a) - ndtr(-b) if a > 0 else ndtr(b) - ndtr(a)
+
+
+def level_chances(row: np.ndarray, attribute: int, flip: float) -> np.ndarray:
+    own = np.zeros(N_LEVELS[attribute])
+    own[int(row[attribute])] = 1.0
+    others = np.where(own > 0, 0.0, LEVEL_SHARES[attribute])
+    return own if others.sum() == 0 else (1 - flip) * own + flip * others / others.sum()
+
+
+def is_known(row: np.ndarray, attribute: int) -> bool:
+    x = row[attribute]
+    return not np.isnan(x) if N_LEVELS[attribute] == 0 else bool(x in range(N_LEVELS[attribute]))
+
+
+def boxes(tree: Tree, shares: np.ndarray, form: str) -> dict[int, dict]:
+    """For every leaf and attribute (or test): the interval or the shares of levels, and the share if it is missing."""
+    found: dict[int, dict] = {}
+
+    def visit(node: int, box: dict) -> None:
+        record = tree.nodes[node]
+        if record["n_branches"] == 0:
+            found[node] = box
+            return
+        attribute = int(record["attribute"])
+        key = (attribute, 0 if form == "exact" else node)
+        n_levels = N_LEVELS[attribute]
+        for branch in range(record["n_branches"]):
+            child = record["first_child"] + branch
+            left, missing = box.get(key, ((-np.inf, np.inf) if n_levels == 0 else np.ones(n_levels), 1.0))
+            if n_levels == 0:
+                low, high = left
+                t = record["threshold"]
+                left = (low, min(high, t)) if branch == 0 else (max(low, t), high)
+            elif record["index"] == -2:
+                left = left * (np.arange(n_levels) == branch)
+            else:
+                goes = tree.subsets[record["index"] : record["index"] + n_levels]
+                left = left * np.where(goes == 2, shares[child], goes == branch)
+            visit(child, box | {key: (left, missing * shares[child])})
+
+    visit(0, {})
+    return found
+
+
+def factor(tree: Tree, row: np.ndarray, sd: np.ndarray, flip: float, attribute: int, side: tuple) -> float:
+    left, missing = side
+    if not is_known(row, attribute):
+        return missing
+    if N_LEVELS[attribute] == 0:
+        return chance(row, sd, attribute, *left, tree.strict)
+    return float(level_chances(row, attribute, flip) @ left)
+
+
+def twin_weights(
+    model: TreeSum, number: int, rows: np.ndarray, noise: np.ndarray, form: str, flip: float
+) -> np.ndarray:
+    tree = model.trees[number]
+    sides = boxes(tree, model.shares[number], form)
+    noise = np.broadcast_to(noise, rows.shape)
+    return np.array(
+        [
+            [
+                np.prod([factor(tree, row, sd, flip, key[0], side) for key, side in sides[leaf].items()])
+                for leaf in np.flatnonzero(tree.is_leaf)
+            ]
+            for row, sd in zip(rows, noise)
+        ]
+    )
+
+
+def twin_margins(model: TreeSum, rows: np.ndarray, noise: np.ndarray, form: str, flip: float) -> np.ndarray:
+    margins = np.tile(model.offset, (len(rows), 1))
+    for number, (tree, weight) in enumerate(zip(model.trees, model.weights)):
+        weights = twin_weights(model, number, rows, noise, form, flip)
+        margins += weight * weights @ tree.values[tree.nodes["index"][tree.is_leaf]]
+    return margins
+
+
+# --- the kernel equals the twin ---
+
+
+@pytest.mark.parametrize("form", ["exact", "path"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_weights_of_leaves(seed: int, form: str) -> None:
+    rng = np.random.default_rng(seed)
+    model, rows = mean_of_trees([random_tree(rng)]), random_rows(rng)
+    noise, flip = random_noise(rng, rows), float(rng.choice([0.0, 0.3]))
+    weights = leaf_weights(model, 0, rows, noise, form=form, flip=flip, level_shares=LEVEL_SHARES)
+    np.testing.assert_allclose(weights, twin_weights(model, 0, rows, noise, form, flip), rtol=0, atol=5e-15)
+
+
+@pytest.mark.parametrize("form", ["exact", "path"])
+@pytest.mark.parametrize("seed", range(6))
+def test_margins_of_a_sum(seed: int, form: str) -> None:
+    rng = np.random.default_rng(seed)
+    model = mean_of_trees([random_tree(rng) for _ in range(3)], weights=np.array([1.0, 2.0, 0.5]))
+    rows, flip = random_rows(rng), 0.3
+    noise = random_noise(rng, rows)
+    softened = soften(model, rows, noise, form=form, flip=flip, level_shares=LEVEL_SHARES, tol=0.0)
+    np.testing.assert_allclose(softened.margins, twin_margins(model, rows, noise, form, flip), rtol=0, atol=1e-14)
+    np.testing.assert_array_equal(softened.bound, 0.0)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_shares_other_than_by_training_weight(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    tree, rows = random_tree(rng), random_rows(rng)
+    shares = np.ones(tree.n_nodes)
+    for node in np.flatnonzero(tree.n_branches):
+        children = tree.first_child[node] + np.arange(tree.n_branches[node])
+        shares[children] = np.arange(len(children)) == rng.integers(len(children))
+    model, noise = replace(mean_of_trees([tree]), shares=(shares,)), np.full(len(N_LEVELS), 0.5)
+    for level in (noise, 0.0 * noise):
+        expected = twin_margins(model, rows, level, "exact", 0.0)
+        np.testing.assert_allclose(soften(model, rows, level, tol=0.0).margins, expected, rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_cutting_keeps_its_promise(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    model = mean_of_trees([random_tree(rng, 40) for _ in range(2)])
+    rows = random_rows(rng, 200)
+    noise = random_noise(rng, rows)
+    exact = soften(model, rows, noise, tol=0.0).margins
+    for tol in (1e-9, 1e-3, 0.1):
+        cut = soften(model, rows, noise, tol=tol)
+        assert np.all(np.abs(cut.margins - exact).max(axis=1) <= cut.bound + 1e-14)
+        assert cut.bound.max() <= tol
+        np.testing.assert_allclose(cut.margins.sum(axis=1), 1.0, rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize("form", ["exact", "path"])
+@pytest.mark.parametrize("seed", range(12))
+def test_gradient_is_that_of_finite_differences(seed: int, form: str) -> None:
+    rng = np.random.default_rng(seed)
+    model = mean_of_trees([random_tree(rng) for _ in range(2)])
+    rows = random_rows(rng)
+    rows = np.where(np.abs(rows) > 100, 2.0, rows)
+    noise = rng.choice([0.0, 0.5, 2.0], size=len(N_LEVELS))
+    options = {"form": form, "flip": 0.2, "level_shares": LEVEL_SHARES, "tol": 0.0}
+    slopes = gradient(model, rows, noise, **options)
+    for attribute in range(len(N_LEVELS)):
+        step = np.zeros(len(N_LEVELS))
+        step[attribute] = 1e-4
+        if N_LEVELS[attribute] or noise[attribute] == 0:
+            np.testing.assert_array_equal(slopes[:, :, attribute], 0.0)
+            continue
+        change = (
+            soften(model, rows + step, noise, **options).margins - soften(model, rows - step, noise, **options).margins
+        )
+        np.testing.assert_allclose(slopes[:, :, attribute], change / 2e-4, rtol=0, atol=2e-7)
+
+
+# --- bits ---
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_processors_round_alike(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    model = mean_of_trees([random_tree(rng, 40)])
+    rows = random_rows(rng, 200)
+    noise = random_noise(rng, rows)
+    answers = []
+    for plain in (True, False):
+        kernel.use_plain_instructions(plain)
+        answers.append(soften(model, rows, noise).margins.tobytes())
+    assert answers[0] == answers[1]
+
+
+def test_shared_columns_and_own_columns_agree(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(1)
+    model, rows = mean_of_trees([random_tree(rng, 40) for _ in range(5)]), random_rows(rng, 200)
+    noise = np.full(len(N_LEVELS), 0.7)
+    answers = []
+    for limit in (0.0, 1.0):
+        monkeypatch.setattr("tremula.smoothing.programs.SHARED_IF_BELOW", limit)
+        answers.append(soften(model, rows, noise).margins.tobytes())
+    assert answers[0] == answers[1]
+
+
+def test_normal_distribution_function() -> None:
+    z = np.concatenate([np.linspace(-40, 40, 200_001), [-np.inf, np.inf, np.nan, -8.3, 8.3, 0.0, -0.0]])
+    ours = np.empty_like(z)
+    kernel.fill_normal_below(z, ours)
+    np.testing.assert_allclose(ours, ndtr(z), rtol=0, atol=3e-16)
+    assert np.isnan(ours[np.isnan(z)]).all()
