@@ -1,0 +1,19 @@
+"""Geurts (2001): dual perturb and combine, on single and bagged trees."""
+
+from tremula.lab.paper import Paper, Part
+from tremula.lab.papers.geurts2001.curves import boundary_experiment, curves_experiment, show_boundary, show_curves
+from tremula.lab.papers.geurts2001.protocol import draws_experiment, levels_experiment, table2_experiment
+from tremula.lab.papers.geurts2001.tables import show_draws, show_levels, show_table2
+
+PAPER = Paper(
+    name="geurts2001",
+    citation="P. Geurts, Dual perturb and combine algorithm. Proceedings of the 8th International Workshop on "
+    "Artificial Intelligence and Statistics (AISTATS), 2001.",
+    parts=(
+        Part("table2", "Errors with and without dual perturb and combine", table2_experiment, show_table2),
+        Part("draws", "Table 2 with other test rows", draws_experiment, show_draws),
+        Part("figure2", "Boundary of a tree under noise", boundary_experiment, show_boundary),
+        Part("curves", "Bias and variance against the noise: Figures 3 and 4", curves_experiment, show_curves),
+        Part("levels", "A level of noise for each attribute", levels_experiment, show_levels),
+    ),
+)

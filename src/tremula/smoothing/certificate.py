@@ -1,0 +1,229 @@
+"""How far a row may move before its smoothed answer can change. Deterministic: it holds for every way to move.
+
+A mean over Gaussian noise of a function with values in [lo, hi], put through Φ⁻¹((· - lo) / (hi - lo)), changes by at
+most 1 while the row moves by one standard deviation of the noise; two answers that are apart so stay apart for a while.
+Of the path form this holds once every test of an attribute on a path counts as a test of an attribute of its own.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr, ndtri
+
+from tremula.errors import InvalidParameter
+from tremula.smoothing.tree_sum import TreeSum
+from tremula.trees.structure import NUMERIC_SPLIT, children_and_parents, depths_of
+from tremula.trees.tree import Tree
+
+Floats = NDArray[np.float64]
+
+UNITS = ("noise", "attribute")
+ROUNDING = 1e-11  # of the range of a margin: above what rounding can do, and above what counts as a tie
+CERTIFIED_LINKS = ("identity", "logistic", "softmax", "positive")
+
+
+# --- what can be known of the model ---
+
+
+def tests_on_path(tree: Tree) -> NDArray[np.int64]:
+    """Count for every attribute its numeric tests on one path, the most over all paths; 0 if it is never tested.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tremula import C45Classifier
+    >>> tests_on_path(C45Classifier().fit(*load_iris(return_X_y=True)).tree_)
+    array([0, 0, 1, 3])
+    """
+    nodes = tree.nodes
+    counts = np.zeros((len(nodes), tree.n_attributes), dtype=np.int64)
+    children, parents = children_and_parents(nodes)
+    depths = depths_of(nodes)[children]
+    for depth in range(1, depths.max(initial=0) + 1):
+        child, parent = children[depths == depth], parents[depths == depth]
+        counts[child] = counts[parent]
+        numeric = nodes["index"][parent] == NUMERIC_SPLIT
+        counts[child[numeric], nodes["attribute"][parent[numeric]]] += 1
+    return counts.max(axis=0)
+
+
+def most_tests(model: TreeSum) -> NDArray[np.int64]:
+    """Count for every attribute the tests on one path, the most over all paths of all trees."""
+    return np.max([tests_on_path(tree) for tree in model.trees], axis=0)
+
+
+def tested_levels(model: TreeSum) -> NDArray[np.bool_]:
+    """Whether any tree tests each nominal attribute."""
+    tested = np.zeros(model.n_attributes, dtype=bool)
+    for tree in model.trees:
+        nodes = tree.nodes[tree.nodes["n_branches"] > 0]
+        tested[nodes["attribute"][nodes["index"] != NUMERIC_SPLIT]] = True
+    return tested
+
+
+def _extremes(values: Floats, weight: float) -> tuple[Floats, Floats]:
+    ends = weight * values.min(axis=0), weight * values.max(axis=0)
+    return np.minimum(*ends), np.maximum(*ends)
+
+
+def margin_ranges(model: TreeSum, less: int | None = None) -> tuple[Floats, Floats]:
+    """Return the least and largest value that each margin can take, or one of them less each of all.
+
+    Both are sums of the trees' own extremes, so that no row has a margin beyond them.
+
+    Parameters
+    ----------
+    model : TreeSum
+    less : int or None, default=None
+        The margin that others are taken from; None takes each margin by itself.
+
+    Returns
+    -------
+    low, high : float64 arrays (n_margins,)
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tremula import C45Classifier
+    >>> from tremula.smoothing.tree_sum import mean_of_trees
+    >>> model = mean_of_trees([C45Classifier().fit(*load_iris(return_X_y=True)).tree_])
+    >>> [ends.round(2).tolist() for ends in margin_ranges(model, less=0)]
+    [[0.0, -0.98, -1.0], [0.0, 1.0, 1.0]]
+    """
+    low = (model.offset if less is None else model.offset[less] - model.offset).astype(np.float64)
+    high = low.copy()
+    for tree, weight, output in zip(model.trees, model.weights, model.outputs):
+        if output < 0:
+            values = tree.values
+        else:
+            values = np.zeros((len(tree.values), model.n_margins))
+            values[:, output] = tree.values[:, 0]
+        least, most = _extremes(values if less is None else values[:, [less]] - values, weight)
+        low, high = low + least, high + most
+    return low, high
+
+
+# --- the radius, in standard deviations of the noise ---
+
+
+def _distance(differences: Floats, slack: Floats, low: float, high: float) -> Floats:
+    """How far a row may move before a mean that is now `differences` can be 0."""
+    if low >= 0.0:
+        return np.where(differences > slack, np.inf, 0.0)
+    if high <= 0.0:
+        return np.zeros(len(differences))
+    safe = differences - slack - ROUNDING * (high - low)
+    shares = np.clip((safe - low) / (high - low), 0.0, 1.0)
+    return np.maximum(ndtri(shares) - ndtri(-low / (high - low)), 0.0)
+
+
+def _half_distance(own: Floats, other: Floats, slack: Floats) -> Floats:
+    """Do the same for two class shares, each of which moves by itself."""
+    least, most = np.clip(own - slack - ROUNDING, 0.0, 1.0), np.clip(other + slack + ROUNDING, 0.0, 1.0)
+    with np.errstate(invalid="ignore"):
+        apart = 0.5 * (ndtri(least) - ndtri(most))
+    return np.maximum(np.nan_to_num(apart, nan=0.0, posinf=np.inf, neginf=0.0), 0.0)
+
+
+def certified_radii(model: TreeSum, margins: Floats, bound: Floats) -> Floats:
+    """Radius of each row within which the class of the largest margin stays the same.
+
+    Parameters
+    ----------
+    model : TreeSum
+        Whose smoothed margins are given; the link must keep the order of the margins.
+    margins : float64 array (n_rows, n_margins)
+    bound : float64 array (n_rows,)
+        How far the margins may be from their exact values.
+
+    Returns
+    -------
+    float64 array (n_rows,)
+        In standard deviations of the noise; 0 where two classes are tied, infinite where no other class can win.
+    """
+    if model.link not in CERTIFIED_LINKS:
+        raise InvalidParameter(
+            f"a model whose answers are made by the link {model.link!r} has no certificate: links "
+            f"{', '.join(map(repr, CERTIFIED_LINKS))} have one"
+        )
+    if model.n_margins == 1:
+        (low,), (high,) = margin_ranges(model)
+        up, down = _distance(margins[:, 0], bound, low, high), _distance(-margins[:, 0], bound, -high, -low)
+        return np.maximum(up, down)
+    least, most = margin_ranges(model)
+    # Class shares alone lie in [0, 1] each.
+    are_shares = model.link == "identity" and bool(np.all(least >= 0.0) and np.all(most <= 1.0 + ROUNDING))
+    radii = np.full(len(margins), np.inf)
+    winners = margins.argmax(axis=1)
+    for winner in np.unique(winners):
+        rows = winners == winner
+        radii[rows] = _nearest_other(model, margins[rows], bound[rows], int(winner), are_shares)
+    return radii
+
+
+def _nearest_other(model: TreeSum, margins: Floats, bound: Floats, winner: int, are_shares: bool) -> Floats:
+    """Return the least of the ways to a tie with another class, by the better of two bounds for each."""
+    low, high = margin_ranges(model, less=winner)
+    radii = np.full(len(margins), np.inf)
+    for other in range(model.n_margins):
+        if other == winner:
+            continue
+        apart = _distance(margins[:, winner] - margins[:, other], 2 * bound, low[other], high[other])
+        if are_shares:
+            apart = np.maximum(apart, _half_distance(margins[:, winner], margins[:, other], bound))
+        radii = np.minimum(radii, apart)
+    return radii
+
+
+def certified_interval(model: TreeSum, margins: Floats, bound: Floats, radii: Floats) -> tuple[Floats, Floats]:
+    """Least and largest margin that a row can have after it moved by at most `radii` standard deviations."""
+    (low,), (high,) = margin_ranges(model)
+    if low == high:
+        return np.full(len(margins), low), np.full(len(margins), high)
+    slack = bound + ROUNDING * (high - low)
+    least = ndtr(ndtri(np.clip((margins[:, 0] - slack - low) / (high - low), 0.0, 1.0)) - radii)
+    most = ndtr(ndtri(np.clip((margins[:, 0] + slack - low) / (high - low), 0.0, 1.0)) + radii)
+    return low + (high - low) * least, low + (high - low) * most
+
+
+def rounding_way(radii: Floats, rows: Floats, noise_sd: Floats) -> Floats:
+    """Bound the way that rows moved by so far go, in addition, when a model rounds values to single precision."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        sizes = np.where((noise_sd > 0) & ~np.isnan(rows), np.abs(rows) / noise_sd, 0.0)
+    finite = np.where(np.isfinite(radii), radii, 0.0)
+    return 2.0 * float(np.finfo(np.float32).eps) * (finite + np.sqrt(np.sum(sizes**2, axis=1)))
+
+
+# --- other units ---
+
+
+def in_unit(
+    radii: Floats, unit: str, noise_sd: Floats, n_tests: NDArray[np.int64], levels_tested: NDArray[np.bool_]
+) -> Floats:
+    """Tell radii in standard deviations of the noise, or as the way each attribute may go alone.
+
+    Parameters
+    ----------
+    radii : float64 array (n_rows,)
+    unit : {"noise", "attribute"}
+    noise_sd : float64 array (n_rows, n_attributes)
+    n_tests : int array (n_attributes,)
+        How often the noise on an attribute is drawn anew on a path: 1 in the exact form, its number of tests in the
+        path form; 0 where it is not tested.
+    levels_tested : bool array (n_attributes,)
+        Nominal attributes that are tested, for which no way to go is certified.
+
+    Returns
+    -------
+    float64 array (n_rows,) or (n_rows, n_attributes)
+    """
+    if unit == "noise":
+        tests = np.where(noise_sd > 0, n_tests, 0).max(axis=1, initial=1)
+        return radii / np.sqrt(tests)
+    with np.errstate(invalid="ignore"):
+        ways = radii[:, None] * noise_sd / np.sqrt(np.maximum(n_tests, 1))
+    ways[np.broadcast_to(n_tests == 0, ways.shape)] = np.inf
+    ways[(n_tests > 0) & (noise_sd == 0)] = 0.0
+    ways[:, levels_tested] = 0.0
+    return ways

@@ -1,0 +1,288 @@
+"""Dual perturb and combine around any classifier."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, is_regressor
+
+from tremula.combine import largest
+from tremula.errors import InvalidParameter
+from tremula.parameters import check_choice
+from tremula.smoothing.certificate import UNITS, certified_radii, in_unit, rounding_way, tested_levels
+from tremula.smoothing.dual import DualPerturb
+from tremula.smoothing.smoothers import NO_CERTIFICATE, LinearSmoother, Noise, TreeSmoother
+from tremula.targets import read_further_classes
+from tremula.trees.cart import CARTClassifier
+
+Floats = NDArray[np.float64]
+
+
+def _linear_radius(smoother: LinearSmoother, rows: Floats, noise: Noise, spread: Floats, unit: str) -> Floats:
+    """Measure the way to the plane where two classes tie, which noise does not move."""
+    score = smoother.score
+    deviations = score.deviations(noise.sd, len(rows))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        radii = np.where(deviations > 0, np.abs(score.scores(rows)) / deviations, 0.0)
+    is_used = (score.coefficients != 0).astype(np.int64)
+    return in_unit(radii, unit, spread, is_used, np.zeros(len(is_used), dtype=bool))
+
+
+class DualPerturbClassifier(ClassifierMixin, DualPerturb):
+    """Dual perturb and combine: what a classifier would answer on average if the row were shaken.
+
+    Parameters
+    ----------
+    estimator : estimator or None, default=None
+        What is wrapped, fitted or not; by default a tree by symmetric uncertainty. A fitted one is taken as it is.
+    noise : float, array or "auto", default="auto"
+        Standard deviation of the noise in units of each attribute's own (population, over the training rows): one
+        number, or one for each attribute. "auto" chooses it by rows that did not train the model.
+    method : {"auto", "exact", "path", "sample"}, default="auto"
+        "exact" is the expectation under one noise vector, for models of trees and for linear scores of two classes;
+        "path" the paper's product of the probabilities of all tests on a path; "sample" the mean over `n_samples`
+        draws, for any model. "auto" is exact where that is possible, else by drawing.
+    combine : {"average", "vote"}, default="average"
+        Whether the model's class distributions are averaged over the noise, or its labels.
+    flip : float, default=0.0
+        Probability that the level of a nominal attribute is replaced by another, drawn by the training shares.
+    tuning : {"auto", "validation", "oob", "cv"}, default="auto"
+        Who judges the noise: `X_val` and `y_val`, rows left out by members of a bagged model, or folds. "auto" takes
+        the first of these that there is.
+    scoring : {"error", "log_loss"}, default="error"
+        What the noise is judged by.
+    max_noise : float, default=2.0
+        The highest level tried; at most 15 are.
+    tune_on : {"model", "tree"}, default="model"
+        Whether the noise is chosen for the whole model, or for its first tree and then used for all.
+    per_attribute : bool, default=False
+        Whether a level is then searched for each attribute, one after the other.
+    cv : int, splitter or iterable of (train, test) rows, default=5
+        Folds of "cv".
+    n_samples : int, default=100
+        Draws of "sample".
+    tol : float, default=1e-09
+        Parts of trees that a row reaches with less probability may be cut; what was cut at most is told by `smooth`.
+    scale : array or None, default=None
+        Standard deviation of each attribute; None takes that of the training rows.
+    prefit : bool or "auto", default="auto"
+        Whether the estimator is taken as trained. "auto" looks whether it is fitted; False always trains a copy.
+    n_jobs : int or None, default=None
+        Blocks of rows worked on at the same time; answers do not depend on it.
+    random_state : int, RandomState, Generator or None, default=None
+        Draws noise and folds.
+
+    Attributes
+    ----------
+    estimator_ : fitted estimator
+        The model that is asked.
+    classes_ : array
+        The class labels.
+    noise_ : float or array
+        The level, or one for each attribute.
+    noise_curve_ : array of shape (n_tried, 2)
+        Levels tried with their losses, where the noise was chosen.
+    scale_ : array of shape (n_attributes,)
+        Standard deviations in training; 0 for nominal and constant attributes, whose tests stay hard.
+
+    See Also
+    --------
+    DualPerturbRegressor : The same for numbers.
+
+    Notes
+    -----
+    With no noise the model itself answers, bit for bit. Where a model puts a link after the sum of its trees, as
+    boosting does, the sum is what is smoothed: `predict_proba` is the link of the expected sum, not the expected
+    probability.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tremula import C45Classifier, DualPerturbClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> tree = C45Classifier().fit(X, y)
+    >>> soft = DualPerturbClassifier(tree, noise=0.2).fit(X)
+    >>> tree.predict_proba(X[70:71]).round(3), soft.predict_proba(X[70:71]).round(3)
+    (array([[0.   , 0.022, 0.978]]), array([[0.   , 0.229, 0.771]]))
+    >>> soft.certified_radius(X[70:71]).round(2)
+    array([0.75])
+    """
+
+    _scorings: ClassVar[tuple[str, ...]] = ("error", "log_loss")
+    _is_classifier: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        noise: Any = "auto",
+        method: str = "auto",
+        combine: str = "average",
+        flip: float = 0.0,
+        tuning: str = "auto",
+        scoring: str = "error",
+        max_noise: float = 2.0,
+        tune_on: str = "model",
+        per_attribute: bool = False,
+        cv: Any = 5,
+        n_samples: int = 100,
+        tol: float = 1e-9,
+        scale: Any = None,
+        prefit: bool | str = "auto",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.noise = noise
+        self.method = method
+        self.combine = combine
+        self.flip = flip
+        self.tuning = tuning
+        self.scoring = scoring
+        self.max_noise = max_noise
+        self.tune_on = tune_on
+        self.per_attribute = per_attribute
+        self.cv = cv
+        self.n_samples = n_samples
+        self.tol = tol
+        self.scale = scale
+        self.prefit = prefit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _default_estimator(self) -> BaseEstimator:
+        return CARTClassifier(criterion="symmetric_uncertainty")
+
+    def _check_kind(self, model: Any) -> None:
+        if hasattr(model, "__sklearn_tags__") and is_regressor(model):
+            raise InvalidParameter(
+                f"estimator={type(model).__name__}() learns numbers: give a classifier, or use DualPerturbRegressor"
+            )
+
+    def _read_target(self, y: Any, n_rows: int) -> NDArray[Any]:
+        own = np.arange(len(self.classes_), dtype=np.int32)
+        union, places, codes = read_further_classes(y, n_rows, self.classes_, own)
+        code_of = np.full(len(union), -1)
+        code_of[places] = own
+        return code_of[codes]
+
+    def fit(
+        self, X: Any = None, y: Any = None, sample_weight: Any = None, X_val: Any = None, y_val: Any = None
+    ) -> Self:
+        """Train the estimator if it is not, learn the scale of the attributes, and choose the noise.
+
+        Parameters
+        ----------
+        X : array, data frame or table of shape (n_rows, n_attributes), optional
+            Training rows. A fitted estimator is not trained again: they then tell the scale, and may be left out if
+            `scale` is given.
+        y : array of shape (n_rows,), optional
+            Class labels; of a fitted estimator needed only to choose the noise by "oob" or "cv".
+        sample_weight : array of shape (n_rows,), optional
+            Row weights.
+        X_val, y_val : optional
+            Rows to choose the noise on; also handed to an estimator with ``ccp_alpha="validation"``, which prunes on
+            them.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X, y, sample_weight, X_val, y_val)
+
+    def predict_proba(self, X: Any, X_std: Any = None, return_std: bool = False) -> Any:
+        """Smoothed class distribution of each row.
+
+        Parameters
+        ----------
+        X : array, data frame or table of shape (n_rows, n_attributes)
+        X_std : array of shape (n_attributes,) or (n_rows, n_attributes), optional
+            Standard deviation of the measurement error of each attribute or value, in its own units; comes on top of
+            the noise.
+        return_std : bool, default=False
+            Whether to return how much the noise makes the model's own answer vary: exact for a single tree, by drawing
+            for several.
+
+        Returns
+        -------
+        array of shape (n_rows, n_classes), or two of them
+        """
+        shares = self.smooth(X, X_std).answers
+        return (shares, self._deviations(X, X_std)) if return_std else shares
+
+    def predict(self, X: Any, X_std: Any = None) -> NDArray[Any]:
+        """Class of the largest smoothed share; ties go to the first class.
+
+        Parameters
+        ----------
+        X : array, data frame or table of shape (n_rows, n_attributes)
+        X_std : array of shape (n_attributes,) or (n_rows, n_attributes), optional
+            Standard deviation of the measurement error of each attribute or value.
+
+        Returns
+        -------
+        array of shape (n_rows,)
+        """
+        smoother, rows, noise = self._read(X, X_std)
+        if noise.is_none:
+            return self._wrapped.labels(X)
+        return self.classes_[largest(self._smoothed(X, smoother, rows, noise).answers)]
+
+    def gradient(self, X: Any, X_std: Any = None) -> Floats:
+        """Return the derivative of each smoothed class share in every attribute.
+
+        Parameters
+        ----------
+        X : array, data frame or table of shape (n_rows, n_attributes)
+        X_std : array of shape (n_attributes,) or (n_rows, n_attributes), optional
+            Standard deviation of the measurement error of each attribute or value.
+
+        Returns
+        -------
+        array of shape (n_rows, n_classes, n_attributes)
+            0 for nominal attributes, missing values and attributes without noise.
+        """
+        return self._slopes(X, X_std)
+
+    def certified_radius(self, X: Any, X_std: Any = None, unit: str = "noise") -> Floats:
+        """How far each row may move before its class can change, whichever way it goes.
+
+        Parameters
+        ----------
+        X : array, data frame or table of shape (n_rows, n_attributes)
+        X_std : array of shape (n_attributes,) or (n_rows, n_attributes), optional
+            Standard deviation of the measurement error of each attribute or value.
+        unit : {"noise", "attribute"}, default="noise"
+            "noise" gives one number a row: the length of the way, each attribute told in standard deviations of its
+            noise. "attribute" gives for each attribute how far it may go alone, in its own units.
+
+        Returns
+        -------
+        array of shape (n_rows,) or (n_rows, n_attributes)
+            Only numeric attributes with noise may move; levels of nominal ones stay. Infinite where nothing can change
+            the class.
+
+        Notes
+        -----
+        Deterministic: the answers are exact, so no way of the given length changes the class. For ``method="path"``,
+        which is not the mean over one noise vector, the radius is divided by the root of the number of tests of an
+        attribute on a path. Models smoothed by drawing have no certificate.
+        """
+        check_choice("unit", unit, UNITS)
+        smoother, rows, noise = self._read(X, X_std)
+        spread = np.broadcast_to(noise.sd, rows.shape)
+        if isinstance(smoother, LinearSmoother):
+            return _linear_radius(smoother, rows, noise, spread, unit)
+        if not isinstance(smoother, TreeSmoother):
+            raise InvalidParameter(NO_CERTIFICATE)
+        smoothed = smoother.smooth(rows, noise, self.n_jobs)
+        assert smoothed.margins is not None
+        assert smoothed.margin_bound is not None
+        radii = certified_radii(smoother.model, smoothed.margins, smoothed.margin_bound)
+        if not spread.any():
+            radii = np.zeros(len(rows))
+        n_draws = smoother.draws_on_path()
+        if smoother.model.single_precision:
+            radii = np.maximum(radii - np.sqrt(n_draws.max(initial=1)) * rounding_way(radii, rows, spread), 0.0)
+        return in_unit(radii, unit, spread, n_draws, tested_levels(smoother.model))

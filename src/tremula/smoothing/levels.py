@@ -1,0 +1,108 @@
+"""Reads levels of noise, scales and measurement errors, and learns scales and shares of levels from training rows.
+
+Behind it all are finite, none is negative, and those of nominal attributes are 0.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tremula.errors import InvalidInput, InvalidParameter
+
+Floats = NDArray[np.float64]
+
+
+def _numbers(name: str, given: Any, what: str) -> Floats:
+    try:
+        numbers = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidParameter(f"{name}={given!r} was given; expected {what}") from error
+    if not np.isfinite(numbers).all() or (numbers < 0).any():
+        wrong = numbers[~(np.isfinite(numbers) & (numbers >= 0))].flat[0]
+        raise InvalidParameter(f"{name} holds {wrong}; expected {what}, all finite and none negative")
+    return numbers
+
+
+def read_levels(name: str, given: Any, n_attributes: int) -> float | Floats:
+    """Return one level for all attributes, or one for each.
+
+    Examples
+    --------
+    >>> read_levels("noise", 0.2, 3), read_levels("noise", [0.1, 0.2], 2)
+    (0.2, array([0.1, 0.2]))
+    """
+    levels = _numbers(name, given, "'auto', a number or one number an attribute")
+    if levels.ndim == 0:
+        return float(levels)
+    if levels.shape != (n_attributes,):
+        raise InvalidParameter(
+            f"{name} has shape {levels.shape}, but there are {n_attributes} attributes: give one number for all, or "
+            "one for each"
+        )
+    return levels.copy()
+
+
+def read_scale(given: Any, n_levels: NDArray[np.int32]) -> Floats:
+    """Return one standard deviation an attribute, 0 for nominal ones."""
+    scale = _numbers("scale", given, "one standard deviation an attribute")
+    if scale.shape != (len(n_levels),):
+        raise InvalidParameter(
+            f"scale has shape {scale.shape}, but there are {len(n_levels)} attributes: give one standard deviation each"
+        )
+    return np.where(n_levels > 0, 0.0, scale)
+
+
+def measurement_error(X_std: Any, shape: tuple[int, ...], n_levels: NDArray[np.int32]) -> Floats:
+    """Return the standard deviation of every value's error, 0 for nominal attributes."""
+    error = _numbers("X_std", X_std, "standard deviations")
+    if error.shape not in ((), shape[1:], shape):
+        raise InvalidInput(
+            f"X_std has shape {error.shape}, but X has shape {shape}: give one standard deviation for each attribute, "
+            "or for each value"
+        )
+    return np.where(n_levels > 0, 0.0, np.broadcast_to(error, shape))
+
+
+def column_scales(rows: Floats, weights: Floats | None, n_levels: NDArray[np.int32]) -> Floats:
+    """Return the population standard deviation of every numeric attribute over the values that are there.
+
+    An attribute of one value, or none, has exactly 0: its tests stay hard.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> column_scales(np.array([[1.0, 0.1], [3.0, 0.1], [np.nan, 0.1]]), None, np.zeros(2, dtype=np.int32))
+    array([1., 0.])
+    """
+    scales = np.zeros(len(n_levels))
+    for attribute in np.flatnonzero(n_levels == 0):
+        column = rows[:, attribute]
+        there = ~np.isnan(column) if weights is None else ~np.isnan(column) & (weights > 0)
+        values = column[there]
+        if len(values) and values.min() < values.max():
+            share = None if weights is None else weights[there]
+            centre = np.average(values, weights=share)
+            scales[attribute] = np.sqrt(np.average((values - centre) ** 2, weights=share))
+    return scales
+
+
+def level_shares(rows: Floats, weights: Floats | None, n_levels: NDArray[np.int32]) -> list[Floats | None]:
+    """Return the training shares of the levels of every nominal attribute, None for numeric ones.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> level_shares(np.array([[0.0], [1.0], [1.0], [np.nan]]), None, np.array([3], dtype=np.int32))
+    [array([0.33333333, 0.66666667, 0.        ])]
+    """
+    shares: list[Floats | None] = [None] * len(n_levels)
+    for attribute in np.flatnonzero(n_levels > 0):
+        column = rows[:, attribute]
+        there = ~np.isnan(column)
+        given = None if weights is None else weights[there]
+        counts = np.bincount(column[there].astype(np.intp), weights=given, minlength=n_levels[attribute])
+        shares[attribute] = counts / counts.sum() if counts.sum() > 0 else np.full(len(counts), 1.0 / len(counts))
+    return shares

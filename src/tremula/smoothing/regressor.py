@@ -1,0 +1,234 @@
+"""Dual perturb and combine around any regressor."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, RegressorMixin, is_classifier
+
+from tremula.errors import InvalidParameter
+from tremula.parameters import check_number
+from tremula.smoothing.certificate import certified_interval, rounding_way
+from tremula.smoothing.dual import DualPerturb
+from tremula.smoothing.smoothers import NO_CERTIFICATE, LinearSmoother, TreeSmoother
+from tremula.smoothing.tree_sum import LINKS
+from tremula.targets import read_further_target
+from tremula.trees.cart import CARTRegressor
+
+Floats = NDArray[np.float64]
+
+
+class DualPerturbRegressor(RegressorMixin, DualPerturb):
+    """Dual perturb and combine: what a regressor would answer on average if the row were shaken.
+
+    Parameters
+    ----------
+    estimator : estimator or None, default=None
+        What is wrapped, fitted or not; by default a tree. A fitted one is taken as it is.
+    noise : float, array or "auto", default="auto"
+        Standard deviation of the noise in units of each attribute's own (population, over the training rows): one
+        number, or one for each attribute. "auto" chooses it by rows that did not train the model.
+    method : {"auto", "exact", "path", "sample"}, default="auto"
+        "exact" is the expectation under one noise vector, for models of trees and for linear ones; "path" the paper's
+        product of the probabilities of all tests on a path; "sample" the mean over `n_samples` draws, for any model.
+        "auto" is exact where that is possible, else by drawing.
+    flip : float, default=0.0
+        Probability that the level of a nominal attribute is replaced by another, drawn by the training shares.
+    tuning : {"auto", "validation", "oob", "cv"}, default="auto"
+        Who judges the noise: `X_val` and `y_val`, rows left out by members of a bagged model, or folds. "auto" takes
+        the first of these that there is.
+    scoring : {"squared_error", "absolute_error"}, default="squared_error"
+        What the noise is judged by.
+    max_noise : float, default=2.0
+        The highest level tried; at most 15 are.
+    tune_on : {"model", "tree"}, default="model"
+        Whether the noise is chosen for the whole model, or for its first tree and then used for all.
+    per_attribute : bool, default=False
+        Whether a level is then searched for each attribute, one after the other.
+    cv : int, splitter or iterable of (train, test) rows, default=5
+        Folds of "cv".
+    n_samples : int, default=100
+        Draws of "sample".
+    tol : float, default=1e-09
+        Parts of trees that a row reaches with less probability may be cut; what was cut at most is told by `smooth`.
+    scale : array or None, default=None
+        Standard deviation of each attribute; None takes that of the training rows.
+    prefit : bool or "auto", default="auto"
+        Whether the estimator is taken as trained. "auto" looks whether it is fitted; False always trains a copy.
+    n_jobs : int or None, default=None
+        Blocks of rows worked on at the same time; answers do not depend on it.
+    random_state : int, RandomState, Generator or None, default=None
+        Draws noise and folds.
+
+    Attributes
+    ----------
+    estimator_ : fitted estimator
+        The model that is asked.
+    noise_ : float or array
+        The level, or one for each attribute.
+    noise_curve_ : array of shape (n_tried, 2)
+        Levels tried with their losses, where the noise was chosen.
+    scale_ : array of shape (n_attributes,)
+        Standard deviations in training; 0 for nominal and constant attributes, whose tests stay hard.
+
+    See Also
+    --------
+    DualPerturbClassifier : The same for classes.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from tremula import CARTRegressor, DualPerturbRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> tree = CARTRegressor(max_depth=4)
+    >>> soft = DualPerturbRegressor(tree, random_state=0).fit(X[:300], y[:300])
+    >>> hard = tree.fit(X[:300], y[:300])
+    >>> round(hard.score(X[300:], y[300:]), 2), round(soft.score(X[300:], y[300:]), 2)
+    (0.23, 0.43)
+    """
+
+    _scorings: ClassVar[tuple[str, ...]] = ("squared_error", "absolute_error")
+    _is_classifier: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        noise: Any = "auto",
+        method: str = "auto",
+        flip: float = 0.0,
+        tuning: str = "auto",
+        scoring: str = "squared_error",
+        max_noise: float = 2.0,
+        tune_on: str = "model",
+        per_attribute: bool = False,
+        cv: Any = 5,
+        n_samples: int = 100,
+        tol: float = 1e-9,
+        scale: Any = None,
+        prefit: bool | str = "auto",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.noise = noise
+        self.method = method
+        self.flip = flip
+        self.tuning = tuning
+        self.scoring = scoring
+        self.max_noise = max_noise
+        self.tune_on = tune_on
+        self.per_attribute = per_attribute
+        self.cv = cv
+        self.n_samples = n_samples
+        self.tol = tol
+        self.scale = scale
+        self.prefit = prefit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _default_estimator(self) -> BaseEstimator:
+        return CARTRegressor(min_samples_split=5)
+
+    def _check_kind(self, model: Any) -> None:
+        if hasattr(model, "__sklearn_tags__") and is_classifier(model):
+            raise InvalidParameter(
+                f"estimator={type(model).__name__}() learns classes: give a regressor, or use DualPerturbClassifier"
+            )
+
+    def _read_target(self, y: Any, n_rows: int) -> NDArray[Any]:
+        return read_further_target(y, n_rows)
+
+    def fit(
+        self, X: Any = None, y: Any = None, sample_weight: Any = None, X_val: Any = None, y_val: Any = None
+    ) -> Self:
+        """Train the estimator if it is not, learn the scale of the attributes, and choose the noise.
+
+        Parameters
+        ----------
+        X : array, data frame or table of shape (n_rows, n_attributes), optional
+            Training rows. A fitted estimator is not trained again: they then tell the scale, and may be left out if
+            `scale` is given.
+        y : array of shape (n_rows,), optional
+            Finite numbers; of a fitted estimator needed only to choose the noise by "oob" or "cv".
+        sample_weight : array of shape (n_rows,), optional
+            Row weights.
+        X_val, y_val : optional
+            Rows to choose the noise on; also handed to an estimator with ``ccp_alpha="validation"``, which prunes on
+            them.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X, y, sample_weight, X_val, y_val)
+
+    def predict(self, X: Any, X_std: Any = None, return_std: bool = False) -> Any:
+        """Smoothed prediction of each row.
+
+        Parameters
+        ----------
+        X : array, data frame or table of shape (n_rows, n_attributes)
+        X_std : array of shape (n_attributes,) or (n_rows, n_attributes), optional
+            Standard deviation of the measurement error of each attribute or value, in its own units; comes on top of
+            the noise.
+        return_std : bool, default=False
+            Whether to return how much the noise makes the model's own answer vary: exact for a single tree, by drawing
+            for several.
+
+        Returns
+        -------
+        array of shape (n_rows,), or two of them
+        """
+        values = self.smooth(X, X_std).answers[:, 0]
+        return (values, self._deviations(X, X_std)[:, 0]) if return_std else values
+
+    def gradient(self, X: Any, X_std: Any = None) -> Floats:
+        """Return the derivative of the smoothed prediction in every attribute.
+
+        Parameters
+        ----------
+        X : array, data frame or table of shape (n_rows, n_attributes)
+        X_std : array of shape (n_attributes,) or (n_rows, n_attributes), optional
+            Standard deviation of the measurement error of each attribute or value.
+
+        Returns
+        -------
+        array of shape (n_rows, n_attributes)
+            0 for nominal attributes, missing values and attributes without noise.
+        """
+        return self._slopes(X, X_std)[:, 0]
+
+    def certified_interval(self, X: Any, radius: float = 1.0, X_std: Any = None) -> tuple[Floats, Floats]:
+        """Least and largest smoothed prediction of each row after it moved by at most `radius`, whichever way.
+
+        Parameters
+        ----------
+        X : array, data frame or table of shape (n_rows, n_attributes)
+        radius : float, default=1.0
+            Length of the way, each attribute told in standard deviations of its noise.
+        X_std : array of shape (n_attributes,) or (n_rows, n_attributes), optional
+            Standard deviation of the measurement error of each attribute or value.
+
+        Returns
+        -------
+        low, high : arrays of shape (n_rows,)
+        """
+        check_number("radius", radius, 0.0)
+        smoother, rows, noise = self._read(X, X_std)
+        spread = np.broadcast_to(noise.sd, rows.shape)
+        if isinstance(smoother, LinearSmoother):
+            return smoother.score.after(rows, noise.sd, -radius), smoother.score.after(rows, noise.sd, radius)
+        if not isinstance(smoother, TreeSmoother):
+            raise InvalidParameter(NO_CERTIFICATE)
+        smoothed = smoother.smooth(rows, noise, self.n_jobs)
+        assert smoothed.margins is not None
+        assert smoothed.margin_bound is not None
+        tests = np.where(spread > 0, smoother.draws_on_path(), 0).max(axis=1, initial=1)
+        radii = radius * np.sqrt(tests)
+        if smoother.model.single_precision:
+            radii = radii + np.sqrt(tests) * rounding_way(radii, rows, spread)
+        low, high = certified_interval(smoother.model, smoothed.margins, smoothed.margin_bound, radii)
+        link = LINKS[smoother.model.link]
+        return link(low), link(high)
