@@ -33,6 +33,8 @@ REASONS = {
     "PerturbCombineRegressor": DRAWS_ROWS,
     "RandomForestClassifier": DRAWS_ROWS,
     "RandomForestRegressor": DRAWS_ROWS,
+    "SmearedBaggingClassifier": DRAWS_ROWS,
+    "SmearedBaggingRegressor": DRAWS_ROWS,
     "ThreeBoostClassifier": DRAWS_ROWS,
 }
 

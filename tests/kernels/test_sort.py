@@ -126,3 +126,24 @@ def test_a_table_says_how_large_and_how_complete_it_is() -> None:
     columns = sort_columns(np.array([[1.0], [np.nan], [0.0]]), NUMERIC)
     assert (columns.n_rows, columns.n_attributes, columns.row_bits, columns.is_complete) == (3, 1, 24, False)
     assert sort_columns(np.ones((2, 1)), NUMERIC).is_complete
+
+
+@pytest.mark.parametrize("n_rows", [100, 2047, 2048, 5000])
+@pytest.mark.parametrize("apart", [2.0**-30, 2.0**-36, 2.0**-44, 2.0**-51])
+@pytest.mark.parametrize("order", ["shuffled", "falling", "rising"])
+def test_values_that_agree_in_their_leading_bits_are_told_apart(n_rows: int, apart: float, order: str) -> None:
+    """Few such are put right one by one; where there are many, all bits are sorted."""
+    steps = np.arange(n_rows) // 2
+    column = 1.0 + apart * {"shuffled": np.random.default_rng(0).permutation(steps), "falling": steps[::-1]}.get(
+        order, steps
+    )
+    assert_sorted(column)
+    assert_sorted(-column)
+    assert_sorted(np.where(np.arange(n_rows) % 5 == 0, np.nan, column))
+
+
+@pytest.mark.parametrize("n_rows", [500, 4000])
+def test_noise_on_few_values_is_sorted(n_rows: int) -> None:
+    random = np.random.default_rng(n_rows)
+    assert_sorted(random.integers(0, 4, n_rows) + 1e-9 * random.standard_normal(n_rows))
+    assert_sorted(random.integers(0, 4, n_rows) + 0.05 * random.standard_normal(n_rows))

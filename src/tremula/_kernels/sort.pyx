@@ -14,8 +14,12 @@ cdef enum:
     N_DIGITS = 6            # 6 x 11 bits cover the 64 bits of a key
     N_BUCKETS = 2048
     WIDEST_BLOCK = 8        # columns copied out together at most
+    PACKED_BITS = 24        # of a row beside the leading bits of its key
+    FEW_ROWS = 2048
+    MOST_MOVES = 8          # for each row; where more are wanted, all bits of the keys are sorted instead
 
 cdef int64_t LOW_HALF = (<int64_t> 1 << 32) - 1
+cdef uint64_t ROW_MASK = (<uint64_t> 1 << PACKED_BITS) - 1
 
 cdef struct Keyed:
     uint64_t key
@@ -70,6 +74,61 @@ cdef Keyed* radix_sort(Keyed* items, Keyed* spare, int64_t n, int64_t* histogram
     return items
 
 
+cdef uint64_t* sort_leading(const double* column, uint64_t* items, uint64_t* spare, int64_t n,
+                            int64_t* histogram) noexcept nogil:
+    """Sort rows by the leading bits of their keys, then put right by their values those few that agree in them.
+
+    An item has 40 leading bits of the key above 24 bits of the row; the upper 32 or 33 are sorted by their digits.
+    Return whichever of the two buffers holds the result, or NULL if too many agree: both are then of no use.
+    """
+    # Few rows are soon sorted by more digits of fewer values: going through the buckets takes as long as the rows.
+    cdef int bits = 8 if n < FEW_ROWS else DIGIT_BITS
+    cdef int n_digits = 4 if n < FEW_ROWS else 3
+    cdef int first = 64 - bits * n_digits, n_buckets = 1 << bits
+    cdef uint64_t mask = n_buckets - 1
+    cdef int64_t i, j, total, count, moves = 0
+    cdef int digit, shift, bucket
+    cdef int64_t* buckets
+    cdef uint64_t item
+    cdef uint64_t* swap
+    cdef double value
+    memset(histogram, 0, n_digits * n_buckets * sizeof(int64_t))
+    for i in range(n):
+        for digit in range(n_digits):
+            histogram[digit * n_buckets + <int64_t> ((items[i] >> (first + digit * bits)) & mask)] += 1
+    for digit in range(n_digits):
+        shift = first + digit * bits
+        buckets = histogram + digit * n_buckets
+        if buckets[(items[0] >> shift) & mask] == n:
+            continue        # every key has the same digit here
+        total = 0
+        for bucket in range(n_buckets):
+            count = buckets[bucket]
+            buckets[bucket] = total
+            total += count
+        for i in range(n):
+            bucket = <int>((items[i] >> shift) & mask)
+            spare[buckets[bucket]] = items[i]
+            buckets[bucket] += 1
+        swap = items
+        items = spare
+        spare = swap
+    for i in range(1, n):
+        item = items[i]
+        if item >> first != items[i - 1] >> first:
+            continue
+        value = column[item & ROW_MASK]
+        j = i
+        while j > 0 and items[j - 1] >> first == item >> first and column[items[j - 1] & ROW_MASK] > value:
+            items[j] = items[j - 1]
+            j -= 1
+        items[j] = item
+        moves += i - j
+        if moves > MOST_MOVES * n:
+            return NULL
+    return items
+
+
 cdef void insertion_sort(Keyed* items, int64_t n) noexcept nogil:
     """Stable sort of a short list, where clearing the histogram would cost more than sorting."""
     cdef int64_t i, j
@@ -113,6 +172,7 @@ cdef void sort_column(const double* column, int64_t n_rows, double gap, int row_
     cdef double value, previous, low = INFINITY, high = -INFINITY
     cdef bint whole = gap < 1.0 and n_rows < <int64_t> 1 << 32
     cdef Keyed* items
+    cdef uint64_t* packed
     for row in range(n_rows):
         value = column[row]
         if value == value:
@@ -126,6 +186,23 @@ cdef void sort_column(const double* column, int64_t n_rows, double gap, int row_
     if whole and high - low < N_DIGITS * N_BUCKETS and n > 64:
         count_sort(column, n_rows, low, high, row_bits, histogram, words)
         return
+    if n > 64 and n_rows < <int64_t> 1 << PACKED_BITS:
+        packed = <uint64_t*> buffer
+        n = 0
+        for row in range(n_rows):
+            if column[row] == column[row]:
+                packed[n] = (key_of(column[row]) & ~ROW_MASK) | <uint64_t> row
+                n += 1
+        packed = sort_leading(column, packed, packed + n, n, histogram)
+        if packed != NULL:
+            previous = column[packed[0] & ROW_MASK]
+            for i in range(n):
+                value = column[packed[i] & ROW_MASK]
+                if value > previous + gap:
+                    rank += 1
+                previous = value
+                words[i] = (packed[i] & ROW_MASK) | (rank << row_bits)
+            return
     n = 0
     for row in range(n_rows):
         if column[row] == column[row]:

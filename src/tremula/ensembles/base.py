@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -116,21 +117,26 @@ class Ensemble(CallbackSupportMixin, TableReading, Permuting, Answers, BaseEstim
 
     def _fit_members(self, trainer: Trainer, sample: Sample, n_outputs: int, tasks: MemberTasks) -> None:
         """Train the members that are wanting; judge them by the rows they left out."""
-        perturbations = self._perturbations()
-        for perturbation in perturbations:
+        for perturbation in self._perturbations():
             perturbation.check(sample)
         members = self._members_to_keep()
         left_out = self._left_out_so_far(members, sample, n_outputs)
         if not members:
             self._root_seed = make_root_seed(self.random_state)
+            self._choose(trainer, sample, n_outputs)
+        perturbations = self._perturbations()
         drawing = Drawing(sample, perturbations, self._ceiling(), self._root_seed)
         self._note_drawing(drawing, len(members))
+        drawing = replace(drawing, perturbations=[one.learn(sample, trainer.values) for one in perturbations])
         numbers = range(len(members), self._ceiling())
         tasks.begin(len(numbers))
         if not (left_out is not None and self._has_settled(left_out)):
             self._add_members(members, Training(trainer, drawing, left_out is not None), numbers, left_out, tasks)
         self.members_ = members
         self._keep_left_out(left_out)
+
+    def _choose(self, trainer: Trainer, sample: Sample, n_outputs: int) -> None:
+        """Choose what is to be chosen by the data, before members are trained: nothing, unless a recipe does."""
 
     def _add_members(
         self, members: list[Member], training: Training, numbers: range, left_out: LeftOut | None, tasks: MemberTasks

@@ -5,19 +5,23 @@ Whatever was trained answers in the ensemble's columns, and in the numbers of it
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.dummy import DummyClassifier
 from sklearn.utils.validation import has_fit_parameter
 
+from tremula.columns import read_training_columns
 from tremula.combine import Member, largest
-from tremula.errors import InvalidParameter
+from tremula.ensembles.smeared_tables import replace_values
+from tremula.errors import InvalidInput, InvalidParameter
 from tremula.parts import take_columns, take_rows
-from tremula.perturb.sample import Sample
+from tremula.perturb.sample import Noise, Sample, Values
 from tremula.trees.growing import SortedColumns
 from tremula.trees.learner import TreeClassifier, TreeLearner
 
@@ -31,6 +35,9 @@ class Trainer(Protocol):
     def rows(self, chosen: np.ndarray) -> Any:
         """Return some training rows, as members take them."""
 
+    def values(self) -> Values:
+        """Return the table as numbers, for perturbations that learn from it."""
+
 
 def with_options(estimator: BaseEstimator, options: Mapping[str, Any]) -> BaseEstimator:
     """Return a copy of the estimator with the parameters that the perturbations set."""
@@ -43,6 +50,14 @@ def with_options(estimator: BaseEstimator, options: Mapping[str, Any]) -> BaseEs
     return clone(estimator).set_params(**options)
 
 
+def with_noise(values: np.ndarray, rows: np.ndarray, noise: Sequence[Noise]) -> np.ndarray:
+    """Return a copy of these rows of the values, with noise."""
+    smeared = np.take(values, rows, axis=0)
+    for one in noise:
+        smeared = one.smear(smeared)
+    return smeared
+
+
 @dataclass(frozen=True)
 class TreeTrainer:
     """Grows members that are tremula's trees."""
@@ -51,7 +66,9 @@ class TreeTrainer:
     columns: SortedColumns
 
     def train(self, sample: Sample, random: np.random.Generator) -> Member:
-        """Grow a tree from the sample; nothing is copied or sorted again."""
+        """Grow a tree from the sample; nothing is copied or sorted again, unless noise has changed the values."""
+        if sample.noise:
+            return self._train_on_noise(sample, random)
         learner = self.learner
         if sample.options:
             learner = with_options(learner, sample.options)
@@ -61,9 +78,18 @@ class TreeTrainer:
             return learner.grow(*given)
         return learner.grow(self.columns, sample.target, sample.weights, random, sample.attributes)
 
+    def _train_on_noise(self, sample: Sample, random: np.random.Generator) -> Member:
+        rows, alone = sample.one_by_one()
+        columns = self.learner.sort(with_noise(self.columns.values, rows, sample.noise), self.columns.n_levels)
+        return TreeTrainer(self.learner, replace(columns, serves_once=self.learner._grows_once())).train(alone, random)
+
     def rows(self, chosen: np.ndarray) -> Any:
         """Return some training rows, as members take them."""
         return self.columns.values[chosen]
+
+    def values(self) -> Values:
+        """Return the table as numbers."""
+        return Values(self.columns.values, self.columns.n_levels)
 
 
 @dataclass(frozen=True)
@@ -72,9 +98,16 @@ class EstimatorTrainer:
 
     estimator: BaseEstimator
     table: Any
+    categorical_features: Any = "from_dtype"
 
     def train(self, sample: Sample, random: np.random.Generator) -> Member:
         """Fit a copy of the estimator: multiplicities repeat rows, real weights are handed over as such."""
+        if sample.noise:
+            rows, alone = sample.one_by_one()
+            values = self.values()
+            smeared = with_noise(values.values, rows, sample.noise)
+            table = replace_values(self.table, rows, values, smeared)
+            return EstimatorTrainer(self.estimator, table).train(alone, random)
         estimator = with_options(self.estimator, sample.options)
         if sample.n_classes and _has_one_class(sample):
             estimator = DummyClassifier()  # many estimators refuse rows of one class
@@ -99,6 +132,17 @@ class EstimatorTrainer:
     def rows(self, chosen: np.ndarray) -> Any:
         """Return some training rows, as members take them."""
         return take_rows(self.table, chosen)
+
+    def values(self) -> Values:
+        """Return the table as numbers."""
+        return self._values
+
+    @cached_property
+    def _values(self) -> Values:
+        if issparse(self.table):
+            raise InvalidInput("X is sparse, and noise would leave no value 0: give X.toarray(), or no noise")
+        encoder, values = read_training_columns(BaseEstimator(), self.table, self.categorical_features)
+        return Values(values, encoder.n_levels)
 
 
 def _has_one_class(sample: Sample) -> bool:
@@ -160,6 +204,10 @@ class PerClassTrainer:
     def rows(self, chosen: np.ndarray) -> Any:
         """Return some training rows, as members take them."""
         return self.trainer.rows(chosen)
+
+    def values(self) -> Values:
+        """Return the table as numbers."""
+        return self.trainer.values()
 
 
 @dataclass(frozen=True)

@@ -87,7 +87,7 @@ class TableReading:
         table = self._read_foreign(X, reset=True)
         if 0 in table.shape:
             raise InvalidInput(f"X has {table.shape[0]} rows and {table.shape[1]} columns: give at least one of each")
-        return EstimatorTrainer(estimator, table), table.shape[0], self.n_features_in_
+        return EstimatorTrainer(estimator, table, self.categorical_features), table.shape[0], self.n_features_in_
 
     def _read_foreign(self, X: Any, reset: bool) -> Any:
         """Return the table as other estimators take it: they check it themselves."""

@@ -6,6 +6,7 @@
 """
 
 from tremula.perturb.attributes import AttributeSubset
+from tremula.perturb.inputs import SmearedInputs
 from tremula.perturb.rows import Bootstrap, DisjointParts
 from tremula.perturb.sample import Draw, Perturbation, Sample
 from tremula.perturb.splits import RandomAttributes, RandomSplits, RandomThresholds
@@ -22,5 +23,6 @@ __all__ = [
     "RandomSplits",
     "RandomThresholds",
     "Sample",
+    "SmearedInputs",
     "SmearedTarget",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from numbers import Integral
 
 import numpy as np
@@ -80,7 +80,7 @@ class Bootstrap(Perturbation):
         else:
             drawn = draw.random.choice(len(rows), size=n_drawn, replace=False, shuffle=False)
         counts = np.bincount(rows[drawn], minlength=sample.n_rows)
-        return replace(sample, weights=counts if sample.weights is None else sample.weights * counts)
+        return sample.taking(counts)
 
 
 @dataclass(frozen=True)
@@ -113,4 +113,4 @@ class DisjointParts(Perturbation):
             order = order[np.argsort(sample.target[order], kind="stable")]
         chosen = np.zeros(sample.n_rows, np.int64)
         chosen[order[draw.member :: draw.n_members]] = 1
-        return replace(sample, weights=chosen if sample.weights is None else sample.weights * chosen)
+        return sample.taking(chosen)

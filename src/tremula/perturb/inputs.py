@@ -1,0 +1,278 @@
+"""Shakes the attribute values: noise on every number of every row drawn, each copy of a row on its own.
+
+The noise is drawn aside from the member's stream, row by row: with a level of 0 nothing at all is changed, and all
+levels share the same standard draws. A missing value stays missing, and the target is left as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from tremula.errors import InvalidParameter
+from tremula.parameters import check_choice, check_flag, check_number
+from tremula.perturb.sample import Draw, Perturbation, Sample, Values
+from tremula.perturb.units import UNITS
+
+
+class Draws:
+    """Standard draws of one member; those of the first rows are the same however many rows are asked for."""
+
+    def __init__(self, seed: np.random.SeedSequence) -> None:
+        self._seeds = dict(zip(("normal", "uniform", "count", "chance", "level"), seed.spawn(5), strict=True))
+        self._kept: dict[str, np.ndarray] = {}
+
+    def generator(self, kind: str) -> np.random.Generator:
+        """Return a stream that begins anew."""
+        return np.random.default_rng(self._seeds[kind])
+
+    def normals(self, shape: tuple[int, int]) -> np.ndarray:
+        """Return standard normal numbers."""
+        return self._draw("normal", shape, lambda stream: stream.standard_normal(shape))
+
+    def uniforms(self, kind: str, shape: tuple[int, int]) -> np.ndarray:
+        """Return numbers between 0 and 1."""
+        return self._draw(kind, shape, lambda stream: stream.random(shape))
+
+    def _draw(self, kind: str, shape: tuple[int, int], draw: Callable[[np.random.Generator], np.ndarray]) -> np.ndarray:
+        kept = self._kept.get(kind)
+        if kept is None or kept.shape[1] != shape[1] or len(kept) < shape[0]:
+            kept = self._kept[kind] = draw(self.generator(kind))
+        return kept[: shape[0]]
+
+
+# Each takes values and the size of their noise, column by column, and a column's mean and standard draws.
+def _gaussian(values: np.ndarray, sizes: np.ndarray, means: np.ndarray, draws: Draws) -> np.ndarray:
+    values += draws.normals(values.shape) * sizes
+    return values
+
+
+def _uniform(values: np.ndarray, sizes: np.ndarray, means: np.ndarray, draws: Draws) -> np.ndarray:
+    values += (2.0 * draws.uniforms("uniform", values.shape) - 1.0) * (np.sqrt(3.0) * sizes)
+    return values
+
+
+def _poisson(values: np.ndarray, sizes: np.ndarray, means: np.ndarray, draws: Draws) -> np.ndarray:
+    """Draw counts of a unit so small that the noise has the size wanted in the mean; 0 stays 0."""
+    stream = draws.generator("count")
+    for column, (size, mean) in enumerate(zip(sizes, means, strict=True)):
+        known = ~np.isnan(values[:, column])
+        if size > 0.0:
+            unit = size**2 / mean
+            values[known, column] = unit * stream.poisson(values[known, column] / unit)
+    return values
+
+
+def _logarithmic(values: np.ndarray, sizes: np.ndarray, means: np.ndarray, draws: Draws) -> np.ndarray:
+    """Add Gaussian noise to log(1 + value); nothing gets below 0."""
+    return np.maximum(np.expm1(np.log1p(values) + draws.normals(values.shape) * sizes), 0.0)
+
+
+DISTRIBUTIONS: dict[str, Callable[[np.ndarray, np.ndarray, np.ndarray, Draws], np.ndarray]] = {
+    "gaussian": _gaussian,
+    "uniform": _uniform,
+    "poisson": _poisson,
+    "log": _logarithmic,
+}
+FOR_COUNTS = ("poisson", "log")  # columns with a negative value get Gaussian noise instead
+
+
+def check_level(noise: Any, name: str = "noise") -> None:
+    """Refuse a level that is no finite number of 0 or more."""
+    check_number(name, noise, 0.0)
+    if not np.isfinite(noise):
+        raise InvalidParameter(f"{name}={noise!r} was given; expected a finite number")
+
+
+@dataclass(frozen=True)
+class SmearedInputs(Perturbation):
+    """Input smearing: noise on the attribute values of every row drawn.
+
+    Parameters
+    ----------
+    noise : float or sequence of float, default=0.1
+        Size of the noise, in units of the attribute's standard deviation in the whole training set; one for all
+        attributes or one for each. 0 changes nothing.
+    distribution : {"gaussian", "uniform", "poisson", "log"}, default="gaussian"
+        Of the noise. All but the last have the same standard deviation. "poisson" and "log" are for counts and other
+        numbers of 0 or more: the former is larger on larger values and leaves 0 alone, the latter is Gaussian on
+        log(1 + value). Attributes with a negative value get Gaussian noise instead.
+    unit : {"deviation", "rule of thumb", "likelihood"}, default="deviation"
+        What a level of 1 means for an attribute: its standard deviation, or the bandwidth of a kernel density of its
+        values, by Silverman's rule of thumb or of the greatest likelihood when each value is left out.
+    nominal : bool, default=False
+        Whether a nominal value is replaced, with the probability `noise`, by another level, drawn evenly.
+    within_bounds : bool, default=False
+        Whether values stay between the attribute's least and largest: what goes beyond is reflected.
+    keep_integers : bool, default=False
+        Whether attributes of whole numbers stay such: values are rounded.
+
+    Notes
+    -----
+    The noise is drawn when all perturbations of a list have been applied, whichever place this one has: two copies of
+    a row that a bootstrap sample holds get noise of their own.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tremula import PerturbCombineClassifier
+    >>> from tremula.perturb import Bootstrap, RandomSplits, SmearedInputs
+    >>> X, y = load_iris(return_X_y=True)
+    >>> shaken = [Bootstrap(), SmearedInputs(noise=0.15), RandomSplits(n_best=5)]
+    >>> PerturbCombineClassifier(perturb=shaken, n_estimators=10, random_state=0).fit(X, y).predict(X[:3])
+    array([0, 0, 0])
+    """
+
+    noise: float | Sequence[float] = 0.1
+    distribution: str = "gaussian"
+    unit: str = "deviation"
+    nominal: bool = False
+    within_bounds: bool = False
+    keep_integers: bool = False
+
+    def __post_init__(self) -> None:
+        """Keep several levels as a tuple, which can be compared and stored."""
+        if isinstance(self.noise, np.ndarray | list):
+            object.__setattr__(self, "noise", tuple(np.asarray(self.noise).tolist()))
+
+    def check(self, sample: Sample) -> None:
+        """Refuse levels that are no numbers of 0 or more, or not one for each attribute."""
+        check_choice("distribution", self.distribution, DISTRIBUTIONS)
+        check_choice("unit", self.unit, UNITS)
+        for name in ("nominal", "within_bounds", "keep_integers"):
+            check_flag(name, getattr(self, name))
+        if isinstance(self.noise, Real) or not isinstance(self.noise, tuple):
+            check_level(self.noise)
+            return
+        if len(self.noise) != sample.n_attributes:
+            raise InvalidParameter(
+                f"noise has {len(self.noise)} levels, but there are {sample.n_attributes} attributes: give one for "
+                "each, or a single number for all"
+            )
+        for level in self.noise:
+            check_level(level)
+
+    def levels(self, n_attributes: int) -> np.ndarray:
+        """Return the level of each attribute."""
+        return np.broadcast_to(np.asarray(self.noise, np.float64), n_attributes)
+
+    def learn(self, sample: Sample, read: Callable[[], Values]) -> Perturbation:
+        """Return the noise that goes by the attributes' spread in these rows; itself where there is none to add."""
+        if not self.levels(sample.n_attributes).any():
+            return self
+        return LearnedNoise.of(self, sample, read())
+
+    def apply(self, sample: Sample, draw: Draw) -> Sample:
+        """Change nothing: what the noise goes by is not known until it is learned."""
+        return sample
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedNoise(Perturbation):
+    """Input smearing that knows the attributes: what a level of 1 is for each, their mean, bounds and kind.
+
+    Attributes
+    ----------
+    recipe : SmearedInputs
+    n_levels : array (n_attributes,)
+        0 for a numeric attribute.
+    units, means, low, high : arrays (n_attributes,)
+    is_whole, is_count : arrays of bool (n_attributes,)
+        Whether all values are whole numbers; whether the noise for counts suits.
+    """
+
+    recipe: SmearedInputs
+    n_levels: np.ndarray
+    units: np.ndarray
+    means: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    is_whole: np.ndarray
+    is_count: np.ndarray
+
+    @classmethod
+    def of(cls, recipe: SmearedInputs, sample: Sample, table: Values) -> LearnedNoise:
+        """Learn the attributes from the rows that can be drawn."""
+        rows = sample.eligible_rows()
+        weights = None if sample.weights is None else sample.weights[rows]
+        facts = [_facts(recipe, table.values[rows, a], weights, n) for a, n in enumerate(table.n_levels)]
+        return cls(recipe, np.asarray(table.n_levels), *(np.array(column) for column in zip(*facts)))
+
+    def at(self, noise: float | Sequence[float]) -> LearnedNoise:
+        """Return the same at another level."""
+        return replace(self, recipe=replace(self.recipe, noise=noise))
+
+    def apply(self, sample: Sample, draw: Draw) -> Sample:
+        """Have noise added to the values when the member is trained."""
+        return self.apply_with(sample, Draws(draw.aside(len(sample.noise))))
+
+    def apply_with(self, sample: Sample, draws: Draws) -> Sample:
+        """Do so with standard draws that may be shared between levels."""
+        if not self.recipe.levels(sample.n_attributes).any():
+            return sample
+        return replace(sample, noise=(*sample.noise, DrawnNoise(self, draws)))
+
+
+def _facts(recipe: SmearedInputs, column: np.ndarray, weights: np.ndarray | None, n_levels: int) -> tuple[Any, ...]:
+    """Return unit, mean, bounds and kinds of one attribute."""
+    is_known = ~np.isnan(column)
+    known = column[is_known]
+    if n_levels or not len(known):
+        return 0.0, 0.0, 0.0, 0.0, False, False
+    weights = None if weights is None else weights[is_known]
+    is_count = recipe.distribution in FOR_COUNTS and known.min() >= 0.0
+    measured = np.log1p(known) if is_count and recipe.distribution == "log" else known
+    unit = UNITS[recipe.unit](measured, weights)
+    return unit, known.mean(), known.min(), known.max(), bool((known == np.rint(known)).all()), is_count
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnNoise:
+    """The noise of one member, ready to be added to its values."""
+
+    learned: LearnedNoise
+    draws: Draws
+
+    def smear(self, values: np.ndarray) -> np.ndarray:
+        """Return the values (n_rows, n_attributes), shaken; the array given is used for it."""
+        learned, recipe = self.learned, self.learned.recipe
+        sizes = recipe.levels(values.shape[1]) * learned.units
+        if recipe.distribution not in FOR_COUNTS:
+            values = DISTRIBUTIONS[recipe.distribution](values, sizes, learned.means, self.draws)
+        else:
+            values = self._smear_counts(values, sizes)
+        if recipe.keep_integers:
+            values[:, learned.is_whole] = np.rint(values[:, learned.is_whole])
+        if recipe.within_bounds:
+            self._reflect(values)
+        return self._smear_levels(values) if recipe.nominal and learned.n_levels.any() else values
+
+    def _smear_counts(self, values: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+        counted = self.learned.is_count
+        means, smear = self.learned.means, DISTRIBUTIONS[self.learned.recipe.distribution]
+        as_counts = smear(np.where(counted, values, 0.0), np.where(counted, sizes, 0.0), means, self.draws)
+        others = _gaussian(values, np.where(counted, 0.0, sizes), means, self.draws)
+        return np.where(counted, as_counts, others)
+
+    def _reflect(self, values: np.ndarray) -> None:
+        """Fold what lies beyond the bounds back, once, and cut off what is still beyond."""
+        learned = self.learned
+        numeric = np.flatnonzero((learned.n_levels == 0) & (learned.units > 0.0))
+        low, high, part = learned.low[numeric], learned.high[numeric], values[:, numeric]
+        part = np.where(part < low, 2.0 * low - part, part)
+        part = np.where(part > high, 2.0 * high - part, part)
+        values[:, numeric] = np.clip(part, low, high)
+
+    def _smear_levels(self, values: np.ndarray) -> np.ndarray:
+        """Replace some nominal values by another level."""
+        nominal = np.flatnonzero(self.learned.n_levels > 1)
+        n_levels, codes = self.learned.n_levels[nominal], values[:, nominal]
+        chances = self.learned.recipe.levels(values.shape[1])[nominal]
+        is_changed = self.draws.uniforms("chance", values.shape)[:, nominal] < chances
+        steps = 1.0 + np.floor(self.draws.uniforms("level", values.shape)[:, nominal] * (n_levels - 1))
+        values[:, nominal] = np.where(is_changed, np.mod(codes + steps, n_levels), codes)
+        return values
