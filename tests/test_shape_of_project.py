@@ -33,8 +33,9 @@ FOR_ANYONE = {"columns", "parts", "targets", "series", "parameters", "seeds", "p
 ONLY_IN: dict[str, str | tuple[str, ...]] = {
     "typer": "cli/",
     "jinja2": "report/page.py",
-    "ibis": "queries/tables.py",
-    "treelite": "smoothing/foreign.py",
+    "duckdb": "lab/duckfile.py",
+    "ibis": "queries/tables/",
+    "treelite": "smoothing/foreign/histogram.py",
     "matplotlib": ("diagnostics/displays/", "trees/plotting.py"),
 }
 NOT_WITH_IMPORT = {"matplotlib", "pandas", "polars", "pyarrow", "duckdb", "ibis", "treelite", "rich", "typer", "jinja2"}
@@ -128,9 +129,9 @@ def run_python(code: str) -> str:
 # scikit-learn brings libraries of its own, among them pandas where it is installed: what counts is what tremula adds.
 IMPORT_AFTER_SCIKIT_LEARN = """
 import sys, time, narwhals.stable.v2, sklearn.model_selection, sklearn.tree
-before, start = set(sys.modules), time.perf_counter()
+before, start = set(sys.modules), time.process_time()
 import tremula
-print(time.perf_counter() - start, *{name.split(".")[0] for name in set(sys.modules) - before})
+print(time.process_time() - start, *{name.split(".")[0] for name in set(sys.modules) - before})
 """
 
 
@@ -156,6 +157,13 @@ def test_name_of_the_diagnostics_is_there_and_in_the_reference(name: str) -> Non
     reference = (REPOSITORY / "docs" / "api.md").read_text(encoding="utf-8")
     assert callable(getattr(tremula.diagnostics, name))
     assert re.search(rf"\b{name}\b", reference)
+
+
+@pytest.mark.parametrize("name", tremula.queries.__all__)
+def test_name_of_the_queries_is_in_the_reference(name: str) -> None:
+    reference = (REPOSITORY / "docs" / "api.md").read_text(encoding="utf-8")
+    assert callable(getattr(tremula.queries, name))
+    assert re.search(rf"^\.\. auto\w+:: {name}$", reference, re.M)
 
 
 def test_import_tremula_reads_no_diagnostics() -> None:
@@ -209,6 +217,14 @@ def test_defaults_in_the_docs_of_the_diagnostics(name: str) -> None:
     named = getattr(tremula.diagnostics, name)
     if not dataclasses.is_dataclass(named):  # results list their fields as attributes
         assert_defaults_are_those_of_the_signature(named)
+
+
+ORACLES = [name for name in tremula.queries.__all__ if name.endswith("Oracle")]
+
+
+@pytest.mark.parametrize("name", [*ORACLES, "agree_on_cuts", "connect"])
+def test_defaults_in_the_docs_of_the_queries(name: str) -> None:
+    assert_defaults_are_those_of_the_signature(getattr(tremula.queries, name))
 
 
 DISPLAYS = [name for name in tremula.diagnostics.__all__ if name.endswith("Display")]

@@ -2,7 +2,7 @@
 
 from importlib.metadata import version as _version
 
-from tremula import diagnostics
+from tremula import diagnostics, queries
 from tremula.ensembles.bagging import (
     BaggingClassifier,
     BaggingRegressor,
@@ -21,11 +21,17 @@ from tremula.ensembles.forest import (
 from tremula.ensembles.outputs import OutputSmearingClassifier, OutputSmearingRegressor
 from tremula.ensembles.pruning import prune_each, prune_together
 from tremula.ensembles.randomized import RandomizedC45Classifier
+from tremula.ensembles.smearing import SmearedBaggingClassifier, SmearedBaggingRegressor
 from tremula.ensembles.three import ThreeBoostClassifier
 from tremula.files import load, save
+from tremula.queries.simulated import SimulatedBaggingClassifier, SimulatedBaggingRegressor
+from tremula.smoothing.classifier import DualPerturbClassifier
+from tremula.smoothing.regressor import DualPerturbRegressor
+from tremula.smoothing.together import tune_together
 from tremula.trees.c45 import C45Classifier
 from tremula.trees.cart import CARTClassifier, CARTRegressor
 from tremula.trees.id3 import ID3Classifier
+from tremula.trees.m5 import M5Regressor
 from tremula.trees.reptree import REPTreeClassifier, REPTreeRegressor
 from tremula.trees.tree import Tree
 
@@ -38,9 +44,12 @@ __all__ = [
     "CARTRegressor",
     "DaggingClassifier",
     "DecorateClassifier",
+    "DualPerturbClassifier",
+    "DualPerturbRegressor",
     "ExtraTreesClassifier",
     "ExtraTreesRegressor",
     "ID3Classifier",
+    "M5Regressor",
     "OutputSmearingClassifier",
     "OutputSmearingRegressor",
     "PerturbCombineClassifier",
@@ -51,13 +60,19 @@ __all__ = [
     "RandomForestRegressor",
     "RandomSubspaceClassifier",
     "RandomizedC45Classifier",
+    "SimulatedBaggingClassifier",
+    "SimulatedBaggingRegressor",
+    "SmearedBaggingClassifier",
+    "SmearedBaggingRegressor",
     "ThreeBoostClassifier",
     "Tree",
     "diagnostics",
     "load",
     "prune_each",
     "prune_together",
+    "queries",
     "save",
+    "tune_together",
 ]
 
 __version__ = _version("tremula")

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
+import ibis
 import numpy as np
 import pandas as pd
 import pytest
@@ -21,6 +22,7 @@ from tremula.queries import (
     ItemsetOracle,
     Question,
     Schema,
+    TableOracle,
     agree_on_cuts,
 )
 from tremula.queries.question import UNKNOWN, narrow
@@ -97,6 +99,18 @@ def test_trees_are_those_of_the_union() -> None:
     model = tm.SimulatedBaggingClassifier(n_estimators=3, max_depth=4, random_state=0)
     trees = model.fit(FederatedOracle([site(table[:50]), site(table[50:])])).members_
     assert trees == model.fit(site(table)).members_
+
+
+def test_sites_may_share_a_connection() -> None:
+    table = random_table(1)
+    sites = [
+        TableOracle(ibis.memtable(part), "again", ["colour", "size", "flag", "with null"], cuts=CUTS)
+        for part in (table[:50], table[50:])
+    ]
+    federated, union = FederatedOracle(sites), site(table)
+    for path in [(), narrow((), 0, 1, 1), narrow((), 0, 2, 2), narrow((), 2, 1, 1)]:
+        asked = [Question(path, (0, 1, 2, 3))]
+        np.testing.assert_array_equal(federated.count(asked)[0], union.count(asked)[0])
 
 
 def test_what_one_site_does_not_know_is_unknown() -> None:

@@ -267,6 +267,21 @@ def test_private_counts_are_no_negative_numbers() -> None:
     assert (guarded.count([EVERYTHING])[0] >= 0).all()
 
 
+def test_values_that_a_path_rules_out_have_no_noise() -> None:
+    """Else a tree could cut where no row can be."""
+    guarded = private(behind(), 4.0, 0.01, min_count=0)
+    path = narrow(narrow((), 0, 1, 1), 1, 1, 2)
+    margins, joint = guarded.count([Question(path, (0, 1)), Question(path, (1, 0), joint=True)])
+    assert set(np.flatnonzero(margins.any(axis=1)).tolist()) <= {1, 5, 6}
+    assert set(zip(*(axis.tolist() for axis in joint.any(axis=2).nonzero()))) <= {(1, 1), (2, 1)}
+
+
+def test_private_trees_of_full_depth_are_grown() -> None:
+    guarded = private(behind(), 1000.0, 0.01, min_count=0)
+    model = tm.SimulatedBaggingClassifier(n_estimators=5, random_state=0).fit(guarded)
+    assert max(tree.depth for tree in model.members_) > 3
+
+
 def test_a_budget_with_a_numeric_target_is_refused() -> None:
     with pytest.raises(InvalidInput, match="sums of a numeric target have no bound"):
         GuardedOracle(behind("cost"), epsilon=1.0)

@@ -191,6 +191,19 @@ def test_a_column_of_dates_is_refused_with_advice() -> None:
         TableOracle(table, "again")
 
 
+def test_a_column_of_real_numbers_cannot_be_nominal() -> None:
+    with pytest.raises(InvalidInput, match="'size' is of type float64, which cannot be nominal"):
+        TableOracle(in_memory(size=[1.5, 2.5], again=[0, 1]), "again", categorical_features=["size"])
+
+
+def test_whole_numbers_taken_as_nominal_are_levels_to_predict_by() -> None:
+    frame = pd.DataFrame({"code": [7, 3, 3, 7] * 5, "again": [0, 1, 1, 0] * 5})
+    oracle = TableOracle(ibis.memtable(frame), "again", categorical_features=["code"])
+    assert oracle.schema.attributes[0].levels == (3, 7)
+    model = tm.SimulatedBaggingClassifier(n_estimators=2, random_state=0).fit(oracle)
+    assert model.predict(frame[["code"]][:3]).tolist() == [0, 1, 1]
+
+
 def test_null_and_nan_are_missing() -> None:
     con = ibis.duckdb.connect()
     con.raw_sql(
@@ -366,6 +379,7 @@ def test_a_killed_backend_of_postgres_is_survived(monkeypatch: pytest.MonkeyPatc
         ) as killed:
             assert killed.fetchall()
         assert_same_counts(oracle, table)
+        oracle.close()
     finally:
         admin.drop_table(name, force=True)
         admin.disconnect()

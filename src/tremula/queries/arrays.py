@@ -143,8 +143,9 @@ class ArrayOracle:
 
     def count(self, questions: Sequence[Question]) -> list[NDArray[Any]]:
         """Answer a batch of questions, in their order."""
-        # Rows found for the last batches are kept: the paths of the next one continue theirs.
-        self._rows_before, self._rows_on = self._rows_on, {EVERYWHERE: self._rows_on[EVERYWHERE]}
+        # Rows found for the last paths are kept: those of the next batch continue them.
+        if any(question.path not in self._rows_on for question in questions):
+            self._rows_before, self._rows_on = self._rows_on, {EVERYWHERE: self._rows_on[EVERYWHERE]}
         return [self._joint(question) if question.joint else self._margins(question) for question in questions]
 
     def _margins(self, question: Question) -> NDArray[Any]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from concurrent.futures import TimeoutError as TooLate
 from dataclasses import dataclass, replace
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -14,9 +16,10 @@ from numpy.typing import NDArray
 from tremula.errors import BudgetExhausted, InvalidInput, QueryFailed
 from tremula.parameters import check_choice, check_number
 from tremula.queries.oracle import Oracle
-from tremula.queries.question import UNKNOWN, Attribute, Condition, Question, Schema, joint_shape
+from tremula.queries.question import EVERYWHERE, UNKNOWN, Attribute, Condition, Path, Question, Schema, joint_shape
 
 WHEN_SILENT = ("stop", "go on")
+Answering = Future[list[NDArray[Any] | None]]
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,7 @@ class FederatedOracle:
     when_silent : {"stop", "go on"}, default="stop"
         Whether a site that fails or is late ends the work, or is left out from then on; `silences` tells of it.
     timeout : float or None, default=None
-        Seconds after which a site is late.
+        Seconds after which a site is late with a batch.
 
     Attributes
     ----------
@@ -91,14 +94,24 @@ class FederatedOracle:
         speaking = [site for site in range(len(self._sites)) if site not in self._silent]
         if not speaking:
             raise QueryFailed(f"no site is left to ask; {self.silences[-1].reason}")
-        pool = ThreadPoolExecutor(len(speaking))
-        try:
-            asked = {site: pool.submit(self._ask_site, site, questions) for site in speaking}
-            for site in speaking:
-                self._add_up(totals, questions, self._answers(site, asked[site]))
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+        asked = {site: self._start(site, questions) for site in speaking}
+        until = None if self._timeout is None else time.monotonic() + self._timeout
+        for site in speaking:
+            self._add_up(totals, questions, self._answers(site, asked[site], until))
         return totals
+
+    def _start(self, site: int, questions: Sequence[Question]) -> Answering:
+        """Ask a site in a thread of its own; one that never answers does not keep the program from ending."""
+        answering: Answering = Future()
+
+        def ask() -> None:
+            try:
+                answering.set_result(self._ask_site(site, questions))
+            except BaseException as error:
+                answering.set_exception(error)
+
+        Thread(target=ask, daemon=True).start()
+        return answering
 
     def _empty(self, question: Question) -> NDArray[Any]:
         empty = self._schema.empty_answer()
@@ -115,10 +128,10 @@ class FederatedOracle:
             for question, original in zip(asked, questions)
         ]
 
-    def _answers(self, site: int, asked: Future[list[NDArray[Any] | None]]) -> list[NDArray[Any] | None] | None:
+    def _answers(self, site: int, asked: Answering, until: float | None) -> list[NDArray[Any] | None] | None:
         """Answers of a site; None where it is silent and the work goes on."""
         try:
-            return asked.result(self._timeout)
+            return asked.result(None if until is None else max(until - time.monotonic(), 0.0))
         except BudgetExhausted as error:  # nothing is wrong with the site: growing is to end
             raise BudgetExhausted(f"site {site}: {error}") from error
         except TooLate as error:
@@ -228,14 +241,20 @@ class Translation:
 
     def question(self, question: Question) -> Question | None:
         """Put a question in the site's numbers; None where the site has no such level, and so no such row."""
-        path = []
-        for condition in question.path:
+        path = self._path(question.path)
+        if path is None:
+            return None
+        return Question(path, question.attributes, question.joint, self._path(question.parent) or EVERYWHERE)
+
+    def _path(self, path: Path) -> Path | None:
+        translated = []
+        for condition in path:
             places = self._values[condition.attribute][:-1]
             inside = [own for own, place in enumerate(places) if condition.first <= place <= condition.last]
             if not inside:
                 return None
-            path.append(Condition(condition.attribute, inside[0], inside[-1]))
-        return Question(tuple(path), question.attributes, question.joint)
+            translated.append(Condition(condition.attribute, inside[0], inside[-1]))
+        return tuple(translated)
 
     def answer(self, asked: Question, question: Question, answer: NDArray[Any]) -> NDArray[Any]:
         """Put the site's answer in the numbers of all sites."""

@@ -209,10 +209,24 @@ class GuardedOracle:
         return told, int(small.sum())
 
     def _asked_cells(self, question: Question, answer: NDArray[Any]) -> NDArray[np.bool_]:
-        asked = np.full(answer.shape, question.joint)
-        for attribute in question.attributes if not question.joint else ():
-            asked[self.schema.cells(attribute)] = True
+        """Cells that may have rows: those of the attributes asked about, but for values that the path rules out."""
+        if not question.joint:
+            asked = np.zeros(answer.shape, dtype=bool)
+            for attribute in question.attributes:
+                asked[self.schema.cells(attribute)] = self._possible(question.path, attribute)[:, None]
+            return asked
+        asked = np.ones(answer.shape, dtype=bool)
+        for axis, attribute in enumerate(question.attributes):
+            shape = [-1 if place == axis else 1 for place in range(answer.ndim)]
+            asked &= self._possible(question.path, attribute).reshape(shape)
         return asked
+
+    def _possible(self, path: Path, attribute: int) -> NDArray[np.bool_]:
+        values = np.arange(self.schema.attributes[attribute].n_values + 1)
+        for condition in path:
+            if condition.attribute == attribute:
+                return (values >= condition.first) & (values <= condition.last)
+        return values >= 0
 
     def _round(self, told: NDArray[Any], known: NDArray[np.bool_]) -> None:
         step = self._round_to or 1

@@ -90,6 +90,11 @@ def describe_column(
     if kind.is_numeric() and not kind.is_boolean() and not is_nominal:
         found = tuple(map(float, quantiles(database, name, target, n_bins) if cuts is None else cuts))
         return AskedColumn(Attribute(name, cuts=found), lambda t: _bin_number(database, t, name, found))
+    if kind.is_numeric() and not (kind.is_integer() or kind.is_boolean()):
+        raise InvalidInput(
+            f"column {name!r} is of type {kind}, which cannot be nominal: take it out of categorical_features, or "
+            "cast it to whole numbers or strings"
+        )
     if not (kind.is_string() or kind.is_boolean() or kind.is_integer()):
         raise InvalidInput(
             f"column {name!r} is of type {kind}: only numbers, strings and booleans can be asked about; leave it out "

@@ -7,8 +7,10 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from threading import Lock
 from typing import Any
 from urllib.parse import unquote
+from weakref import WeakKeyDictionary
 
 from tremula.errors import InvalidInput, MissingLibrary, QueryFailed, TremulaError, UnknownTable, did_you_mean
 from tremula.series import show
@@ -98,6 +100,14 @@ def find_table(connection: Any, name: str | None) -> Any:
     return connection.table(name)
 
 
+# A connection answers one question at a time, but tables of several sites may share one.
+_LOCKS: WeakKeyDictionary[Any, Lock] = WeakKeyDictionary()
+
+
+def _lock_of(backend: Any) -> Lock:
+    return _LOCKS.setdefault(backend, Lock())
+
+
 def _times(attempts: int) -> str:
     return "once" if attempts == 1 else f"{attempts} times"
 
@@ -170,7 +180,8 @@ class Database:
                     self.table = self._open()
                     self._is_lost = False
                 self.n_queries += 1
-                return ask()
+                with _lock_of(self.backend):
+                    return ask()
             except QueryFailed as error:  # no connection, as yet
                 last: Exception = error
             except (TremulaError, AttributeError, TypeError, NameError):

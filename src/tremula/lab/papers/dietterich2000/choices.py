@@ -1,0 +1,167 @@
+"""From measured cells to one error a fold for each domain and method, with pruned or unpruned trees chosen.
+
+"test" chooses the variant with fewer errors on the test rows, as the paper did; "training" chooses in each fold the one
+with the lower error within the training rows. Ties go to pruned trees.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tremula.diagnostics import TestResult, difference_of_proportions, paired_t_test
+from tremula.lab.paper import Result
+from tremula.lab.papers.dietterich2000.domains import DOMAINS, NOISY_NAMES
+from tremula.lab.papers.dietterich2000.protocol import CONFIDENCE, METHODS
+
+PRUNED, UNPRUNED = CONFIDENCE
+CHOICES = ("test", "training")
+
+
+@dataclass(frozen=True)
+class Folds:
+    """One method on one domain: what happened in each fold.
+
+    Attributes
+    ----------
+    domain : str
+        As cells call it, with its noise.
+    n_wrong, n_test : array (n_folds,)
+    n_pruned : int
+        Folds in which pruned trees were chosen.
+    """
+
+    domain: str
+    n_wrong: NDArray[np.float64]
+    n_test: NDArray[np.float64]
+    n_pruned: int
+
+    @property
+    def error(self) -> float:
+        """Share of all rows tested that were answered wrongly."""
+        return float(self.n_wrong.sum() / self.n_test.sum())
+
+    @property
+    def limit(self) -> float:
+        """The ± of the paper: 1.96 sqrt(e(1 - e) / n)."""
+        return 1.96 * math.sqrt(self.error * (1 - self.error) / self.n_test.sum())
+
+    @property
+    def mark(self) -> str:
+        """``*`` for pruned trees in most folds."""
+        return "*" if 2 * self.n_pruned > len(self.n_wrong) else ""
+
+
+def differ(one: Folds, other: Folds) -> TestResult:
+    """Test the difference of two methods as the paper did: by folds, or by proportions on one test set."""
+    if DOMAINS[NOISY_NAMES[one.domain][0]].has_test_set or len(one.n_wrong) == 1:
+        n_test = int(one.n_test.sum())
+        return difference_of_proportions(int(one.n_wrong.sum()), int(other.n_wrong.sum()), n_test)
+    return paired_t_test(one.n_wrong / one.n_test, other.n_wrong / other.n_test)
+
+
+def better_of(one: Folds, other: Folds) -> int:
+    """Return -1 if the first is better by the test, 1 if the second is, 0 for a tie."""
+    low, high = differ(one, other).interval
+    return -1 if high < 0 else int(low > 0)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Everything that was measured on one domain.
+
+    Attributes
+    ----------
+    domain : str
+        As cells call it.
+    variants : dict of str to list of Result
+        By the variant's name, in the order of folds.
+    """
+
+    domain: str
+    variants: dict[str, list[Result]]
+
+    @property
+    def methods(self) -> list[str]:
+        """Methods of which both variants were measured."""
+        return [name for name in METHODS if all(f"{name}, {pruning}" in self.variants for pruning in CONFIDENCE)]
+
+    @property
+    def n_tested(self) -> int:
+        """Rows tested on."""
+        return sum(result.n_test for result in next(iter(self.variants.values())))
+
+    def variant(self, method: str, pruning: str) -> Folds:
+        """Return one variant as it is, with nothing chosen."""
+        results = self.variants[f"{method}, {pruning}"]
+        return self._folds(results, [pruning == PRUNED] * len(results))
+
+    def chosen(self, method: str, choice: str) -> Folds:
+        """Return a method with pruned or unpruned trees, as chosen on test or on training rows."""
+        pruned, unpruned = (self.variants[f"{method}, {pruning}"] for pruning in (PRUNED, UNPRUNED))
+        if choice == "test":
+            takes = [sum(_wrong(pruned)) <= sum(_wrong(unpruned))] * len(pruned)
+        else:
+            takes = [one.values["inner_error"] <= two.values["inner_error"] for one, two in zip(pruned, unpruned)]
+        taken = [one if take else two for one, two, take in zip(pruned, unpruned, takes)]
+        return self._folds(taken, takes)
+
+    def _folds(self, results: Sequence[Result], pruned: Sequence[bool]) -> Folds:
+        n_test = np.array([result.n_test for result in results], dtype=float)
+        return Folds(self.domain, np.array(_wrong(results)), n_test, sum(pruned))
+
+
+def _wrong(results: Iterable[Result]) -> list[float]:
+    return [result.values["n_wrong"] for result in results]
+
+
+def gather(results: Iterable[Result]) -> tuple[dict[str, Measured], list[str]]:
+    """Sort results by domain; a fold counts where every variant that was tried has been measured on it.
+
+    Returns
+    -------
+    measured : dict of str to Measured
+        In the order of the first result of each domain.
+    notes : list of str
+        What failed, and why.
+    """
+    by_domain: dict[str, dict[str, dict[int, Result]]] = {}
+    failures: dict[str, str] = {}
+    for result in results:
+        folds = by_domain.setdefault(result.dataset, {}).setdefault(result.method, {})
+        if result.error is None:
+            folds[result.split] = result
+        else:
+            failures.setdefault(result.dataset, f"{result.dataset}, {result.method} failed: {result.error}")
+    measured = {}
+    for domain, variants in by_domain.items():
+        shared = sorted(set.intersection(*(set(found) for found in variants.values())))
+        if shared:
+            chosen = {name: [found[split] for split in shared] for name, found in variants.items()}
+            measured[domain] = Measured(domain, chosen)
+    return measured, list(failures.values())
+
+
+def count_wins(measured: Iterable[Measured], choice: str) -> dict[tuple[str, str], tuple[int, int, int]]:
+    """Return wins, losses and ties of every method against every other, over the domains."""
+    counts = {(one, other): [0, 0, 0] for one in METHODS for other in METHODS if one != other}
+    for domain in measured:
+        for one, other in combinations(domain.methods, 2):
+            verdict = better_of(domain.chosen(one, choice), domain.chosen(other, choice))
+            counts[one, other][{-1: 0, 1: 1, 0: 2}[verdict]] += 1
+            counts[other, one][{1: 0, -1: 1, 0: 2}[verdict]] += 1
+    return {pair: (count[0], count[1], count[2]) for pair, count in counts.items()}
+
+
+def count_pruning_differences(measured: Iterable[Measured]) -> dict[str, int]:
+    """Return for each method on how many domains pruned and unpruned trees differ by the test."""
+    counts = dict.fromkeys(METHODS, 0)
+    for domain in measured:
+        for method in domain.methods:
+            counts[method] += better_of(domain.variant(method, PRUNED), domain.variant(method, UNPRUNED)) != 0
+    return counts

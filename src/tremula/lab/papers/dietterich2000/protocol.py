@@ -1,0 +1,182 @@
+"""How Dietterich (2000) measured, and how much of it a budget pays for.
+
+Trees are C4.5's of Release 1, pruned at confidence 0.10 and unpruned. A cell also measures, within its training rows,
+what the choice between the two can honestly be based on.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tremula import AdaBoostM1Classifier, BaggingClassifier, C45Classifier, RandomizedC45Classifier
+from tremula.lab.cells import Cell, Experiment, Outcome
+from tremula.lab.paper import Budget
+from tremula.lab.papers.dietterich2000.domains import (
+    DOMAINS,
+    NOISE_DOMAINS,
+    NOISE_RATES,
+    NOISY_NAMES,
+    Table,
+    load_table,
+    n_splits,
+    noisy_name,
+    split_of,
+)
+from tremula.lab.trials import Split, seed_of, stratified_folds, try_classifier
+
+SEED = 0
+C45, RANDOMIZED, BAGGED, BOOSTED = METHODS = ("C4.5", "randomized C4.5", "bagged C4.5", "AdaBoosted C4.5")
+CONFIDENCE = {"pruned": 0.10, "unpruned": None}
+VARIANTS = {f"{method}, {pruning}": (method, pruning) for method in METHODS for pruning in CONFIDENCE}
+
+# Pruned or unpruned, chosen within the training rows: folds, and the share of the members that is enough for it.
+INNER_FOLDS = {C45: 5, RANDOMIZED: 3, BOOSTED: 3}
+INNER_SHARE = 5
+LEAST_INNER_MEMBERS = 5
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What a budget pays for.
+
+    Attributes
+    ----------
+    members : mapping of str to int
+        Of each kind of ensemble.
+    domains : sequence of str
+        Of Table 1.
+    folds : int
+        Folds of the ten that are measured; the training sets are those of ten folds in any case.
+    noise_domains : sequence of str
+        Of Table 3.
+    noise_rates : sequence of int
+    """
+
+    members: Mapping[str, int]
+    domains: Sequence[str]
+    folds: int
+    noise_domains: Sequence[str]
+    noise_rates: Sequence[int]
+
+    def n_splits(self, domain: str) -> int:
+        """Return how many trainings of a domain are measured."""
+        return n_splits(domain, self.folds)
+
+
+def members_of(randomized: int, bagged: int, boosted: int) -> dict[str, int]:
+    """Return the members of each method."""
+    return {C45: 1, RANDOMIZED: randomized, BAGGED: bagged, BOOSTED: boosted}
+
+
+QUICK_DOMAINS = ("sonar", "glass", "soybean", "autos", "annealing", "iris", "labor", "lymph", "hepatitis")
+SIZES: dict[Budget, Sizes] = {
+    "quick": Sizes(members_of(20, 20, 15), QUICK_DOMAINS, 3, ("audiology", "vehicle"), (0, 20)),
+    # The paper found as many as good as 200 on most domains.
+    "default": Sizes(members_of(50, 50, 40), tuple(DOMAINS), 10, NOISE_DOMAINS, NOISE_RATES),
+    "full": Sizes(members_of(200, 200, 100), tuple(DOMAINS), 10, NOISE_DOMAINS, NOISE_RATES),
+}
+
+
+def build(method: str, pruning: str, members: int, categorical_features: Any, seed: int) -> Any:
+    """Return an estimator: one tree, or an ensemble of so many."""
+    tree = C45Classifier(release=1, confidence=CONFIDENCE[pruning])
+    columns = {"categorical_features": categorical_features}
+    if method == C45:
+        return tree.set_params(**columns)
+    common = {"estimator": tree, "n_estimators": members, "random_state": seed, **columns}
+    makers = {
+        RANDOMIZED: lambda: RandomizedC45Classifier(**common),
+        BAGGED: lambda: BaggingClassifier(**common, combine="vote", oob_score=True),
+        BOOSTED: lambda: AdaBoostM1Classifier(**common),
+    }
+    return makers[method]()
+
+
+@dataclass(frozen=True)
+class MeasureError:
+    """Measures one cell of Tables 1 to 3."""
+
+    members: Mapping[str, int]
+    seed: int
+
+    def __call__(self, cell: Cell) -> Outcome:
+        """Train on a fold and count errors; and tell what the training rows alone say of this variant."""
+        method, pruning = VARIANTS[cell.method]
+        table = load_table(cell.dataset, self.seed)
+        split = split_of(cell.dataset, table.y, cell.split, self.seed)
+        seed = seed_of(self.seed, NOISY_NAMES[cell.dataset], cell.split)
+        model = build(method, pruning, self.members[method], table.categorical_features, seed)
+        with warnings.catch_warnings():  # of rows that no member left out, when members are few
+            warnings.simplefilter("ignore", UserWarning)
+            model, outcome = try_classifier(model, table.X, table.y, split, seed)
+        inner = 1 - model.oob_score_ if method == BAGGED else self._inner_error(method, pruning, table, split, seed)
+        return replace(outcome, values={**outcome.values, "inner_error": float(inner)}, predictions=None)
+
+    def _inner_error(self, method: str, pruning: str, table: Table, split: Split, seed: int) -> float:
+        """Cross-validate a variant, with fewer members, within the training rows."""
+        train, _ = split
+        members = max(self.members[method] // INNER_SHARE, LEAST_INNER_MEMBERS)
+        wrong = 0.0
+        for inner_train, inner_test in stratified_folds(table.y[train], INNER_FOLDS[method], seed):
+            model = build(method, pruning, members, table.categorical_features, seed)
+            _, outcome = try_classifier(model, table.X, table.y, (train[inner_train], train[inner_test]))
+            wrong += outcome.values["n_wrong"]
+        return wrong / len(train)
+
+
+# About how long a tree of a large domain takes, compared with one of the small domains.
+WORK = {"letter": 25.0, "krk": 18.0, "shuttle": 12.0, "satimage": 10.0, "waveform": 12.0, "splice": 8.0, "sick": 5.0}
+WORK |= {"hypo": 5.0, "krkp": 4.0, "phoneme": 3.0, "segment": 3.0, "credit-g": 2.0, "annealing": 2.0, "vehicle": 1.5}
+
+
+@dataclass(frozen=True)
+class CostOfError:
+    """About how long a cell takes: what a tree of its domain takes, for each member."""
+
+    members: Mapping[str, int]
+
+    def __call__(self, cell: Cell) -> float:
+        """Return it in no particular unit."""
+        name, rate = NOISY_NAMES[cell.dataset]
+        method, pruning = VARIANTS[cell.method]
+        work = WORK.get(name, 1.0) * self.members[method] * (1 + rate / 20)
+        return work * (2.0 if pruning == "pruned" else 1.0) * (1.4 if method in INNER_FOLDS else 1.0)
+
+
+def error_cells(sizes: Sizes, domains: Sequence[str], rates: Sequence[int]) -> list[Cell]:
+    """Return a cell for every domain, noise rate, variant and fold."""
+    return [
+        Cell(noisy_name(domain, rate), variant, split)
+        for domain in domains
+        for rate in rates
+        for variant in VARIANTS
+        for split in range(sizes.n_splits(domain))
+    ]
+
+
+def _error_experiment(sizes: Sizes, cells: Sequence[Cell]) -> Experiment:
+    # Tables 1, 2 and 3 are one experiment: what one of them has measured the others need not.
+    settings = {
+        "members": dict(sizes.members),
+        "seed": SEED,
+        "release": 1,
+        "confidence": CONFIDENCE["pruned"],
+        "inner": [INNER_FOLDS, INNER_SHARE, LEAST_INNER_MEMBERS],
+    }
+    measure, cost = MeasureError(sizes.members, SEED), CostOfError(sizes.members)
+    return Experiment("dietterich2000/errors", settings, cells, measure, cost)
+
+
+def table1_experiment(budget: Budget) -> Experiment:
+    """Return what Tables 1 and 2 and the Kohavi plots are made of."""
+    sizes = SIZES[budget]
+    return _error_experiment(sizes, error_cells(sizes, sizes.domains, [0]))
+
+
+def table3_experiment(budget: Budget) -> Experiment:
+    """Return what Table 3 is made of; without noise its cells are those of Table 1."""
+    sizes = SIZES[budget]
+    return _error_experiment(sizes, error_cells(sizes, sizes.noise_domains, sizes.noise_rates))
