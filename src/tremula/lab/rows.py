@@ -9,12 +9,13 @@ import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import sklearn
 
+from tremula import __version__
 from tremula.errors import NotStorable, TremulaError
 from tremula.lab import claims
 from tremula.lab.cells import Cell, Outcome
@@ -24,7 +25,7 @@ from tremula.lab.paper import Result
 FORMAT_VERSION = 1
 SCHEMA = f"""
 CREATE TABLE format (version INTEGER, made_by VARCHAR);
-INSERT INTO format VALUES ({FORMAT_VERSION}, {quoted("tremula " + version("tremula"))});
+INSERT INTO format VALUES ({FORMAT_VERSION}, {quoted("tremula " + __version__)});
 CREATE TABLE experiments (experiment VARCHAR, name VARCHAR, settings VARCHAR);
 CREATE TABLE results (
     experiment VARCHAR, tremula VARCHAR, dataset VARCHAR, method VARCHAR, split BIGINT,
@@ -96,7 +97,7 @@ def check_format(connection: Any, path: Path) -> None:
     found, made_by = connection.execute("SELECT version, made_by FROM format").fetchone()
     if found != FORMAT_VERSION:
         raise StoreOfAnotherVersion(
-            f"{str(path)!r} was made by {made_by} and has format {found}, but this is tremula {version('tremula')}, "
+            f"{str(path)!r} was made by {made_by} and has format {found}, but this is tremula {__version__}, "
             f"which knows format {FORMAT_VERSION}: name another file, or use {made_by}"
         )
 
@@ -123,7 +124,7 @@ def as_row(measured: Measured, with_predictions: bool) -> list[Any]:
     return [
         *(list(outcome.values), numbers, outcome.n_test, outcome.fit_seconds, outcome.predict_seconds),
         *(outcome.size, outcome.seed, with_predictions, None if predictions is None else pack(predictions)),
-        *(measured.failure, measured.traceback, platform.python_version(), version("numpy"), version("scikit-learn")),
+        *(measured.failure, measured.traceback, platform.python_version(), np.__version__, sklearn.__version__),
         *(datetime.now(UTC).replace(tzinfo=None), measured.host or platform.node(), measured.pid or os.getpid()),
     ]
 

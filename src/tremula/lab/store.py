@@ -11,12 +11,12 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
+from tremula import __version__
 from tremula.errors import InvalidParameter, did_you_mean
 from tremula.lab import claims
 from tremula.lab.cells import Cell, Experiment, Outcome
@@ -96,7 +96,7 @@ class Store:
         self.path = Path(path)
         self.other_versions = other_versions
         self._file = DuckFile(self.path, SCHEMA, patience)
-        self._tremula = version("tremula")
+        self._tremula = __version__
         self._checked = False
 
     def __repr__(self) -> str:
