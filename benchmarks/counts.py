@@ -175,10 +175,12 @@ def main() -> None:
         store("Counts", text)
 
 
-NOTE = f"""Wall seconds, DuckDB on two threads, trees of depth {MAX_DEPTH} at most, a process of its own for each. "Rows
-read out" fetches the codes and fits scikit-learn's bagging with one member, its time to fit multiplied by {MEMBERS};
-"Poisson" keeps a count for each row and tree in a temporary table, one member and all of its time multiplied.
-Goals: 15 times faster than the first and 5 times faster than the second at 10,000,000 rows, less than a tenth of the first one's memory, and 100 members for less than 3 times the time of 20."""
+NOTE = f"""Wall seconds, DuckDB on two threads, trees of depth {MAX_DEPTH} at most, a process of its own for each.
+"Rows read out" fetches the codes and fits scikit-learn's bagging with one member, its time to fit
+multiplied by {MEMBERS}; "Poisson" keeps a count for each row and tree in a temporary table, one member
+and all of its time multiplied. Goals: 15 times faster than the first and 5 times faster than the second
+at 10,000,000 rows, less than a tenth of the first one's memory, and 100 members for less than 3 times
+the time of 20."""
 
 
 def line_of(rows: int, path: Path) -> list[str]:
