@@ -7,55 +7,9 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from tremula.trees.tree import NODE_DTYPE, Tree
 
-N_LEVELS = np.array([0, 3, 0, 5, 2], dtype=np.int32)
-GRID = np.arange(5.0)
+from .random_trees import random_rows, random_tree
+
 SEEDS = range(150)
-
-
-# --- random trees and rows ---
-
-
-def random_tree(rng: np.random.Generator, n_outputs: int = 3) -> Tree:
-    """A sound tree with splits of every kind; branches may weigh nothing."""
-    nodes = np.zeros(200, dtype=NODE_DTYPE)
-    subsets: list[int] = []
-    weights = [0.0, 0.0, 1.0, 2.5, 7.0, 1 / 3]
-    waiting, n_nodes, n_splits = [0], 1, int(rng.integers(0, 12))
-    values = rng.dirichlet(np.ones(n_outputs), size=6) if n_outputs > 1 else rng.normal(size=(6, 1))
-    values[0] = 1 / n_outputs
-    nodes["weight"] = rng.choice(weights, size=len(nodes))
-    while waiting:
-        node = waiting.pop(int(rng.integers(len(waiting))))
-        if n_splits == 0:
-            nodes[node] = (np.nan, nodes["weight"][node], -1, 0, 0, rng.integers(len(values)))
-            continue
-        n_splits -= 1
-        attribute = int(rng.integers(len(N_LEVELS)))
-        n_levels, threshold, n_branches, index = int(N_LEVELS[attribute]), np.nan, 2, -1
-        if n_levels == 0:
-            threshold = rng.choice(GRID)
-        elif rng.random() < 0.5:
-            n_branches, index = n_levels, -2
-        else:
-            index = len(subsets)
-            subsets += rng.integers(0, 3, size=n_levels).tolist()
-        nodes[node] = (threshold, nodes["weight"][node], attribute, n_nodes, n_branches, index)
-        waiting += range(n_nodes, n_nodes + n_branches)
-        n_nodes += n_branches
-    tree = Tree(nodes[:n_nodes].copy(), values, np.array(subsets, np.uint8), N_LEVELS, bool(rng.integers(2)))
-    tree.check()
-    return tree
-
-
-def random_rows(rng: np.random.Generator, n_rows: int = 100) -> np.ndarray:
-    """Rows that often equal a threshold, with missing values, infinities and levels that do not exist."""
-    rows = rng.choice(GRID, size=(n_rows, len(N_LEVELS)))
-    nominal = N_LEVELS > 0
-    rows[:, nominal] = rng.integers(0, N_LEVELS[nominal], size=(n_rows, nominal.sum()))
-    rows[rng.random(rows.shape) < rng.choice([0.0, 0.1, 0.5])] = np.nan
-    odd = rng.random(rows.shape) < 0.02
-    rows[odd] = rng.choice([-1.0, 5.0, 1e300, np.inf, -np.inf], size=odd.sum())
-    return rows
 
 
 # --- the slow twin ---

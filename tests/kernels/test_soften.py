@@ -9,58 +9,12 @@ from scipy.special import ndtr
 from tremula._kernels import soften as kernel
 from tremula.smoothing.exact import gradient, leaf_weights, soften
 from tremula.smoothing.tree_sum import TreeSum, mean_of_trees
-from tremula.trees.tree import NODE_DTYPE, Tree
+from tremula.trees.tree import Tree
 
-N_LEVELS = np.array([0, 3, 0, 5, 2], dtype=np.int32)
+from .random_trees import N_LEVELS, random_rows, random_tree
+
 LEVEL_SHARES = [None, [0.5, 0.3, 0.2], None, [0.1, 0.0, 0.4, 0.2, 0.3], [1.0, 0.0]]
-GRID = np.arange(5.0)
 SEEDS = range(25)
-
-
-# --- random trees and rows ---
-
-
-def random_tree(rng: np.random.Generator, most_splits: int = 14, n_outputs: int = 3) -> Tree:
-    """A sound tree with splits of every kind; attributes come again on a path, and some tests no value passes."""
-    nodes = np.zeros(400, dtype=NODE_DTYPE)
-    subsets: list[int] = []
-    waiting, n_nodes, n_splits = [0], 1, int(rng.integers(0, most_splits))
-    values = rng.dirichlet(np.ones(n_outputs), size=6) if n_outputs > 1 else rng.normal(size=(6, 1))
-    values[0], values[1] = 0.0, 0.0
-    values[:2, 0] = 1.0
-    nodes["weight"] = rng.choice([0.0, 0.0, 1.0, 2.5, 7.0, 1 / 3], size=len(nodes))
-    while waiting:
-        node = waiting.pop(int(rng.integers(len(waiting))))
-        if n_splits == 0:
-            nodes[node] = (np.nan, nodes["weight"][node], -1, 0, 0, rng.integers(len(values)))
-            continue
-        n_splits -= 1
-        attribute = int(rng.integers(len(N_LEVELS)))
-        n_levels, threshold, n_branches, index = int(N_LEVELS[attribute]), np.nan, 2, -1
-        if n_levels == 0:
-            threshold = rng.choice(GRID)
-        elif rng.random() < 0.3:
-            n_branches, index = n_levels, -2
-        else:
-            index = len(subsets)
-            subsets += rng.integers(0, 3, size=n_levels).tolist()
-        nodes[node] = (threshold, nodes["weight"][node], attribute, n_nodes, n_branches, index)
-        waiting += range(n_nodes, n_nodes + n_branches)
-        n_nodes += n_branches
-    tree = Tree(nodes[:n_nodes].copy(), values, np.array(subsets, np.uint8), N_LEVELS, bool(rng.integers(2)))
-    tree.check()
-    return tree
-
-
-def random_rows(rng: np.random.Generator, n_rows: int = 40) -> np.ndarray:
-    """Rows that often equal a threshold, some with missing values and levels that do not exist."""
-    rows = rng.choice(GRID, size=(n_rows, len(N_LEVELS)))
-    nominal = N_LEVELS > 0
-    rows[:, nominal] = rng.integers(0, N_LEVELS[nominal], size=(n_rows, nominal.sum()))
-    rows[rng.random(rows.shape) < rng.choice([0.0, 0.1, 0.5])] = np.nan
-    odd = rng.random(rows.shape) < 0.02
-    rows[odd] = rng.choice([-1.0, 5.0, 1e300, np.inf, -np.inf], size=odd.sum())
-    return rows
 
 
 def random_noise(rng: np.random.Generator, rows: np.ndarray) -> np.ndarray:
@@ -166,7 +120,7 @@ def twin_margins(model: TreeSum, rows: np.ndarray, noise: np.ndarray, form: str,
 @pytest.mark.parametrize("seed", SEEDS)
 def test_weights_of_leaves(seed: int, form: str) -> None:
     rng = np.random.default_rng(seed)
-    model, rows = mean_of_trees([random_tree(rng)]), random_rows(rng)
+    model, rows = mean_of_trees([random_tree(rng)]), random_rows(rng, 40)
     noise, flip = random_noise(rng, rows), float(rng.choice([0.0, 0.3]))
     weights = leaf_weights(model, 0, rows, noise, form=form, flip=flip, level_shares=LEVEL_SHARES)
     np.testing.assert_allclose(weights, twin_weights(model, 0, rows, noise, form, flip), rtol=0, atol=5e-15)
@@ -177,7 +131,7 @@ def test_weights_of_leaves(seed: int, form: str) -> None:
 def test_margins_of_a_sum(seed: int, form: str) -> None:
     rng = np.random.default_rng(seed)
     model = mean_of_trees([random_tree(rng) for _ in range(3)], weights=np.array([1.0, 2.0, 0.5]))
-    rows, flip = random_rows(rng), 0.3
+    rows, flip = random_rows(rng, 40), 0.3
     noise = random_noise(rng, rows)
     softened = soften(model, rows, noise, form=form, flip=flip, level_shares=LEVEL_SHARES, tol=0.0)
     np.testing.assert_allclose(softened.margins, twin_margins(model, rows, noise, form, flip), rtol=0, atol=1e-14)
@@ -187,7 +141,7 @@ def test_margins_of_a_sum(seed: int, form: str) -> None:
 @pytest.mark.parametrize("seed", range(6))
 def test_shares_other_than_by_training_weight(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    tree, rows = random_tree(rng), random_rows(rng)
+    tree, rows = random_tree(rng), random_rows(rng, 40)
     shares = np.ones(tree.n_nodes)
     for node in np.flatnonzero(tree.n_branches):
         children = tree.first_child[node] + np.arange(tree.n_branches[node])
@@ -201,7 +155,7 @@ def test_shares_other_than_by_training_weight(seed: int) -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_cutting_keeps_its_promise(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    model = mean_of_trees([random_tree(rng, 40) for _ in range(2)])
+    model = mean_of_trees([random_tree(rng, most_splits=40) for _ in range(2)])
     rows = random_rows(rng, 200)
     noise = random_noise(rng, rows)
     exact = soften(model, rows, noise, tol=0.0).margins
@@ -217,7 +171,7 @@ def test_cutting_keeps_its_promise(seed: int) -> None:
 def test_gradient_is_that_of_finite_differences(seed: int, form: str) -> None:
     rng = np.random.default_rng(seed)
     model = mean_of_trees([random_tree(rng) for _ in range(2)])
-    rows = random_rows(rng)
+    rows = random_rows(rng, 40)
     rows = np.where(np.abs(rows) > 100, 2.0, rows)
     noise = rng.choice([0.0, 0.5, 2.0], size=len(N_LEVELS))
     options = {"form": form, "flip": 0.2, "level_shares": LEVEL_SHARES, "tol": 0.0}
@@ -240,7 +194,7 @@ def test_gradient_is_that_of_finite_differences(seed: int, form: str) -> None:
 @pytest.mark.parametrize("seed", range(10))
 def test_processors_round_alike(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    model = mean_of_trees([random_tree(rng, 40)])
+    model = mean_of_trees([random_tree(rng, most_splits=40)])
     rows = random_rows(rng, 200)
     noise = random_noise(rng, rows)
     answers = []
@@ -252,7 +206,7 @@ def test_processors_round_alike(seed: int) -> None:
 
 def test_shared_columns_and_own_columns_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(1)
-    model, rows = mean_of_trees([random_tree(rng, 40) for _ in range(5)]), random_rows(rng, 200)
+    model, rows = mean_of_trees([random_tree(rng, most_splits=40) for _ in range(5)]), random_rows(rng, 200)
     noise = np.full(len(N_LEVELS), 0.7)
     answers = []
     for limit in (0.0, 1.0):

@@ -152,7 +152,7 @@ def ring_norm(n_rows: int, random_state: Any = None) -> Dataset:
     """Draw a wide normal class around a narrow one, in 20 dimensions.
 
     Class 0 has mean 0 and covariance 4 I, class 1 mean (a, ..., a) with a = 2/√20 and covariance I. The best
-    possible error is 1.3 %, as Breiman reports it; with a = 1/√20, which is found too, it would be 1.5 %.
+    possible error is 1.3 % by simulation; with a = 1/√20, which is found too, it would be 1.5 %.
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tremula.errors import InvalidInput
 from tremula.parameters import check_number
-from tremula.queries.arrays import ArrayOracle
+from tremula.queries.arrays import encode_table
 from tremula.queries.question import Question, Schema, joint_shape
 
 
@@ -81,8 +81,7 @@ class ADTreeOracle:
         check_number("max_nodes", max_nodes, 1, whole=True)
         if max_depth is not None:
             check_number("max_depth", max_depth, 0, whole=True)
-        source = ArrayOracle(X, y, categorical_features, n_bins, task="classification")
-        self._schema, self._codes, self._classes = source.schema, source._codes, source._target
+        self._schema, self._codes, self._classes = encode_table(X, y, categorical_features, n_bins, "classification")
         self._max_list, self._max_nodes = max_list, max_nodes
         self._max_depth = len(self._codes) if max_depth is None else max_depth
         self.n_nodes = 0

@@ -69,6 +69,29 @@ def encode_values(attributes: Sequence[Attribute], values: NDArray[np.float64]) 
     return codes
 
 
+def encode_table(
+    X: Any,
+    y: Any,
+    categorical_features: Any,
+    n_bins: int,
+    task: str = "auto",
+    cuts: Mapping[str, Sequence[float]] | None = None,
+) -> tuple[Schema, NDArray[Any], NDArray[Any]]:
+    """Read rows as they can be counted: the schema, the numbers of their values, and class codes or numbers."""
+    check_number("n_bins", n_bins, 2, whole=True)
+    check_choice("task", task, TASKS)
+    encoder, values = read_training_columns(BaseEstimator(), X, categorical_features)
+    attributes = describe_columns(encoder, values, n_bins, cuts)
+    target: NDArray[Any]
+    if task == "regression" or (task == "auto" and type_of_target(y).startswith("continuous")):
+        target, classes = read_target(y, len(values), None), None
+    else:
+        labels, target = read_classes(y, len(values), None)
+        classes = tuple(labels.tolist())
+    schema = Schema(attributes, "target", classes, has_names=encoder.names is not None)
+    return schema, encode_values(attributes, values), target
+
+
 class ArrayOracle:
     """Answers from a table in memory.
 
@@ -109,18 +132,7 @@ class ArrayOracle:
         task: str = "auto",
         cuts: Mapping[str, Sequence[float]] | None = None,
     ) -> None:
-        check_number("n_bins", n_bins, 2, whole=True)
-        check_choice("task", task, TASKS)
-        encoder, values = read_training_columns(BaseEstimator(), X, categorical_features)
-        attributes = describe_columns(encoder, values, n_bins, cuts)
-        target: NDArray[Any]
-        if task == "regression" or (task == "auto" and type_of_target(y).startswith("continuous")):
-            target, classes = read_target(y, len(values), None), None
-        else:
-            labels, target = read_classes(y, len(values), None)
-            classes = tuple(labels.tolist())
-        schema = Schema(attributes, "target", classes, has_names=encoder.names is not None)
-        self._start(schema, encode_values(attributes, values), target)
+        self._start(*encode_table(X, y, categorical_features, n_bins, task, cuts))
 
     @classmethod
     def from_codes(cls, schema: Schema, codes: NDArray[Any], target: NDArray[Any]) -> ArrayOracle:

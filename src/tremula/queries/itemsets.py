@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tremula.errors import InvalidInput, MissingLibrary, QueryRefused
 from tremula.files import write_whole
 from tremula.parameters import check_number
-from tremula.queries.arrays import ArrayOracle
+from tremula.queries.arrays import DEFAULT_BINS, encode_table
 from tremula.queries.question import UNKNOWN, Attribute, Path, Question, Schema
 
 Item = tuple[int, int]  # an attribute and its value; the class is an attribute of its own, after the last
@@ -84,13 +84,13 @@ class ItemsetOracle:
             Items of an itemset at most, the class included.
         """
         check_number("min_support", min_support, 0.0, 1.0, above=True)
-        source = ArrayOracle(X, y, categorical_features, task="classification")
-        columns = np.vstack([source._codes, source._target]).astype(np.int64)
+        schema, codes, classes = encode_table(X, y, categorical_features, DEFAULT_BINS, "classification")
+        columns = np.vstack([codes, classes]).astype(np.int64)
         frequencies = _mine(columns, min_support, max_length)
-        for number, attribute in enumerate(source.schema.attributes):
+        for number, attribute in enumerate(schema.attributes):
             if not (columns[number] == attribute.n_values).any():
                 frequencies[frozenset([(number, attribute.n_values)])] = 0  # or it would be one more unknown everywhere
-        return cls(source.schema, frequencies)
+        return cls(schema, frequencies)
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str], target: str) -> ItemsetOracle:
