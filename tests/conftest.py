@@ -1,9 +1,11 @@
 """What all tests share: the same examples each run, the folder of datasets, golden files."""
 
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import matplotlib
@@ -41,6 +43,27 @@ def close_figures() -> Iterator[None]:
     yield
     if "matplotlib.pyplot" in sys.modules:
         sys.modules["matplotlib.pyplot"].close("all")
+
+
+@pytest.fixture(scope="module")
+def dask_client() -> Iterator[Any]:
+    """Give the client of a Dask cluster of two processes on this machine, for tests marked `dask`."""
+    distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed: pip install '.[test]'")
+    cluster = distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0")
+    with cluster, distributed.Client(cluster) as client:
+        client.wait_for_workers(2, timeout=60)
+        yield client
+
+
+@pytest.fixture
+def no_waiting_for_ever() -> Iterator[None]:
+    """End a test whose results never come: an error on the way to a cluster shows only in Dask's log."""
+    if not hasattr(signal, "SIGALRM"):
+        pytest.skip("needs an alarm, as POSIX has it")
+    signal.signal(signal.SIGALRM, lambda *_: pytest.fail("no answer from the cluster after a minute"))
+    signal.alarm(60)
+    yield
+    signal.alarm(0)
 
 
 @pytest.fixture(scope="session")

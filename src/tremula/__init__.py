@@ -3,6 +3,8 @@
 from importlib.metadata import version as _version
 
 from tremula import diagnostics, queries
+from tremula.aspen.classifier import AspenClassifier
+from tremula.aspen.regressor import AspenRegressor
 from tremula.ensembles.bagging import (
     BaggingClassifier,
     BaggingRegressor,
@@ -37,6 +39,8 @@ from tremula.trees.tree import Tree
 
 __all__ = [
     "AdaBoostM1Classifier",
+    "AspenClassifier",
+    "AspenRegressor",
     "BaggingClassifier",
     "BaggingRegressor",
     "C45Classifier",

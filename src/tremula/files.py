@@ -35,6 +35,10 @@ NO_DATE = (1980, 1, 1, 0, 0, 0)  # the earliest a ZIP file knows: the same model
 
 # The classes that a file may name. Since all of tremula may use this module it imports none of them, but by name.
 CLASSES = {
+    "tremula.aspen.classifier": ("AspenClassifier",),
+    "tremula.aspen.filling": ("Filling",),
+    "tremula.aspen.regressor": ("AspenRegressor",),
+    "tremula.aspen.report": ("AspenReport", "Tried"),
     "tremula.columns": ("ColumnEncoder",),
     "tremula.ensembles.bagging": (
         "BaggingClassifier",
@@ -57,6 +61,7 @@ CLASSES = {
     "tremula.ensembles.noise_search": ("NoiseCurve",),
     "tremula.ensembles.smearing": ("SmearedBaggingClassifier", "SmearedBaggingRegressor"),
     "tremula.ensembles.three": ("ThreeBoostClassifier",),
+    "tremula.lab.schema": ("TableSchema",),
     "tremula.perturb.attributes": ("AttributeSubset",),
     "tremula.perturb.inputs": ("SmearedInputs",),
     "tremula.perturb.rows": ("Bootstrap", "DisjointParts"),
@@ -65,6 +70,7 @@ CLASSES = {
     "tremula.queries.question": ("Attribute", "Schema"),
     "tremula.queries.simulated": ("SimulatedBaggingClassifier", "SimulatedBaggingRegressor"),
     "tremula.smoothing.classifier": ("DualPerturbClassifier",),
+    "tremula.smoothing.foreign.kept": ("TrainedTreesClassifier", "TrainedTreesRegressor"),
     "tremula.smoothing.regressor": ("DualPerturbRegressor",),
     "tremula.trees.c45": ("C45Classifier",),
     "tremula.trees.cart": ("CARTClassifier", "CARTRegressor"),

@@ -1,15 +1,20 @@
-"""`tremula compare`: the table, the page, JSON, and the same errors for the same seed."""
+"""`tremula compare`: the table, the files, JSON, and the same errors for the same seed."""
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import tremula as tm
 from tremula.cli.main import EXIT_BAD_INPUT, EXIT_FILE_TROUBLE, run
 from tremula.lab.methods import METHODS, Method
 from tremula.lab.store import Store
+
+QUICK = ("--quick", "--no-model")
+IRIS = ("iris", "--methods", "c45,reptree", "--cv", "3")
 
 
 @pytest.fixture(autouse=True)
@@ -25,71 +30,162 @@ def compare(*words: str) -> None:
 
 
 def compare_as_json(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
-    compare(*words, "--json", "--no-report")
+    compare(*words, "--json", "--no-report", "--no-store", "--no-model")
     return json.loads(capsys.readouterr().out)
 
 
-def errors_of(results: dict[str, Any]) -> dict[str, list[float]]:
-    return {row["name"]: row["errors"] for row in results["methods"]}
+def errors_of(results: dict[str, Any], metric: str = "error") -> dict[str, list[float]]:
+    return {row["name"]: row["metrics"][metric]["folds"] for row in results["methods"]}
 
 
-def test_without_arguments_prints_a_table_and_writes_the_page(capsys: pytest.CaptureFixture[str]) -> None:
-    compare()
+def write_table(name: str, header: str, rows: list[str], **options: Any) -> None:
+    Path(name).write_text("\n".join([header, *rows]), **{"encoding": "utf-8", **options})
+
+
+def write_patients(n_rows: int = 60) -> None:
+    rows = [
+        f"{'red' if n % 2 else 'blue'},{'?' if n % 7 == 0 else n},{'ill' if n % 2 else 'well'}" for n in range(n_rows)
+    ]
+    write_table("patients.csv", "colour,size,outcome", rows)
+
+
+def write_costs(n_rows: int = 40) -> None:
+    write_table("costs.csv", "size,cost", [f"{n},{n * 1.5 + n % 3}" for n in range(n_rows)])
+
+
+# --- what is printed and written ---
+
+
+def test_it_prints_a_table_and_writes_page_trials_and_model(capsys: pytest.CaptureFixture[str]) -> None:
+    compare(*IRIS)
     table = capsys.readouterr().out
-    page = Path("report.html").read_text(encoding="utf-8")
-    for label in ("C4.5", "REPTree", "CART, entropy", "scikit-learn's tree"):
-        assert label in table
-        assert label.replace("'", "&#39;") in page
-    assert "not a test" in table
-    assert sorted(path.name for path in Path().iterdir()) == ["report.html", "results.duckdb"]
+    assert "REPTree" in table
+    assert "95 % interval" in table
+    assert "REPTree" in Path("report.html").read_text(encoding="utf-8")
+    assert sorted(path.name for path in Path().iterdir()) == ["best.tremula", "report.html", "results.duckdb"]
+    assert len(Store("results.duckdb").frame()) >= 6
 
 
-def test_every_method_beats_the_most_frequent_class(capsys: pytest.CaptureFixture[str]) -> None:
-    results = compare_as_json(capsys, "wine")
-    for row in results["methods"]:
-        assert row["error_mean"] < results["dataset"]["majority_error"] / 2, row["label"]
-        assert row["leaves_mean"] is None or row["leaves_mean"] > 1
+def test_the_best_model_takes_a_frame_with_the_columns_it_was_trained_on() -> None:
+    write_patients()
+    compare("patients.csv", "--methods", "c45", "--cv", "2", "--no-report", "--no-store")
+    model = tm.load("best.tremula")
+    assert model.feature_names_in_.tolist() == ["colour", "size"]
+    assert model.table_.target == "outcome"
 
 
-def test_same_seed_same_errors(capsys: pytest.CaptureFixture[str]) -> None:
-    words = ("wine", "--methods", "reptree,c45-randomized,sklearn", "--seed", "7")
-    first, second = (errors_of(compare_as_json(capsys, *words)) for _ in range(2))
-    other = errors_of(compare_as_json(capsys, *words[:-1], "8"))
-    assert first == second
-    assert first != other
-
-
-def test_methods_folds_and_output_are_taken(capsys: pytest.CaptureFixture[str]) -> None:
-    compare("iris", "--methods", "sklearn, c45", "--folds", "3", "--output", "other.html")
-    assert "3-fold" in capsys.readouterr().out
-    assert Path("other.html").exists()
-    assert not Path("report.html").exists()
+def test_files_go_to_the_folder_named() -> None:
+    compare(*IRIS, *QUICK, "--out", "results/iris")
+    assert sorted(path.name for path in Path("results/iris").iterdir()) == ["report.html", "results.duckdb"]
 
 
 def test_json_is_all_of_standard_output_and_has_every_fold(capsys: pytest.CaptureFixture[str]) -> None:
-    results = compare_as_json(capsys, "iris", "--methods", "c45", "--folds", "4")
-    assert len(errors_of(results)["c45"]) == 4
+    results = compare_as_json(capsys, *IRIS)
+    assert len(errors_of(results)["c45"]) == 3
     assert results["dataset"]["rows"] == 150
-    assert results["protocol"] == {"kind": "stratified cross-validation", "folds": 4, "seed": 0}
-    assert not Path("report.html").exists()
+    assert (results["protocol"]["folds"], results["protocol"]["repeats"]) == (3, 1)
+    assert results["command"] == "tremula compare iris --methods c45,reptree --cv 3 --seed 0"
+    assert list(Path().iterdir()) == []
 
 
-def test_a_csv_file_with_nominal_and_missing_values(capsys: pytest.CaptureFixture[str]) -> None:
-    rows = [
-        f"{'red' if number % 2 else 'blue'},{'?' if number % 7 == 0 else number},{number % 2}" for number in range(60)
-    ]
-    Path("table.csv").write_text("\n".join(["colour,size,kind", *rows]), encoding="utf-8")
-    results = compare_as_json(capsys, "table.csv", "--target", "kind")
-    about = results["dataset"]
-    assert (about["numeric"], about["nominal"], about["missing"], about["classes"]) == (1, 1, 9, 2)
-    assert errors_of(results)["c45"] == [0.0] * 10
+def test_methods_are_ranked_with_intervals_around_their_means(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = compare_as_json(capsys, "wine", "--methods", "c45,random-forest,sklearn-tree", "--cv", "3")["methods"]
+    means = [row["metrics"]["error"]["mean"] for row in rows]
+    assert means == sorted(means)
+    assert all(
+        row["metrics"]["error"]["low"] <= mean <= row["metrics"]["error"]["high"] for row, mean in zip(rows, means)
+    )
+    assert [row["rank"] for row in rows] == [1, 2, 3]
+
+
+def test_a_difference_that_is_real_is_said_in_words(capsys: pytest.CaptureFixture[str]) -> None:
+    results = compare_as_json(capsys, "digits", "--methods", "c45,random-forest", "--cv", "3")
+    assert results["pairs"][0]["verdict"] == "better"
+    assert results["headline"].startswith("Random forest is better than C4.5 on this data: ")
+    assert " points, 95 % interval " in results["headline"]
+
+
+def test_one_method_alone_has_no_pairs(capsys: pytest.CaptureFixture[str]) -> None:
+    results = compare_as_json(capsys, "iris", "--methods", "c45", "--cv", "3")
+    assert results["pairs"] == []
+    assert results["headline"].startswith("C4.5 alone was measured: error")
+
+
+def test_a_baseline_is_compared_with_the_others(capsys: pytest.CaptureFixture[str]) -> None:
+    results = compare_as_json(capsys, "iris", "--methods", "c45,reptree,cart", "--cv", "3", "--baseline", "reptree")
+    assert all("REPTree" in sentence for sentence in results["sentences"])
+
+
+# --- protocol ---
+
+
+def test_same_seed_same_errors(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("wine", "--methods", "reptree,sklearn-tree", "--cv", "3", "--seed", "7")
+    first, second = (errors_of(compare_as_json(capsys, *words)) for _ in range(2))
+    assert first == second
+    assert first != errors_of(compare_as_json(capsys, *words[:-1], "8"))
+
+
+def test_repeated_cross_validation_begins_with_the_single_one(capsys: pytest.CaptureFixture[str]) -> None:
+    once = compare_as_json(capsys, "wine", "--methods", "c45", "--cv", "3")
+    twice = compare_as_json(capsys, "wine", "--methods", "c45", "--cv", "2x3")
+    assert len(errors_of(twice)["c45"]) == 6
+    assert errors_of(twice)["c45"][:3] == errors_of(once)["c45"]
+
+
+def test_five_by_two_is_tested_by_its_own_test(capsys: pytest.CaptureFixture[str]) -> None:
+    results = compare_as_json(capsys, "iris", "--methods", "c45,reptree", "--cv", "5x2")
+    assert {pair["test"] for pair in results["pairs"]} == {"5x2 F"}
+
+
+def test_few_rows_make_fewer_folds_and_that_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    write_table("few.csv", "size,kind", [f"{n},{'ab'[n % 2]}" for n in range(12)])
+    results = compare_as_json(capsys, "few.csv", "--methods", "c45")
+    assert results["protocol"]["folds"] == 6
+    assert "There are 6 folds instead of 10, as there are few rows." in results["notes"]
 
 
 def test_rare_classes_are_noted(capsys: pytest.CaptureFixture[str]) -> None:
-    rows = [f"{number},{'rare' if number < 3 else number % 2}" for number in range(40)]
-    Path("table.csv").write_text("\n".join(["size,target", *rows]), encoding="utf-8")
+    write_table("table.csv", "size,target", [f"{n},{'rare' if n < 3 else n % 2}" for n in range(40)])
     results = compare_as_json(capsys, "table.csv", "--methods", "c45")
     assert results["notes"][-1] == "1 of 3 classes have fewer than 10 rows: some folds test none of them."
+
+
+def test_errors_do_not_depend_on_jobs(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("iris", "--methods", "c45,bagging", "--cv", "2")
+    alone, together = (errors_of(compare_as_json(capsys, *words, "--jobs", jobs)) for jobs in ("1", "2"))
+    assert alone == together
+
+
+# --- data ---
+
+
+def test_a_csv_file_with_nominal_and_missing_values(capsys: pytest.CaptureFixture[str]) -> None:
+    write_patients()
+    results = compare_as_json(capsys, "patients.csv", "--methods", "c45", "--cv", "3")
+    about = results["dataset"]
+    assert (about["numeric"], about["nominal"], about["missing"], about["classes"]) == (1, 1, 9, 2)
+    assert errors_of(results)["c45"] == [0.0] * 3
+    assert results["guesses"] == [
+        "Target: the column 'outcome', as it is the last; --target names another.",
+        "Task: classification, as the target holds words (2 classes).",
+    ]
+
+
+def test_regression_is_guessed_and_judged_by_rmse(capsys: pytest.CaptureFixture[str]) -> None:
+    write_costs()
+    results = compare_as_json(capsys, "costs.csv", "--methods", "m5,cart", "--cv", "3")
+    assert results["task"] == "regression"
+    assert results["guesses"][1] == "Task: regression, as the target holds numbers such as 2.5."
+    assert [metric["name"] for metric in results["metrics"]] == ["rmse", "mae", "r2"]
+    assert results["methods"][0]["metrics"]["rmse"]["mean"] < results["dataset"]["baseline"]["error"]
+    assert len(results["predicted"][0]["points"]) == 40
+
+
+def test_a_regression_has_a_page_and_a_model() -> None:
+    write_costs()
+    compare("costs.csv", "--methods", "m5,cart", "--cv", "2", "--quick")
+    assert sorted(path.name for path in Path().glob("[br]e*")) == ["best.tremula", "report.html", "results.duckdb"]
 
 
 @pytest.mark.data
@@ -97,96 +193,119 @@ def test_a_dataset_of_the_folder_by_its_name(
     capsys: pytest.CaptureFixture[str], data_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TREMULA_DATA", str(data_folder))
-    results = compare_as_json(capsys, "vote", "--methods", "c45,id3,sklearn")
+    results = compare_as_json(capsys, "vote", "--methods", "c45,id3,sklearn-tree")
     assert results["dataset"]["nominal"] == 16
-    assert all(row["error_mean"] < 15 for row in results["methods"])
+    assert all(row["metrics"]["error"]["mean"] < 15 for row in results["methods"])
+
+
+# --- other libraries ---
+
+
+def test_other_libraries_take_nominal_and_missing_values(capsys: pytest.CaptureFixture[str]) -> None:
+    write_patients(30)
+    words = ("patients.csv", "--methods", "c45", "--against", "sklearn,lightgbm,xgboost", "--cv", "2")
+    results = compare_as_json(capsys, *words)
+    assert {row["library"] for row in results["methods"]} == {"tremula", "scikit-learn", "lightgbm", "xgboost"}
+    assert not [row for row in results["methods"] if "error" in row]
+    assert "lightgbm" in results["versions"]
+
+
+def test_a_method_that_cannot_learn_is_left_out_and_that_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    compare("iris", "--methods", "c45,id3", "--cv", "2", "--no-report", "--no-model")
+    assert "Left out: ID3" in " ".join(capsys.readouterr().out.split())
+
+
+# --- what is kept ---
 
 
 @pytest.fixture
-def n_trained(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def built(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """The methods that were built, in turn."""
-    built: list[str] = []
+    names: list[str] = []
     for name in ("c45", "reptree"):
         method = METHODS[name]
 
         def build(*arguments: Any, method: Method = method) -> Any:
-            built.append(method.name)
+            names.append(method.name)
             return method.build(*arguments)
 
         monkeypatch.setitem(METHODS, name, replace(method, build=build))
-    return built
+    return names
 
 
-IRIS = ("iris", "--methods", "c45", "--folds", "3")
+ALONE = ("iris", "--methods", "c45", "--cv", "3", "--no-report")
 
 
 def test_the_same_command_again_trains_nothing_and_shows_the_same(
-    n_trained: list[str], capsys: pytest.CaptureFixture[str]
+    built: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    compare(*IRIS)
+    compare(*ALONE)
     first = capsys.readouterr().out
-    compare(*IRIS)
+    compare(*ALONE)
     assert capsys.readouterr().out == first
-    assert n_trained == ["c45"] * 3
+    assert built == ["c45"] * 4  # three folds, and all rows
 
 
-def test_a_method_more_is_trained_alone(n_trained: list[str]) -> None:
-    compare(*IRIS)
-    compare("iris", "--methods", "c45,reptree", "--folds", "3")
-    assert n_trained == ["c45"] * 3 + ["reptree"] * 3
+def test_a_method_more_is_trained_alone(built: list[str]) -> None:
+    compare(*ALONE, "--no-model")
+    compare("iris", "--methods", "c45,reptree", "--cv", "3", "--no-report", "--no-model")
+    assert built == ["c45"] * 3 + ["reptree"] * 3
 
 
-@pytest.mark.parametrize("other", [("--seed", "1"), ("--folds", "4"), ("--store", "other.duckdb"), ("--no-store",)])
-def test_other_options_are_another_experiment(n_trained: list[str], other: tuple[str, ...]) -> None:
-    compare(*IRIS)
-    compare(*IRIS, *other)
-    assert len(n_trained) in (6, 7)
+@pytest.mark.parametrize("other", [("--seed", "1"), ("--cv", "4"), ("--out", "other"), ("--no-store",)])
+def test_other_options_are_another_experiment(built: list[str], other: tuple[str, ...]) -> None:
+    compare(*ALONE, "--no-model")
+    compare(*ALONE, "--no-model", *other)
+    assert len(built) in (6, 7)
 
 
-def test_a_changed_file_is_trained_on_again(n_trained: list[str]) -> None:
+def test_a_changed_file_is_trained_on_again(built: list[str]) -> None:
     rows = [f"{number},{number % 2}" for number in range(40)]
     for last in ("40,0", "40.5,0", "40.5,1", "40.5,0"):
-        Path("table.csv").write_text("\n".join(["size,target", *rows, last]), encoding="utf-8")
-        compare("table.csv", "--methods", "c45", "--folds", "2")
-    assert len(n_trained) == 6
+        write_table("table.csv", "size,target", [*rows, last])
+        compare("table.csv", "--methods", "c45", "--cv", "2", "--no-report", "--no-model")
+    assert len(built) == 6
 
 
-def test_without_a_page_nothing_is_kept_unless_asked_for(n_trained: list[str]) -> None:
-    compare(*IRIS, "--no-report")
-    assert list(Path().iterdir()) == []
-    compare(*IRIS, "--no-report", "--store", "trials.duckdb")
-    assert [path.name for path in Path().iterdir()] == ["trials.duckdb"]
-    assert len(n_trained) == 6
-
-
-def test_trials_are_kept_beside_the_page() -> None:
-    Path("pages").mkdir()
-    compare(*IRIS, "--output", "pages/iris.html")
-    assert sorted(path.name for path in Path("pages").iterdir()) == ["iris.html", "results.duckdb"]
-    assert len(Store("pages/results.duckdb").frame()) == 3
-
-
-def test_errors_do_not_depend_on_jobs(capsys: pytest.CaptureFixture[str]) -> None:
-    words = ("iris", "--methods", "c45,random-forest", "--folds", "2")
-    alone, together = (errors_of(compare_as_json(capsys, *words, "--jobs", jobs)) for jobs in ("1", "2"))
-    assert alone == together
+# --- mistakes ---
 
 
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (("--store", "trials.duckdb", "--no-store"), 2, "exclude each other"),
-        (("--store", "no/such/trials.duckdb"), EXIT_FILE_TROUBLE, "make it first"),
-        (("--store", "notes.txt"), EXIT_BAD_INPUT, "is not a file of results"),
-        (("--jobs", "0"), EXIT_BAD_INPUT, "n_jobs=0"),
+        (("--jobs", "0"), EXIT_BAD_INPUT, "--jobs 0"),
+        (("--cv", "1"), EXIT_BAD_INPUT, "give a number of folds such as 10"),
+        (("--cv", "ten"), EXIT_BAD_INPUT, "repetitions and folds such as 5x2"),
+        (("--cv", "51"), EXIT_BAD_INPUT, "the largest class has 50 rows"),
+        (("--task", "ranking"), 2, "classification or regression"),
+        (("--task", "regression"), EXIT_BAD_INPUT, "holds classes"),
+        (("--methods", "reptre"), EXIT_BAD_INPUT, "did you mean 'reptree'?"),
+        (("--methods", "m5"), EXIT_BAD_INPUT, "method 'm5' is for regression"),
+        (("--methods", "id3"), EXIT_BAD_INPUT, "'id3' cannot learn from 'iris'"),
+        (("--against", "sklern"), EXIT_BAD_INPUT, "did you mean 'sklearn'?"),
+        (("--baseline", "bagging"), EXIT_BAD_INPUT, "none of the methods compared"),
+        (("--drop", "petal"), EXIT_BAD_INPUT, "no column 'petal'"),
+        (("--out", "notes.txt"), EXIT_FILE_TROUBLE, "is a file"),
     ],
 )
-def test_a_store_that_cannot_be_used(
+def test_a_mistake_gives_a_message_and_a_code(
     words: tuple[str, ...], code: int, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("notes.txt").write_text("notes", encoding="utf-8")
     with pytest.raises(SystemExit) as stop:
-        run(["compare", *IRIS, *words])
+        run(["compare", *IRIS, "--no-report", *words])
     assert stop.value.code == code
-    assert message in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert message in " ".join(told.replace("│", " ").split())
+    assert "Traceback" not in told
     assert Path("notes.txt").read_text(encoding="utf-8") == "notes"
+
+
+def test_a_library_that_is_not_installed_is_named_with_the_command(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("tremula.lab.peers.find_spec", lambda name: None)
+    with pytest.raises(SystemExit) as stop:
+        run(["compare", *IRIS, "--against", "lightgbm"])
+    assert stop.value.code == EXIT_BAD_INPUT
+    assert "pip install lightgbm" in capsys.readouterr().err

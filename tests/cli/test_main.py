@@ -1,10 +1,18 @@
 """The command as a whole: version, help, exit codes, messages instead of tracebacks."""
 
+import warnings
 from importlib.metadata import entry_points, version
 
 import pytest
 
-from tremula.cli.main import EXIT_BAD_INPUT, EXIT_FILE_TROUBLE, EXIT_INTERRUPTED, run
+from tremula.cli.main import (
+    COMMANDS,
+    EXIT_BAD_INPUT,
+    EXIT_FILE_TROUBLE,
+    EXIT_INTERRUPTED,
+    EXIT_UNFORESEEN,
+    run,
+)
 
 
 def exit_code(*words: str) -> int:
@@ -23,10 +31,27 @@ def test_the_installed_command_is_this_one() -> None:
     assert command.load() is run
 
 
-@pytest.mark.parametrize("words", [("--help",), ("compare", "--help")])
-def test_help(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
-    assert exit_code(*words) == 0
-    assert "Usage: tremula" in capsys.readouterr().out
+def test_help_names_the_commands_and_the_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code("--help") == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    for command in COMMANDS:
+        assert f" {command.__name__} " in printed
+    assert "Exit codes: 0 done" in printed
+    assert "--install-completion" in printed
+
+
+WITH_EXAMPLES = [(command.__name__,) for command in COMMANDS] + [
+    ("data", name) for name in ("list", "describe", "fetch")
+]
+
+
+@pytest.mark.parametrize("words", WITH_EXAMPLES, ids=" ".join)
+def test_the_help_of_a_command_has_examples(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code(*words, "--help") == 0
+    printed = capsys.readouterr().out
+    assert f"Usage: tremula {' '.join(words)}" in printed
+    assert f"tremula {' '.join(words)} " in printed.partition("Examples:")[2] + " "
+    assert "--json" in printed
 
 
 @pytest.mark.parametrize(
@@ -37,11 +62,14 @@ def test_help(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> Non
         (("compare", "nowhere.csv"), EXIT_BAD_INPUT, "no file 'nowhere.csv'"),
         (("compare", "iris", "--target", "class"), EXIT_BAD_INPUT, "comes with its target"),
         (("compare", "iris", "--methods", "c45,reptre"), EXIT_BAD_INPUT, "did you mean 'reptree'?"),
-        (("compare", "iris", "--methods", "id3", "--no-report"), EXIT_BAD_INPUT, "'id3' cannot learn from 'iris'"),
-        (("compare", "iris", "--folds", "51"), EXIT_BAD_INPUT, "the largest class has 50 rows"),
-        (("compare", "iris", "--output", "no/such/folder.html"), EXIT_FILE_TROUBLE, "make it first"),
-        (("compare", "iris", "--output", "."), EXIT_FILE_TROUBLE, "is a folder"),
-        (("compare", "iris", "--folds", "1"), 2, "--folds"),
+        (
+            ("compare", "iris", "--methods", "id3", "--no-report", "--no-store"),
+            EXIT_BAD_INPUT,
+            "'id3' cannot learn from 'iris'",
+        ),
+        (("compare", "iris", "--cv", "51"), EXIT_BAD_INPUT, "the largest class has 50 rows"),
+        (("compare", "iris", "--out", __file__), EXIT_FILE_TROUBLE, "is a file"),
+        (("compare", "iris", "--cv", "1"), EXIT_BAD_INPUT, "give a number of folds"),
         (("compare", "iris", "--seed", "-1"), 2, "--seed"),
         (("compare", "iris", "--colour"), 2, "--colour"),
         (("contrast",), 2, "contrast"),
@@ -61,5 +89,50 @@ def test_ctrl_c_has_a_code_of_its_own(monkeypatch: pytest.MonkeyPatch, capsys: p
         raise KeyboardInterrupt
 
     monkeypatch.setattr("tremula.cli.compare.cross_validate", interrupt)
-    assert exit_code("compare", "iris", "--no-report") == EXIT_INTERRUPTED
+    assert exit_code("compare", "iris", "--no-report", "--no-store", "--no-model") == EXIT_INTERRUPTED
     assert "Traceback" not in capsys.readouterr().err
+
+
+def fail_with(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr("tremula.cli.data.known_datasets", fail)
+
+
+def test_what_was_not_foreseen_is_one_sentence_with_advice(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fail_with(KeyError("a\nb"), monkeypatch)
+    assert exit_code("data", "list") == EXIT_UNFORESEEN
+    assert capsys.readouterr().err == "tremula: KeyError: 'a\\nb'. This was not foreseen: run again with --debug\n"
+
+
+@pytest.mark.parametrize("words", [("--debug", "data", "list"), ("data", "list", "--debug")])
+def test_debug_anywhere_shows_the_traceback(
+    words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fail_with(ValueError("broken"), monkeypatch)
+    assert exit_code(*words) == EXIT_UNFORESEEN
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_trouble_with_a_file_is_told_without_its_number(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fail_with(PermissionError(13, "Permission denied", "/root/rows.csv"), monkeypatch)
+    assert exit_code("data", "list") == EXIT_FILE_TROUBLE
+    assert capsys.readouterr().err == "tremula: '/root/rows.csv': Permission denied\n"
+
+
+def test_a_warning_is_told_without_its_line_of_code(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def warn(*_: object, **__: object) -> dict[str, object]:
+        warnings.simplefilter("always")
+        warnings.warn("the copy is old", UserWarning, stacklevel=2)
+        return {}
+
+    monkeypatch.setattr("tremula.cli.data.known_datasets", warn)
+    assert exit_code("data", "list", "--json") == 0
+    assert capsys.readouterr().err == "tremula: note: the copy is old\n"

@@ -23,6 +23,8 @@ DRAWS_TARGETS = "each row's target is drawn: once for a row of weight 2, twice f
 # Why weights are not the same as repeated rows.
 REASONS = {
     "AdaBoostM1Classifier(resample)": DRAWS_ROWS,
+    "AspenClassifier": DRAWS_ROWS,
+    "AspenRegressor": DRAWS_ROWS,
     "BaggingClassifier": DRAWS_ROWS,
     "BaggingRegressor": DRAWS_ROWS,
     "DaggingClassifier": DRAWS_ROWS,

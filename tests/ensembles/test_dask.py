@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -20,10 +19,7 @@ from tremula.errors import InvalidParameter
 from tremula.perturb import RandomSplits
 
 distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed: pip install '.[test]'")
-pytestmark = [
-    pytest.mark.dask,
-    pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="needs an alarm, as POSIX has it"),
-]
+pytestmark = [pytest.mark.dask, pytest.mark.usefixtures("no_waiting_for_ever")]
 
 RANDOM = np.random.default_rng(0)
 TABLE = RANDOM.normal(size=(2000, 20))
@@ -36,33 +32,16 @@ ENSEMBLES = {
 }
 
 
-@pytest.fixture(scope="module")
-def client() -> Iterator[Any]:
-    cluster = distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0")
-    with cluster, distributed.Client(cluster) as client:
-        client.wait_for_workers(2, timeout=60)
-        yield client
-
-
 @pytest.fixture(autouse=True)
-def no_waiting_for_ever() -> Iterator[None]:
-    """End a test whose results never come: an error on the way to the cluster shows only in Dask's log."""
-    signal.signal(signal.SIGALRM, lambda *_: pytest.fail("no answer from the cluster after a minute"))
-    signal.alarm(60)
-    yield
-    signal.alarm(0)
-
-
-@pytest.fixture(autouse=True)
-def idle_cluster(client: Any) -> Iterator[None]:
+def idle_cluster(dask_client: Any) -> Iterator[None]:
     """Wait for tasks that were given up and still run: some tests count."""
     yield
-    while any(client.processing().values()):
+    while any(dask_client.processing().values()):
         time.sleep(0.01)
 
 
 @pytest.mark.parametrize("name", ENSEMBLES)
-def test_a_cluster_gives_the_same_members(client: Any, name: str) -> None:
+def test_a_cluster_gives_the_same_members(dask_client: Any, name: str) -> None:
     alone = clone(ENSEMBLES[name]).set_params(n_jobs=1).fit(TABLE, CLASSES)
     with joblib.parallel_config(backend="dask"):
         together = clone(ENSEMBLES[name]).fit(TABLE, CLASSES)
@@ -72,7 +51,7 @@ def test_a_cluster_gives_the_same_members(client: Any, name: str) -> None:
         assert together.oob_decision_function_.tobytes() == alone.oob_decision_function_.tobytes()
 
 
-def test_a_cluster_trains_estimators_of_other_libraries_on_frames(client: Any) -> None:
+def test_a_cluster_trains_estimators_of_other_libraries_on_frames(dask_client: Any) -> None:
     frame = pd.DataFrame(TABLE[:, :3], columns=["a", "b", "c"])
     ensemble = tm.BaggingClassifier(DecisionTreeClassifier(max_depth=4), n_estimators=6, random_state=3)
     alone = clone(ensemble).fit(frame, CLASSES).predict_proba(frame)
@@ -81,12 +60,12 @@ def test_a_cluster_trains_estimators_of_other_libraries_on_frames(client: Any) -
     assert together.tobytes() == alone.tobytes()
 
 
-def test_an_error_of_a_member_comes_back(client: Any) -> None:
+def test_an_error_of_a_member_comes_back(dask_client: Any) -> None:
     with joblib.parallel_config(backend="dask"), pytest.raises(InvalidParameter, match="sets 'n_best_splits'"):
         tm.PerturbCombineClassifier(tm.CARTClassifier(), [RandomSplits()], n_estimators=4).fit(TABLE, CLASSES)
 
 
-def count_arrivals(client: Any) -> None:
+def count_arrivals(dask_client: Any) -> None:
     """Make every worker count the tables it unpacks."""
 
     def install() -> None:
@@ -100,21 +79,21 @@ def count_arrivals(client: Any) -> None:
 
         Training.__setstate__ = unpack  # type: ignore[attr-defined]
 
-    client.run(install)
+    dask_client.run(install)
 
 
-def arrivals(client: Any) -> list[int]:
+def arrivals(dask_client: Any) -> list[int]:
     def count() -> int:
         from tremula.ensembles.training import Training
 
         return Training.n_arrived  # type: ignore[attr-defined]
 
-    return list(client.run(count).values())
+    return list(dask_client.run(count).values())
 
 
 @pytest.mark.parametrize("n_estimators", [60, "auto"])
 def test_the_table_goes_once_to_each_worker(
-    client: Any, monkeypatch: pytest.MonkeyPatch, n_estimators: int | str
+    dask_client: Any, monkeypatch: pytest.MonkeyPatch, n_estimators: int | str
 ) -> None:
     n_packed = 0
 
@@ -123,15 +102,15 @@ def test_the_table_goes_once_to_each_worker(
         n_packed += 1
         return dict(vars(training))
 
-    count_arrivals(client)
+    count_arrivals(dask_client)
     monkeypatch.setattr(Training, "__getstate__", pack)
     with joblib.parallel_config(backend="dask"):
         tm.BaggingClassifier(n_estimators=n_estimators, max_estimators=60, random_state=3).fit(TABLE, CLASSES)
     assert n_packed == 1
-    assert max(arrivals(client)) == 1
+    assert max(arrivals(dask_client)) == 1
 
 
-def test_importances_come_from_a_cluster_too(client: Any) -> None:
+def test_importances_come_from_a_cluster_too(dask_client: Any) -> None:
     ensemble = tm.BaggingClassifier(n_estimators=6, random_state=3).fit(TABLE, CLASSES)
     alone = ensemble.permutation_importances(TABLE, CLASSES, random_state=0)
     with joblib.parallel_config(backend="dask"):
@@ -139,17 +118,17 @@ def test_importances_come_from_a_cluster_too(client: Any) -> None:
     assert together.by_member.tobytes() == alone.by_member.tobytes()
 
 
-def test_a_cluster_is_sent_a_few_tasks(client: Any) -> None:
-    with distributed.get_task_stream(client) as stream, joblib.parallel_config(backend="dask"):
+def test_a_cluster_is_sent_a_few_tasks(dask_client: Any) -> None:
+    with distributed.get_task_stream(dask_client) as stream, joblib.parallel_config(backend="dask"):
         tm.BaggingClassifier(n_estimators=60, random_state=3).fit(TABLE, CLASSES)
     assert [record["key"].rsplit("-", 1)[0] for record in stream.data] == ["batch_of__train_chunk_1_calls"] * 2
 
 
-def test_a_cluster_stops_where_the_loss_has_settled(client: Any) -> None:
+def test_a_cluster_stops_where_the_loss_has_settled(dask_client: Any) -> None:
     ensemble = tm.BaggingClassifier(tm.C45Classifier(max_depth=1), "auto", max_estimators=2000, random_state=3)
     alone = clone(ensemble).fit(TABLE, CLASSES)
     assert len(alone) < 1000
-    with distributed.get_task_stream(client) as stream, joblib.parallel_config(backend="dask"):
+    with distributed.get_task_stream(dask_client) as stream, joblib.parallel_config(backend="dask"):
         together = clone(ensemble).fit(TABLE, CLASSES)
     assert together.members_ == alone.members_
     assert together.oob_trace_.tolist() == alone.oob_trace_.tolist()

@@ -8,7 +8,9 @@ N_LEVELS = np.array([0, 3, 0, 5, 2], dtype=np.int32)
 GRID = np.arange(5.0)
 
 
-def random_tree(rng: np.random.Generator, n_outputs: int = 3, most_splits: int = 14) -> Tree:
+def random_tree(
+    rng: np.random.Generator, n_outputs: int = 3, most_splits: int = 14, only_numeric: bool = False
+) -> Tree:
     """A sound tree with splits of every kind; attributes come again on a path, and some tests no value passes."""
     nodes = np.zeros(400, dtype=NODE_DTYPE)
     subsets: list[int] = []
@@ -23,7 +25,7 @@ def random_tree(rng: np.random.Generator, n_outputs: int = 3, most_splits: int =
             nodes[node] = (np.nan, nodes["weight"][node], -1, 0, 0, rng.integers(len(values)))
             continue
         n_splits -= 1
-        attribute = int(rng.integers(len(N_LEVELS)))
+        attribute = int(rng.choice(np.flatnonzero(N_LEVELS == 0)) if only_numeric else rng.integers(len(N_LEVELS)))
         n_levels, threshold, n_branches, index = int(N_LEVELS[attribute]), np.nan, 2, -1
         if n_levels == 0:
             threshold = rng.choice(GRID)

@@ -11,7 +11,7 @@ from tremula.smoothing.exact import gradient, leaf_weights, soften
 from tremula.smoothing.tree_sum import TreeSum, mean_of_trees
 from tremula.trees.tree import Tree
 
-from .random_trees import N_LEVELS, random_rows, random_tree
+from .random_trees import GRID, N_LEVELS, random_rows, random_tree
 
 LEVEL_SHARES = [None, [0.5, 0.3, 0.2], None, [0.1, 0.0, 0.4, 0.2, 0.3], [1.0, 0.0]]
 SEEDS = range(25)
@@ -138,6 +138,30 @@ def test_margins_of_a_sum(seed: int, form: str) -> None:
     np.testing.assert_array_equal(softened.bound, 0.0)
 
 
+def known_rows(rng: np.random.Generator, n_rows: int) -> np.ndarray:
+    rows = random_rows(rng, n_rows)
+    return np.where(np.isnan(rows), rng.choice(GRID, size=rows.shape), rows)
+
+
+@pytest.mark.parametrize("form", ["exact", "path"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_weights_of_leaves_where_all_is_numeric_and_known(seed: int, form: str) -> None:
+    rng = np.random.default_rng(seed)
+    model, rows = mean_of_trees([random_tree(rng, most_splits=30, only_numeric=True)]), known_rows(rng, 40)
+    noise = random_noise(rng, rows)
+    weights = leaf_weights(model, 0, rows, noise, form=form)
+    np.testing.assert_allclose(weights, twin_weights(model, 0, rows, noise, form, 0.0), rtol=0, atol=5e-15)
+
+
+def test_a_missing_value_in_the_block_changes_nothing_for_other_rows() -> None:
+    rng = np.random.default_rng(3)
+    model = mean_of_trees([random_tree(rng, most_splits=40, only_numeric=True) for _ in range(4)])
+    rows, noise = known_rows(rng, 63), np.full(len(N_LEVELS), 0.7)
+    with_one = np.vstack([rows, np.full((1, len(N_LEVELS)), np.nan)])
+    beside = soften(model, with_one, noise, tol=0.0).margins[:-1]
+    np.testing.assert_allclose(beside, soften(model, rows, noise, tol=0.0).margins, rtol=0, atol=1e-15)
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_shares_other_than_by_training_weight(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -152,11 +176,12 @@ def test_shares_other_than_by_training_weight(seed: int) -> None:
         np.testing.assert_allclose(soften(model, rows, level, tol=0.0).margins, expected, rtol=0, atol=1e-14)
 
 
+@pytest.mark.parametrize("only_numeric", [False, True])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_cutting_keeps_its_promise(seed: int) -> None:
+def test_cutting_keeps_its_promise(seed: int, only_numeric: bool) -> None:
     rng = np.random.default_rng(seed)
-    model = mean_of_trees([random_tree(rng, most_splits=40) for _ in range(2)])
-    rows = random_rows(rng, 200)
+    model = mean_of_trees([random_tree(rng, most_splits=40, only_numeric=only_numeric) for _ in range(2)])
+    rows = known_rows(rng, 200) if only_numeric else random_rows(rng, 200)
     noise = random_noise(rng, rows)
     exact = soften(model, rows, noise, tol=0.0).margins
     for tol in (1e-9, 1e-3, 0.1):
@@ -191,11 +216,12 @@ def test_gradient_is_that_of_finite_differences(seed: int, form: str) -> None:
 # --- bits ---
 
 
+@pytest.mark.parametrize("only_numeric", [False, True])
 @pytest.mark.parametrize("seed", range(10))
-def test_processors_round_alike(seed: int) -> None:
+def test_processors_round_alike(seed: int, only_numeric: bool) -> None:
     rng = np.random.default_rng(seed)
-    model = mean_of_trees([random_tree(rng, most_splits=40)])
-    rows = random_rows(rng, 200)
+    model = mean_of_trees([random_tree(rng, most_splits=40, only_numeric=only_numeric)])
+    rows = known_rows(rng, 200) if only_numeric else random_rows(rng, 200)
     noise = random_noise(rng, rows)
     answers = []
     for plain in (True, False):

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,29 +15,8 @@ from tremula.lab.cells import Cell, Experiment, Outcome
 from tremula.lab.run import run_experiment
 from tremula.lab.store import Store
 
-distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed: pip install '.[test]'")
-pytestmark = [
-    pytest.mark.dask,
-    pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="needs an alarm, as POSIX has it"),
-]
+pytestmark = [pytest.mark.dask, pytest.mark.usefixtures("no_waiting_for_ever")]
 CELLS = [Cell("iris", "bagging", split) for split in range(12)]
-
-
-@pytest.fixture(scope="module")
-def client() -> Iterator[Any]:
-    cluster = distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0")
-    with cluster, distributed.Client(cluster) as client:
-        client.wait_for_workers(2, timeout=60)
-        yield client
-
-
-@pytest.fixture(autouse=True)
-def no_waiting_for_ever() -> Iterator[None]:
-    """End a test whose results never come: an error on the way to the cluster shows only in Dask's log."""
-    signal.signal(signal.SIGALRM, lambda *_: pytest.fail("no answer from the cluster after a minute"))
-    signal.alarm(60)
-    yield
-    signal.alarm(0)
 
 
 def make_measure(log: Path) -> Callable[[Cell], Outcome]:
@@ -53,7 +31,7 @@ def make_measure(log: Path) -> Callable[[Cell], Outcome]:
     return measure
 
 
-def test_a_cluster_gives_the_same_outcome_and_measures_each_cell_once(client: Any, tmp_path: Path) -> None:
+def test_a_cluster_gives_the_same_outcome_and_measures_each_cell_once(dask_client: Any, tmp_path: Path) -> None:
     alone = run_experiment(Experiment("test", {}, CELLS, make_measure(tmp_path / "alone.txt")))
     experiment = Experiment("test", {}, CELLS, make_measure(tmp_path / "together.txt"), cost=lambda cell: cell.split)
     path = tmp_path / "results.duckdb"
@@ -67,7 +45,7 @@ def test_a_cluster_gives_the_same_outcome_and_measures_each_cell_once(client: An
     assert os.getpid() not in set(Store(path).frame()["pid"])
 
 
-def test_a_run_without_a_cluster_goes_on_where_one_with_a_cluster_was(client: Any, tmp_path: Path) -> None:
+def test_a_run_without_a_cluster_goes_on_where_one_with_a_cluster_was(dask_client: Any, tmp_path: Path) -> None:
     path, log = tmp_path / "results.duckdb", tmp_path / "log.txt"
     with joblib.parallel_config(backend="dask"):
         run_experiment(Experiment("test", {}, CELLS[:8], make_measure(log)), path)

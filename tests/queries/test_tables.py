@@ -279,6 +279,27 @@ def test_a_level_of_all_trees_is_one_query() -> None:
     assert oracle.n_queries - before <= 4
 
 
+@pytest.mark.parametrize("max_alike", [0, 10_000])
+def test_answers_are_the_same_whether_rows_alike_are_counted_first(
+    max_alike: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tremula.queries.tables.batches.MAX_ALIKE", max_alike)
+    table, sent = random_table(1), []
+    oracle = TableOracle(ibis.memtable(table), "again", ATTRIBUTES, n_bins=4, on_query=sent.append)
+    model = tm.SimulatedBaggingClassifier(n_estimators=5, max_depth=3, random_state=0)
+    assert model.fit(oracle).members_ == model.fit(rows_oracle(table)).members_
+    assert ('COUNT(*) AS "w"' in sent[-1]) == (max_alike > 0)
+
+
+def test_the_rows_are_read_once_in_a_query() -> None:
+    connection, sent = ibis.duckdb.connect(), []
+    put(connection, "visits", random_table(1))
+    oracle = TableOracle(connection.table("visits"), "again", ATTRIBUTES, on_query=sent.append)
+    crossing = [narrow((), 0, 0, 0), narrow((), 2, 0, 0), narrow((), 1, 0, 3)]
+    oracle.count([Question(path, (0, 1, 2, 3)) for path in crossing])
+    assert sent[-1].count('"visits"') == 1
+
+
 # --- a lost connection ---
 
 

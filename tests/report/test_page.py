@@ -1,66 +1,145 @@
-"""The page: self-contained, as stored, escaped, and whole or not there."""
+"""The page: as stored, self-contained, escaped, small, and whole or not there."""
 
+import json
 import os
+import re
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tremula.report import library, page
+from tremula.report.library import load_library
 from tremula.report.page import render_page, write_page
 
-
-def a_summary() -> dict[str, Any]:
-    def row(label: str, mean: float, spread: float, lowest: bool, leaves: float | None) -> dict[str, Any]:
-        return {
-            "name": label.lower(),
-            "label": label,
-            "error_mean": mean,
-            "error_sd": spread,
-            "errors": [mean - spread, mean + spread],
-            "fit_milliseconds": 1.25,
-            "leaves_mean": leaves,
-            "lowest": lowest,
-        }
-
-    return {
-        "dataset": {
-            "name": "made",
-            "source": "a test",
-            "rows": 1234,
-            "numeric": 3,
-            "nominal": 2,
-            "missing": 5,
-            "classes": 2,
-            "majority_error": 40.0,
-        },
-        "protocol": {"kind": "stratified cross-validation", "folds": 2, "seed": 0},
-        "methods": [row("Tree", 10.0, 2.0, True, 7.5), row("Stump", 25.0, 4.0, False, None)],
-        "notes": ["A note."],
-        "versions": {"tremula": "1.2.3"},
-    }
+HOSTILE = "</script><script>alert('1')</script>\"&"
+MOST_BYTES = 3_000_000
 
 
-def test_page_is_as_stored(assert_golden: Any) -> None:
-    assert_golden("report/page.html", render_page(a_summary()))
+@pytest.fixture
+def without_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spare the seconds it takes to put the library together."""
+    monkeypatch.setattr(page, "load_library", lambda: "/* the library */")
 
 
-def test_page_needs_nothing_from_outside() -> None:
-    page = render_page(a_summary())
-    assert "http" not in page
-    assert "<script" not in page
+def markup(html: str) -> str:
+    """The page without its style and scripts."""
+    return re.sub(r"(<(style|script)\b[^>]*>).*?(</\2>)", r"\1\3", html, flags=re.S)
 
 
-def test_names_from_the_user_are_escaped() -> None:
-    summary = a_summary()
-    summary["dataset"]["name"] = "<b>bold</b>"
-    assert "<b>bold" not in render_page(summary)
+def drawings(html: str) -> dict[str, Any]:
+    found = re.search(r'<script type="application/json" id="drawings">(.*?)</script>', html, re.S)
+    assert found
+    return json.loads(found.group(1))
 
 
-def test_errors_of_zero_can_be_drawn() -> None:
-    summary = a_summary()
-    for row in summary["methods"]:
-        row.update(error_mean=0.0, error_sd=0.0)
-    assert 'width="0.0"' in render_page(summary)
+@pytest.mark.usefixtures("without_library")
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_page_is_as_stored(task: str, summary_of: Any, assert_golden: Any) -> None:
+    assert_golden(f"report/{task}.html", markup(render_page(summary_of(task))))
+
+
+@pytest.mark.usefixtures("without_library")
+def test_page_names_nothing_outside(summary: dict[str, Any]) -> None:
+    html = render_page(summary)
+    assert re.findall(r"https?:|src=|@import|url\(", html) == []
+    assert "default-src 'none'" in html
+
+
+def test_page_with_its_library_is_small_and_whole(summary: dict[str, Any]) -> None:
+    html = render_page(summary)
+    assert 500_000 < len(html.encode()) < MOST_BYTES
+    assert html.count("</script>") == 3
+
+
+def test_the_library_is_put_together_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = tmp_path / "cache" / "charts.js"
+    kept.parent.mkdir()
+    kept.write_text("kept", encoding="utf-8")
+    monkeypatch.setattr(library, "_place", lambda: kept)
+    assert load_library() == "kept"
+
+
+def test_a_page_of_many_methods_is_still_small(monkeypatch: pytest.MonkeyPatch, summary: dict[str, Any]) -> None:
+    monkeypatch.setattr(page, "load_library", lambda: "x" * 1_000_000)
+    first, names = summary["methods"][0], [f"method {number}" for number in range(25)]
+    summary["methods"] = [{**first, "name": name, "label": f"a method with a long name, {name}"} for name in names]
+    pair = summary["pairs"][0] | {"sentence": "It is not shown to differ from it on this data. " * 4}
+    summary["pairs"] = [
+        {**pair, "first": one, "second": other, "metric": metric}
+        for metric in ("error", "auc")
+        for one, other in combinations(names, 2)
+    ]
+    assert len(render_page(summary).encode()) < MOST_BYTES
+
+
+@pytest.mark.usefixtures("without_library")
+def test_hostile_names_stay_text(summary: dict[str, Any]) -> None:
+    summary["dataset"]["name"] = summary["headline"] = summary["command"] = HOSTILE
+    summary["dataset"]["class_counts"][0]["label"] = HOSTILE
+    summary["dataset"]["columns"][0]["name"] = HOSTILE
+    summary["notes"] = [HOSTILE]
+    for method in summary["methods"]:
+        method["label"] = HOSTILE + method["name"]
+    html = render_page(summary)
+    assert "alert('1')" not in html.split('id="drawings"')[0]
+    assert html.count("<script") == 3
+    assert drawings(html)["charts"]["classes"][""]["data"]["values"][0]["label"] == HOSTILE
+
+
+@pytest.mark.usefixtures("without_library")
+def test_every_chart_has_a_place_and_a_description(summary: dict[str, Any]) -> None:
+    html = render_page(summary)
+    places = re.findall(r'data-chart="(\w+)" data-description="([^"]+)"', html)
+    assert {name for name, _ in places} == set(drawings(html)["charts"])
+    assert html.count("Numbers of this chart") == len(places)
+
+
+@pytest.mark.usefixtures("without_library")
+def test_what_was_not_measured_is_said(summary: dict[str, Any]) -> None:
+    summary["closer"] = {"left_out": [{"part": "noise curves", "why": "it would take about 90 s"}]}
+    html = render_page(summary)
+    assert "<strong>noise curves</strong>: it would take about 90 s." in html
+    assert "<strong>κ-error diagram</strong>: it was not measured." in html
+
+
+@pytest.mark.usefixtures("without_library")
+def test_a_page_of_numbers_says_why_it_has_no_kappa(summary_of_numbers: dict[str, Any]) -> None:
+    html = render_page(summary_of_numbers)
+    assert "<strong>κ-error diagram</strong>: members that predict numbers" in html
+    assert set(drawings(html)["charts"]) >= {"predicted", "noise", "bias_variance"}
+
+
+@pytest.mark.usefixtures("without_library")
+def test_a_method_that_failed_is_told_and_not_drawn(summary: dict[str, Any]) -> None:
+    failed = {"name": "id3", "label": "ID3", "rank": None, "lowest": False, "error": "has numbers"}
+    summary["methods"].append(failed)
+    html = render_page(summary)
+    assert "<strong>ID3</strong> was left out: has numbers" in html
+    assert "ID3" not in json.dumps(drawings(html))
+
+
+@pytest.mark.usefixtures("without_library")
+def test_one_method_alone_makes_a_page(summary: dict[str, Any]) -> None:
+    summary["methods"], summary["pairs"], summary["closer"] = summary["methods"][:1], [], {}
+    assert "Which differences are real?" not in render_page(summary)
+
+
+@pytest.mark.usefixtures("without_library")
+def test_a_metric_that_a_method_lacks_is_a_dash(summary: dict[str, Any]) -> None:
+    summary["methods"][2]["metrics"]["auc"] = None
+    assert '<td data-value="">–</td>' in render_page(summary)  # noqa: RUF001
+
+
+@pytest.mark.usefixtures("without_library")
+def test_numbers_that_are_none_are_not_drawn(summary: dict[str, Any]) -> None:
+    tree = summary["methods"][2]["metrics"]
+    tree["auc"] |= {"mean": float("nan"), "folds": [float("nan")] * 3}
+    tree["error"] |= {"low": float("-inf"), "high": float("inf")}
+    drawn = drawings(render_page(summary))["charts"]["ranking"]
+    assert [row["label"] for row in drawn["auc"]["data"]["values"]] == ["random forest", "bagging of 50 trees"]
+    assert drawn["error"]["data"]["values"][2]["low"] == pytest.approx(28 / 3)
 
 
 def test_a_page_replaces_another_in_one_step(tmp_path: Path) -> None:

@@ -167,3 +167,14 @@ def test_boosting_leaves_no_rows_out() -> None:
 def test_not_fitted(estimator: Any) -> None:
     with pytest.raises(NotFittedError):
         read_model(estimator)
+
+
+@pytest.mark.parametrize("combine", ["average", "vote"])
+def test_an_ensemble_from_counts(combine: str) -> None:
+    classifier = tm.SimulatedBaggingClassifier(n_estimators=3, combine=combine, random_state=0).fit(FRAME, CLASSES)
+    np.testing.assert_allclose(read_model(classifier).answers(FRAME), classifier.predict_proba(FRAME))
+
+
+def test_an_ensemble_of_numbers_from_counts() -> None:
+    regressor = tm.SimulatedBaggingRegressor(n_estimators=3, random_state=0).fit(FRAME, NUMBER)
+    np.testing.assert_allclose(read_model(regressor).answers(FRAME)[:, 0], regressor.predict(FRAME))

@@ -25,6 +25,17 @@ cdef extern from "soften.h" nogil:
     ctypedef struct Split:
         double threshold, last, part
         int32_t attribute, kind, column, first_open, n_open, n_branches, n_levels, kept, is_pair
+        int32_t low, middle, high
+    enum:
+        TO_FORK
+        TO_ONE_VALUE
+        TO_VALUES
+    ctypedef struct Branch:
+        double value, part
+        int32_t kind, place
+    ctypedef struct Fork:
+        Branch left, right
+        int32_t source, split, column, low, middle, high, next
     ctypedef struct Program:
         const Step* steps
         const Split* splits
@@ -37,6 +48,8 @@ cdef extern from "soften.h" nogil:
         const double* mean
         double spread
         int32_t n_steps
+        const Fork* forks
+        int32_t n_forks
     ctypedef struct Block:
         double* columns
         uint8_t* is_filled
@@ -52,6 +65,7 @@ cdef extern from "soften.h" nogil:
         const int32_t* level_start
         double* registers
         double* scratch
+        uint8_t* is_light
         double tolerance
         int32_t n_shared, n_outputs
     void run_program(const Setting*, const Program*, Block*)
@@ -151,7 +165,7 @@ cdef class TreeProgram:
     slope_of, rank : the attribute to differentiate by, or -1; in the form by paths, its how manieth test on a path.
     """
 
-    cdef Buffer steps, splits, factors, open, kept
+    cdef Buffer steps, splits, factors, open, kept, forks
     cdef Program program
     cdef Place* places
     cdef uint64_t* tested
@@ -172,6 +186,7 @@ cdef class TreeProgram:
         free(self.factors.data)
         free(self.open.data)
         free(self.kept.data)
+        free(self.forks.data)
 
     cdef void forget(self) noexcept:
         """Give back what only the making needs."""
@@ -211,11 +226,15 @@ cdef class TreeProgram:
                 self.waiting[n_waiting] = here.first_child + branch
                 n_waiting += 1
         self.close(value_start, value_output)
+        if slope_of < 0 and self.is_all_numeric():
+            self.fork(value_start, value_output, value)
         self.forget()
         self.program.steps, self.program.splits = <Step*> self.steps.data, <Split*> self.splits.data
         self.program.factors, self.program.open = <Factor*> self.factors.data, <Factor*> self.open.data
         self.program.kept = <double*> self.kept.data
         self.program.n_steps = <int32_t> (self.steps.used // sizeof(Step))
+        self.program.forks = <Fork*> self.forks.data
+        self.program.n_forks = <int32_t> (self.forks.used // sizeof(Fork))
         self.program.value_start = &value_start[0]
         self.program.value_output = &value_output[0] if value_output.shape[0] > 0 else NULL
         self.program.value = &value[0] if value.shape[0] > 0 else NULL
@@ -334,6 +353,13 @@ cdef class TreeProgram:
             if split.part > 0 and nodes[self.places[edge].parent].attribute != slope_of:
                 self.add_factor(&self.open, edge)
         split.n_open = <int32_t> (self.open.used // sizeof(Factor)) - split.first_open
+        split.low = self.places[before].low if before >= 0 else ZEROS
+        split.high = self.places[before].high if before >= 0 else ONES
+        split.middle = split.column
+        if before >= 0 and threshold >= self.places[before].top:
+            split.middle = split.high
+        elif before >= 0 and threshold <= self.places[before].bottom:
+            split.middle = split.low
         for k in range(here.n_branches):
             child = here.first_child + k
             below = &self.places[child]
@@ -418,6 +444,60 @@ cdef class TreeProgram:
         free(n_below)
         return 0
 
+    cdef bint is_all_numeric(self) noexcept:
+        """Whether there are splits, all of them at a threshold."""
+        cdef const Split* splits = <Split*> self.splits.data
+        cdef Py_ssize_t i, n_splits = self.splits.used // sizeof(Split)
+        for i in range(n_splits):
+            if splits[i].kind != NUMERIC:
+                return False
+        return n_splits > 0
+
+    cdef int fork(
+        self, const int32_t[::1] value_start, const int32_t[::1] value_output, const double[::1] value,
+    ) except -1:
+        """Write the same tree as forks. The right branch takes over the register of its fork, the left one the next."""
+        cdef const Step* steps = <Step*> self.steps.data
+        cdef const Split* split
+        cdef Fork* fork
+        cdef Py_ssize_t i, n_steps = self.steps.used // sizeof(Step)
+        cdef int32_t* sources = self.waiting        # register of each step's weights
+        cdef int32_t right, n_forks = 0
+        sources[0] = 0
+        for i in range(n_steps):
+            if steps[i].split < 0:
+                continue
+            split = &(<Split*> self.splits.data)[steps[i].split]
+            right = <int32_t> i + 2 if steps[i + 1].split < 0 else steps[i + 1].next
+            sources[right] = max(sources[i], 1)     # register 0 keeps the weights of the root
+            sources[i + 1] = sources[right] + 1
+            fork = <Fork*> more(&self.forks, sizeof(Fork))
+            fork.source, fork.split = sources[i], steps[i].split
+            fork.column, fork.low, fork.middle, fork.high = split.column, split.low, split.middle, split.high
+            n_forks += 1
+            fork.next = n_forks + (steps[i].next - <int32_t> i - 1) // 2 - 1   # of n splits and n + 1 leaves
+            self.lead(&fork.left, &steps[i + 1], <int32_t> i + 1, sources, value_start, value_output, value)
+            self.lead(&fork.right, &steps[right], right, sources, value_start, value_output, value)
+            self.n_registers = max(self.n_registers, sources[i + 1] + 1)
+        return 0
+
+    cdef int lead(
+        self, Branch* branch, const Step* step, int32_t number, const int32_t* sources,
+        const int32_t[::1] value_start, const int32_t[::1] value_output, const double[::1] value,
+    ) except -1:
+        """Write where a branch leads: to the fork of a split, or to the values of a leaf."""
+        cdef int32_t entry
+        branch.value, branch.part = 0.0, 0.0
+        if step.split >= 0:
+            branch.kind, branch.place = TO_FORK, sources[number]
+            branch.part = <double> (step.next - number) / (self.steps.used // sizeof(Step))
+            return 0
+        branch.kind, branch.place = TO_VALUES, step.next
+        entry = value_start[step.next]
+        if value_start[step.next + 1] == entry + 1:
+            branch.kind, branch.place, branch.value = TO_ONE_VALUE, value_output[entry], value[entry]
+        return 0
+
 
 cdef struct Room:
     Block[GROUP] blocks
@@ -438,7 +518,7 @@ cdef int make_room(
     cdef char* data
     cdef Block* block
     cdef int b, j
-    room.data = <char*> malloc(64 + n_blocks * (n_vectors * row_bytes + n_flags) + (n_registers + 1) * row_bytes)
+    room.data = <char*> malloc(64 + n_blocks * (n_vectors * row_bytes + n_flags) + (n_registers + 2) * row_bytes + n_registers)
     if room.data == NULL:
         return False
     data = aligned(room.data)
@@ -458,6 +538,7 @@ cdef int make_room(
             block.columns[ONES * BLOCK + j] = 1.0
     setting.registers = <double*> data
     setting.scratch = setting.registers + n_registers * BLOCK
+    setting.is_light = <uint8_t*> (setting.scratch + 2 * BLOCK)
     for j in range(BLOCK):
         setting.registers[j] = 1.0
     return True

@@ -1,127 +1,251 @@
-"""``tremula compare``: cross-validate methods on one dataset, print a table, write a page."""
+"""``tremula compare``: cross-validate methods on one dataset, print a ranked table, write a page and the best model."""
 
 import json
+import os
+import platform
+import shlex
+import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
-from tremula.lab.datasets import BUNDLED, load_dataset
-from tremula.lab.methods import METHODS, choose_methods
-from tremula.lab.protocol import cross_validate
+from tremula.cli.model_files import load_model
+from tremula.cli.saving import OTHER, OWN, write_fitted
+from tremula.cli.shown import print_data, print_results
+from tremula.errors import InvalidParameter, TremulaError
+from tremula.lab.datasets import BUNDLED, BUNDLED_NUMBERS
+from tremula.lab.evidence import look_closer
+from tremula.lab.methods import METHODS, REGRESSION_METHODS, Method, UnknownMethod, choose_methods
+from tremula.lab.peers import LIBRARIES, choose_peers
+from tremula.lab.protocol import (
+    USUAL_FOLDS,
+    CrossValidation,
+    Folds,
+    check_folds,
+    cross_validate,
+    most_folds,
+    read_folds,
+)
+from tremula.lab.reading import Reading, read_data
+from tremula.lab.refitting import fit_method, is_made_from
 from tremula.lab.store import Store
+from tremula.queries.tables.database import without_password
 from tremula.report.page import render_page, write_page
-from tremula.report.summary import summarize
+from tremula.report.summary import rank_methods, summarize
 
 DEFAULT_DATASET = "digits"
-DEFAULT_STORE = "results.duckdb"
+PAGE, STORE, MODEL = "report.html", "results.duckdb", "best"
+LEAST_BUDGET, MOST_BUDGET = 2.0, 10.0  # seconds for the closer look
+SHARE_OF_BUDGET = 1 / 5
+TASKS = ("classification", "regression")
+
+
+@dataclass(frozen=True)
+class _Outputs:
+    """Where the page, the trials and the best model go; None where they are not wanted."""
+
+    report: Path | None
+    results: Path | None
+    model: Path | None
 
 
 def compare(
-    dataset: Annotated[
+    data: Annotated[
         str,
         typer.Argument(
-            help=f"A dataset that comes with scikit-learn ({', '.join(BUNDLED)}), the name of a Parquet file in the "
-            "folder TREMULA_DATA, or the path of a CSV or Parquet file."
+            metavar="[DATA]",
+            help="A CSV, TSV, ARFF or Parquet file, a table of a database (duckdb:///folder/file.duckdb#table, "
+            "postgresql://user@host/base#table), or the name of a dataset: one that comes with scikit-learn "
+            f"({', '.join([*BUNDLED, *BUNDLED_NUMBERS])}), lies in the folder TREMULA_DATA, or is fetched from OpenML "
+            "(see tremula data list).",
         ),
     ] = DEFAULT_DATASET,
     target: Annotated[
-        str | None, typer.Option(help="Column of the class, for files.", show_default="the column 'target'")
+        str | None,
+        typer.Option(help="The column to predict.", show_default="the column 'target' or 'class', else the last"),
+    ] = None,
+    task: Annotated[
+        str | None, typer.Option(help=f"What to predict: {' or '.join(TASKS)}.", show_default="guessed")
     ] = None,
     methods: Annotated[
         str | None,
         typer.Option(
-            help=f"Which, separated by commas: {', '.join(METHODS)}.", show_default="all that take any attribute"
+            help=f"Which, separated by commas. Classification: {', '.join(METHODS)}. Regression: "
+            f"{', '.join(REGRESSION_METHODS)}.",
+            show_default=f"{', '.join(name for name, method in METHODS.items() if method.usual)}",
         ),
     ] = None,
-    folds: Annotated[int, typer.Option(min=2, help="Parts of the data; each is the test set once.")] = 10,
+    against: Annotated[
+        str | None,
+        typer.Option(help=f"Also methods of other libraries, at their defaults: {', '.join(LIBRARIES)}, by commas."),
+    ] = None,
+    baseline: Annotated[
+        str | None, typer.Option(help="Say how the others compare with this method.", show_default="the best")
+    ] = None,
+    cv: Annotated[
+        str | None,
+        typer.Option(
+            help="Folds (10), or repetitions and folds (5x2, 10x10).",
+            show_default=f"{USUAL_FOLDS}, fewer if there are few rows",
+        ),
+    ] = None,
+    drop: Annotated[str | None, typer.Option(help="Columns to leave out, separated by commas.")] = None,
+    table: Annotated[str | None, typer.Option(help="The table of a database, if not written behind its URL.")] = None,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help=f"The folder for {PAGE}, {STORE} and {MODEL}.tremula.")
+    ] = Path(),
+    report: Annotated[bool, typer.Option("--report/--no-report", help="Write the page, or do not.")] = True,
+    store: Annotated[
+        bool,
+        typer.Option("--store/--no-store", help="Keep each trial, so that the same command goes on where it was."),
+    ] = True,
+    model: Annotated[bool, typer.Option("--model/--no-model", help="Train the best on all rows and write it.")] = True,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Skip the closer look (members, bias and variance, noise) of the page.")
+    ] = False,
     seed: Annotated[
         int,
         typer.Option(min=0, max=2**32 - 1, help="Decides the folds and every random choice: same seed, same errors."),
     ] = 0,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The page to write.")] = Path("report.html"),
-    report: Annotated[bool, typer.Option("--report/--no-report", help="Write the page, or do not.")] = True,
-    store: Annotated[
-        Path | None,
-        typer.Option(
-            help="The DuckDB file that keeps each trial; what is in it is not measured again.",
-            show_default=f"{DEFAULT_STORE} beside the page",
-        ),
-    ] = None,
-    no_store: Annotated[bool, typer.Option("--no-store", help="Keep no trials.")] = False,
     jobs: Annotated[
         int, typer.Option(help="Trials at a time; -1 is all processors. With more than one the times to fit grow.")
     ] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON instead of a table.")] = False,
 ) -> None:
-    """Compare methods on a dataset by stratified cross-validation.
+    """Compare methods on your rows by cross-validation.
 
-    Prints each method's mean error with its standard deviation over the folds,
-    its number of leaves and its time to fit; an HTML page shows the same with a chart.
-    Each trial is kept as soon as it is measured: stopped at any moment, the same command
+    Prints a ranked table with intervals and says which differences are real; writes a page, the trials and the best
+    method trained on all rows. Each trial is kept as soon as it is measured: stopped at any moment, the same command
     goes on where it was.
     """
-    if store and no_store:
-        raise typer.BadParameter("--store and --no-store exclude each other")
-    chosen = choose_methods(_names(methods))
-    data = load_dataset(dataset, target)
-    if report:
-        _check_place(output)
-    place = store or (output.absolute().parent / DEFAULT_STORE if report and not no_store else None)
-    kept = Store(place, other_versions="beside") if place else None
-    trials = cross_validate(chosen, data, folds, seed, store=kept, n_jobs=jobs)
-    summary = summarize(data, chosen, trials, folds, seed)
-    if report:
-        write_page(output, render_page(summary))
+    begin = time.monotonic()
+    command = _command(locals())
+    if task not in (*TASKS, None):
+        raise typer.BadParameter(f"--task {task}: give {' or '.join(TASKS)}")
+    if jobs == 0:
+        raise InvalidParameter("--jobs 0 measures nothing: give 1 or more, or -1 for all processors")
+    wanted = None if cv is None else read_folds(cv)
+    reading = read_data(data, target, task=task, drop=split_words(drop), table=table)
+    chosen = _choose(split_words(methods), split_words(against), baseline, reading.dataset.task)
+    outputs = _places(out, report, store, model)
+    folds, told = choose_folds(Folds(), reading) if wanted is None else (wanted, [])
+    check_folds(reading.dataset, folds)
+    if not as_json:
+        print_data(reading, told)
+    kept = Store(outputs.results, other_versions="beside") if outputs.results else None
+    found = cross_validate(chosen, reading.dataset, folds, seed, store=kept, n_jobs=jobs)
+    summary = summarize(
+        reading.dataset,
+        chosen,
+        found,
+        target=reading.schema.target,
+        baseline=baseline,
+        guesses=reading.guesses,
+        notes=(*reading.notes, *told),
+        command=command,
+    )
+    ranked = rank_methods(chosen, reading.dataset, found)
+    if report and not quick:
+        summary["closer"] = _look_closer(reading, ranked, found, kept, jobs)
+    best = _write_best(ranked[0], reading, seed, outputs.model) if outputs.model else None
+    summary |= _about_the_run(begin, jobs)
+    summary["files"] = {
+        name: None if path is None else str(path)
+        for name, path in {"report": outputs.report, "results": outputs.results, "model": best}.items()
+    }
+    if outputs.report:
+        write_page(outputs.report, render_page(summary))
     if as_json:
-        print(json.dumps(summary, indent=2, ensure_ascii=False))
+        print(json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False))
     else:
-        _print_summary(summary)
-    if report:
-        Console(stderr=True, soft_wrap=True).print(f"wrote {output}", markup=False, highlight=False)
+        print_results(summary)
 
 
-def _names(methods: str | None) -> list[str]:
-    return [name.strip() for name in (methods or "").split(",") if name.strip()]
+# --- what is to be done ---
 
 
-def _check_place(output: Path) -> None:
-    """Find out before the work, not after it, that the page has nowhere to go."""
-    if not output.absolute().parent.is_dir():
-        raise FileNotFoundError(f"no folder {str(output.parent)!r} to write {output.name!r} to: make it first")
-    if output.is_dir():
-        raise IsADirectoryError(f"{str(output)!r} is a folder: give --output the name of a file, or use --no-report")
+def split_words(words: str | None) -> list[str]:
+    """Return words that commas separate."""
+    return [word.strip() for word in (words or "").split(",") if word.strip()]
 
 
-def _print_summary(summary: Mapping[str, Any]) -> None:
-    console = Console(highlight=False)
-    console.print(_heading(summary), markup=False)
-    console.print(_table(summary["methods"]))
-    lowest = " and ".join(row["label"] for row in summary["methods"] if row["lowest"])
-    console.print(f"Lowest mean: {lowest}. Leaves are a mean, times to fit a median over the folds.", markup=False)
-    for note in summary["notes"]:
-        console.print(note, markup=False)
+def _command(options: Mapping[str, Any]) -> str:
+    """Return the command that gives the same results: what only says where they go is left out."""
+    words = ["tremula", "compare", without_password(str(options["data"]))]
+    for name in ("target", "task", "methods", "against", "baseline", "cv", "drop", "table"):
+        words += [] if options[name] is None else [f"--{name}", str(options[name])]
+    return shlex.join([*words, "--seed", str(options["seed"])])
 
 
-def _heading(summary: Mapping[str, Any]) -> str:
-    about, protocol = summary["dataset"], summary["protocol"]
-    return (
-        f"{about['name']} ({about['source']}): {about['rows']:,} rows, {about['numeric']} numeric and "
-        f"{about['nominal']} nominal attributes, {about['classes']} classes; the most frequent class alone errs on "
-        f"{about['majority_error']:.1f} %. {protocol['folds']}-fold {protocol['kind']}, seed {protocol['seed']}."
+def _choose(names: Sequence[str], libraries: Sequence[str], baseline: str | None, task: str) -> list[Method]:
+    chosen = [*choose_methods(names, task), *choose_peers(libraries, task)]
+    if baseline is not None and baseline not in [method.name for method in chosen]:
+        listed = ", ".join(method.name for method in chosen)
+        raise UnknownMethod(f"--baseline {baseline!r} is none of the methods compared ({listed}): name one of them")
+    return chosen
+
+
+def choose_folds(usual: Folds, reading: Reading) -> tuple[Folds, list[str]]:
+    """Return the usual folds, or as many as there can be, and say so."""
+    most = max(most_folds(reading.dataset), 2)
+    if most >= usual.folds:
+        return usual, []
+    return Folds(most), [f"There are {most} folds instead of {usual.folds}, as there are few rows."]
+
+
+def _places(out: Path, report: bool, store: bool, model: bool) -> _Outputs:
+    """Find out before the work, not after it, that files have nowhere to go."""
+    if out.exists() and not out.is_dir():
+        raise NotADirectoryError(f"{str(out)!r} is a file: give --out the name of a folder")
+    if report or store or model:
+        out.mkdir(parents=True, exist_ok=True)
+        if not os.access(out, os.W_OK):
+            raise PermissionError(f"the folder {str(out)!r} cannot be written to: give --out another")
+    if report and (out / PAGE).is_dir():
+        raise IsADirectoryError(f"{str(out / PAGE)!r} is a folder: give --out another folder, or use --no-report")
+    return _Outputs(out / PAGE if report else None, out / STORE if store else None, out / MODEL if model else None)
+
+
+def _look_closer(
+    reading: Reading, ranked: Sequence[Method], found: CrossValidation, kept: Store | None, jobs: int
+) -> dict[str, Any]:
+    trials = [trial for trials in found.trials.values() for trial in trials]
+    spent = sum(trial.fit_seconds + trial.predict_seconds for trial in trials)
+    seconds = {name: sum(t.fit_seconds for t in mine) / len(mine) for name, mine in found.trials.items()}
+    budget = min(max(SHARE_OF_BUDGET * spent, LEAST_BUDGET), MOST_BUDGET)
+    return look_closer(
+        reading.dataset,
+        ranked,
+        seed=found.seed,
+        store=kept,
+        n_jobs=jobs,
+        fit_seconds=seconds,
+        budget_seconds=budget,
     )
 
 
-def _table(rows: Sequence[Mapping[str, Any]]) -> Table:
-    table = Table()
-    table.add_column("method")
-    for heading in ("error %", "± sd", "leaves", "fit, ms"):
-        table.add_column(heading, justify="right")
-    for row in rows:
-        leaves = "" if row["leaves_mean"] is None else f"{row['leaves_mean']:.1f}"
-        numbers = (f"{row['error_mean']:.2f}", f"{row['error_sd']:.2f}", leaves, f"{row['fit_milliseconds']:.1f}")
-        table.add_row(row["label"], *numbers, style="bold" if row["lowest"] else None)
-    return table
+def _write_best(method: Method, reading: Reading, seed: int, path: Path) -> Path:
+    """Train the best on all rows and write it, unless the file that is there is the same."""
+    own = path.with_suffix(OWN)
+    if own.is_file():
+        try:
+            if is_made_from(load_model(own), method, reading.dataset, seed):
+                return own
+        except (TremulaError, OSError):
+            pass  # whatever it is, it is replaced
+    written = write_fitted(fit_method(method, reading.dataset, reading.schema, seed), path)
+    for ending in {OWN, OTHER} - {written.suffix}:
+        path.with_suffix(ending).unlink(missing_ok=True)  # else two files would claim to be the best
+    return written
+
+
+def _about_the_run(begin: float, jobs: int) -> dict[str, Any]:
+    return {
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "seconds": time.monotonic() - begin,
+        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} processors, {jobs} used",
+    }

@@ -16,12 +16,13 @@ from tremula.diagnostics.diversity import DIVERSITY, mean_over_pairs
 from tremula.diagnostics.member_answers import member_predictions
 from tremula.errors import InvalidInput, InvalidTarget
 from tremula.series import is_present
+from tremula.showing import ShortTable, ShownAsTable
 
 KINDS = dict.fromkeys("biuf", "numbers") | dict.fromkeys("UST", "strings")  # by the kind of NumPy's types
 
 
-@dataclass(frozen=True)
-class KappaError:
+@dataclass(frozen=True, repr=False)
+class KappaError(ShownAsTable):
     """Agreement and error of the pairs of an ensemble's members.
 
     Attributes
@@ -56,6 +57,11 @@ class KappaError:
     def n_members(self) -> int:
         """Number of members."""
         return len(self.member_error)
+
+    def _short_table(self) -> ShortTable:
+        means = {"error of a member": self.member_error.mean(), "error of the ensemble": self.ensemble_error}
+        rows = [(name.replace("_", " "), f"{value:.4f}") for name, value in {**means, **self.diversity}.items()]
+        return ShortTable(f"{self.n_members} members, {len(self.kappa)} pairs", ["mean of", "value"], rows)
 
     def __str__(self) -> str:
         return (

@@ -35,6 +35,7 @@ from tremula.diagnostics.verdicts import Verdict
 from tremula.errors import InvalidInput, InvalidParameter
 from tremula.parameters import check_choice
 from tremula.seeds import make_generator
+from tremula.showing import ShortTable, ShownAsTable
 
 
 def compare(
@@ -138,8 +139,8 @@ def _gather(
     return replace(comparison, errors=np.array(errors))
 
 
-@dataclass(frozen=True, eq=False)
-class Comparison:
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(ShownAsTable):
     """Several methods on the same splits of one dataset; made by `compare`.
 
     Attributes
@@ -326,13 +327,28 @@ class Comparison:
             }
         )
 
+    @property
+    def _caption(self) -> str:
+        n_splits = self.errors.shape[1]
+        return f"{self.scoring} on one split" if n_splits == 1 else f"{self.scoring} over {n_splits} splits"
+
+    @property
+    def _spreads(self) -> list[str]:
+        """Standard deviations over the splits, in words; empty for a single split."""
+        if self.errors.shape[1] == 1:
+            return [""] * len(self.names)
+        return [f"{spread:.4f}" for spread in self.errors.std(axis=1, ddof=1)]
+
+    def _short_table(self) -> ShortTable:
+        means = [f"{mean:.4f}" for mean in self.mean_errors]
+        rows = list(zip(self.names, means, self._spreads, strict=True))
+        return ShortTable(self._caption, ["method", "mean", "standard deviation"], rows)
+
     def __str__(self) -> str:
         width = max(map(len, self.names))
         lines = [f"{name:<{width}}  {mean:.4f}" for name, mean in zip(self.names, self.mean_errors)]
-        if self.errors.shape[1] == 1:
-            return "\n".join([f"{self.scoring} on one split", *lines])
-        spreads = [f" (sd {spread:.4f})" for spread in self.errors.std(axis=1, ddof=1)]
-        return "\n".join([f"{self.scoring} over {self.errors.shape[1]} splits", *map(str.__add__, lines, spreads)])
+        spreads = [f" (sd {spread})" if spread else "" for spread in self._spreads]
+        return "\n".join([self._caption, *map(str.__add__, lines, spreads)])
 
 
 def _same_splits(one: list[Split], other: list[Split]) -> bool:

@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from tremula.showing import ShortTable, ShownAsTable
+
 TERMS = ("error", "bias", "variance", "noise")
 
 
-@dataclass(frozen=True)
-class BiasVariance:
+@dataclass(frozen=True, repr=False)
+class BiasVariance(ShownAsTable):
     """Error of a learner and its parts, as means over test rows.
 
     Attributes
@@ -50,17 +52,26 @@ class BiasVariance:
     observed_error: float = float("nan")
     test_rows: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
 
-    def __str__(self) -> str:
+    @property
+    def _caption(self) -> str:
         n_rows = len(self.per_row["error"])
-        lines = [f"{self.loss} loss of {self.n_models} models at {n_rows} rows, scheme {self.scheme}"]
+        return f"{self.loss} loss of {self.n_models} models at {n_rows} rows, scheme {self.scheme}"
+
+    def _short_table(self) -> ShortTable:
+        ends = [" to ".join(f"{end:.4f}" for end in self.intervals[term]) for term in TERMS]
+        rows = [(term, f"{getattr(self, term):.4f}", end) for term, end in zip(TERMS, ends)]
+        return ShortTable(self._caption, ["term", "value", f"{100 * self.confidence:g} % interval"], rows)
+
+    def __str__(self) -> str:
+        lines = [self._caption]
         for term in TERMS:
             low, high = self.intervals[term]
             lines.append(f"{term:8} {getattr(self, term):8.4f}   ({low:.4f} to {high:.4f})")
         return "\n".join(lines)
 
 
-@dataclass(frozen=True)
-class BiasVarianceCurve:
+@dataclass(frozen=True, repr=False)
+class BiasVarianceCurve(ShownAsTable):
     """The parts of the error along the values of a parameter.
 
     Attributes
@@ -99,6 +110,13 @@ class BiasVarianceCurve:
 
     def _each(self, term: str) -> np.ndarray:
         return np.array([getattr(result, term) for result in self.results])
+
+    def _short_table(self) -> ShortTable:
+        rows = [
+            [str(value), *(f"{getattr(result, term):.4f}" for term in TERMS)]
+            for value, result in zip(self.values, self.results, strict=True)
+        ]
+        return ShortTable(f"error along {self.parameter}, and its parts", [self.parameter, *TERMS], rows)
 
     def __str__(self) -> str:
         width = max([len(self.parameter), *(len(str(value)) for value in self.values)])

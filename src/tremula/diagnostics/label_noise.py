@@ -17,6 +17,7 @@ from tremula.errors import InvalidInput, InvalidParameter, InvalidTarget
 from tremula.parameters import check_number
 from tremula.seeds import RandomState, make_generator
 from tremula.series import show
+from tremula.showing import ShortTable, ShownAsTable
 from tremula.targets import read_classes, read_further_classes
 
 A_HALF_AND_ROUNDING = 0.5 + 1e-9  # 0.285 * 100 is 28.499999999999996, but was meant as 28.5
@@ -147,8 +148,8 @@ class ClassNoise(TransformerMixin, BaseEstimator):
         return self.classes_[(codes + direction * self._shifts) % len(self.classes_)]
 
 
-@dataclass(frozen=True)
-class WeightTrace:
+@dataclass(frozen=True, repr=False)
+class WeightTrace(ShownAsTable):
     """Mean weights of rows with wrong and with right labels, round by round.
 
     Attributes
@@ -164,6 +165,12 @@ class WeightTrace:
     corrupted: np.ndarray
     clean: np.ndarray
     n_corrupted: int
+
+    def _short_table(self) -> ShortTable:
+        rounds = np.unique(np.linspace(0, len(self.corrupted) - 1, 10).astype(int))
+        rows = [(str(number + 1), f"{self.corrupted[number]:.2f}", f"{self.clean[number]:.2f}") for number in rounds]
+        caption = f"mean weights in units of a fair share; {self.n_corrupted} rows have a wrong label"
+        return ShortTable(caption, ["round", "wrong label", "right label"], rows)
 
     def __str__(self) -> str:
         last = len(self.corrupted)

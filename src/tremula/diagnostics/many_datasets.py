@@ -24,6 +24,7 @@ from tremula.diagnostics.many_tests import adjust_p_values
 from tremula.diagnostics.method_names import place_of
 from tremula.diagnostics.significance import say_p
 from tremula.parameters import check_choice
+from tremula.showing import ShortTable, ShownAsTable
 
 Floats = NDArray[np.float64]
 
@@ -165,8 +166,8 @@ def compare_over_datasets(
     )
 
 
-@dataclass(frozen=True, eq=False)
-class Ranking:
+@dataclass(frozen=True, eq=False, repr=False)
+class Ranking(ShownAsTable):
     """Methods ranked over many datasets; made by `compare_over_datasets`.
 
     Attributes
@@ -263,12 +264,24 @@ class Ranking:
         """Return the errors as a pandas frame, datasets in rows, methods in columns."""
         return make_frame(self.errors, index=self.dataset_names, columns=self.names)
 
-    def __str__(self) -> str:
+    @property
+    def _sentence(self) -> str:
         differ = "differ" if self.iman_davenport_p_value <= 1 - self.confidence + 1e-12 else "are not shown to differ"
-        order = np.argsort(self.mean_ranks, kind="stable")
-        ranks = ", ".join(f"{self.names[place]} {self.mean_ranks[place]:.2f}" for place in order)
         return (
             f"{len(self.names)} methods over {len(self.dataset_names)} datasets {differ} (Iman-Davenport "
-            f"F = {self.iman_davenport_statistic:.3g}, p {say_p(self.iman_davenport_p_value)}).\n"
-            f"mean ranks: {ranks}; critical difference {self.critical_difference:.2f}"
+            f"F = {self.iman_davenport_statistic:.3g}, p {say_p(self.iman_davenport_p_value)})."
         )
+
+    @property
+    def _ranked(self) -> list[tuple[str, str]]:
+        """Methods and their mean ranks, the best first."""
+        order = np.argsort(self.mean_ranks, kind="stable")
+        return [(self.names[place], f"{self.mean_ranks[place]:.2f}") for place in order]
+
+    def _short_table(self) -> ShortTable:
+        note = f"Critical difference of mean ranks by Nemenyi's test: {self.critical_difference:.2f}."
+        return ShortTable(self._sentence, ["method", "mean rank"], self._ranked, [note])
+
+    def __str__(self) -> str:
+        ranks = ", ".join(" ".join(pair) for pair in self._ranked)
+        return f"{self._sentence}\nmean ranks: {ranks}; critical difference {self.critical_difference:.2f}"

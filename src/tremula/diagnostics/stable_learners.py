@@ -26,13 +26,14 @@ from tremula.diagnostics.retraining import (
 )
 from tremula.parameters import check_number
 from tremula.seeds import RandomState, make_generator, make_root_seed
+from tremula.showing import ShortTable, ShownAsTable
 
 # Words for a disagreement below each of these.
 LEVELS = ((0.05, "stable"), (0.1, "fairly stable"), (np.inf, "unstable"))
 
 
-@dataclass(frozen=True)
-class Stability:
+@dataclass(frozen=True, repr=False)
+class Stability(ShownAsTable):
     """How much models of one learner differ, and what their combination gains.
 
     Attributes
@@ -83,6 +84,16 @@ class Stability:
             promise = "bagging will change little"
         errors = f"error {self.error:.4g} alone, {self.combined_error:.4g} combined"
         return f"{self.level} (disagreement {self.disagreement:.3f}): {promise}, {errors}"
+
+    def _short_table(self) -> ShortTable:
+        (low, high), (least, most) = self.interval, self.gain_interval
+        rows = [
+            ("disagreement", f"{self.disagreement:.4f}", f"{low:.4f} to {high:.4f}"),
+            ("error alone", f"{self.error:.4g}", ""),
+            ("error combined", f"{self.combined_error:.4g}", ""),
+            ("gain", f"{self.error - self.combined_error:.4g}", f"{least:.4g} to {most:.4g}"),
+        ]
+        return ShortTable(self.reading, ["", "value", f"{100 * self.confidence:g} % interval"], rows)
 
     def __str__(self) -> str:
         return self.reading

@@ -116,7 +116,7 @@ def _escape_markdown(text: str) -> str:
     return "".join("\\" + letter if letter in "\\|*_`[]<>" else letter for letter in text)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class WinLossTie:
     """Wins, losses and ties of every pair of methods; made by `win_loss_tie`.
 
@@ -227,4 +227,7 @@ class WinLossTie:
         return self.to_html()
 
     def __str__(self) -> str:
+        return self.to_text()
+
+    def __repr__(self) -> str:
         return self.to_text()

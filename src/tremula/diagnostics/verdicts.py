@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tremula.diagnostics.significance import TestResult, say_p
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Verdict:
     """What a test says of two methods, after correction for the number of pairs that were tested.
 
@@ -64,6 +64,9 @@ class Verdict:
         return f"{ahead} and {behind} are not shown to differ on this data: {ahead} leads by {evidence}"
 
     def __str__(self) -> str:
+        return self.sentence
+
+    def __repr__(self) -> str:
         return self.sentence
 
     @property

@@ -27,11 +27,12 @@ from tremula.parameters import check_number
 from tremula.parts import take_columns, take_rows
 from tremula.perturb.sample import Perturbation, Sample
 from tremula.seeds import RandomState, make_root_seed, member_generator
+from tremula.showing import ShortTable, ShownAsTable
 from tremula.trees.tree import Tree
 
 
-@dataclass(frozen=True)
-class PermutationImportances:
+@dataclass(frozen=True, repr=False)
+class PermutationImportances(ShownAsTable):
     """How much the members' error rises, attribute by attribute.
 
     Attributes
@@ -47,6 +48,12 @@ class PermutationImportances:
     importances: np.ndarray
     standard_errors: np.ndarray
     by_member: np.ndarray
+
+    def _short_table(self) -> ShortTable:
+        order = np.argsort(-self.importances, kind="stable")
+        rows = [(str(each), f"{self.importances[each]:.4g}", f"{self.standard_errors[each]:.2g}") for each in order]
+        caption = f"rise of a member's error, mean over {len(self.by_member)} members"
+        return ShortTable(caption, ["attribute", "importance", "standard error"], rows)
 
     @classmethod
     def of_members(cls, by_member: np.ndarray) -> PermutationImportances:

@@ -20,14 +20,15 @@ from tremula.parallel import train_members
 from tremula.perturb.inputs import Draws, LearnedNoise
 from tremula.perturb.sample import Draw, Sample
 from tremula.seeds import member_generator
+from tremula.showing import ShortTable, ShownAsTable
 
 GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 LEAST_MEMBERS = 5  # fewer leave too many rows unjudged
 FOLDS = (0, 2)  # where the stream that makes folds branches off
 
 
-@dataclass(frozen=True)
-class NoiseCurve:
+@dataclass(frozen=True, repr=False)
+class NoiseCurve(ShownAsTable):
     """What a search for the noise level has found, and what it cost.
 
     Attributes
@@ -46,6 +47,14 @@ class NoiseCurve:
     losses: np.ndarray
     n_members: np.ndarray
     n_trained: int
+
+    def _short_table(self) -> ShortTable:
+        rows = [
+            (f"{level:.3g}", f"{loss:.4g}", str(n_members))
+            for level, loss, n_members in zip(self.levels, self.losses, self.n_members)
+        ]
+        caption = f"loss of {len(self.levels)} levels of noise, {self.n_trained} members trained in all"
+        return ShortTable(caption, ["level", "loss", "members"], rows)
 
 
 def _error(means: np.ndarray, n_answers: np.ndarray, target: np.ndarray, weights: np.ndarray) -> float:

@@ -7,10 +7,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tremula.errors import MissingLibrary
+from tremula.showing import ShortTable, ShownAsTable
 
 
-@dataclass(frozen=True, eq=False)
-class Dataset:
+@dataclass(frozen=True, eq=False, repr=False)
+class Dataset(ShownAsTable):
     """A problem, ready for any method.
 
     Attributes
@@ -45,6 +46,26 @@ class Dataset:
     attributes: tuple[str, ...] = ()
     levels: tuple[NDArray[Any] | None, ...] = ()
     official_split: tuple[NDArray[np.intp], NDArray[np.intp]] | None = None
+
+    def _short_table(self) -> ShortTable:
+        names = self.attributes or tuple(f"x{number}" for number in range(self.X.shape[1]))
+        kinds = [f"nominal, {self._n_levels(each)} levels" if each in self.nominal else "numeric" for each in self._all]
+        missing = np.isnan(self.X).sum(axis=0)
+        rows = [(name, kind, str(count) if count else "") for name, kind, count in zip(names, kinds, missing)]
+        return ShortTable(str(self), ["attribute", "kind", "missing"], rows)
+
+    @property
+    def _all(self) -> range:
+        return range(self.X.shape[1])
+
+    def _n_levels(self, attribute: int) -> int:
+        levels = self.levels[attribute] if self.levels else None
+        return len(np.unique(self.X[:, attribute])) if levels is None else len(levels)
+
+    def __str__(self) -> str:
+        what = f"{len(np.unique(self.y))} classes" if self.task == "classification" else "a number"
+        n_rows, n_attributes = self.X.shape
+        return f"{self.name} ({self.source}): {n_rows} rows, {n_attributes} attributes, {what} to predict"
 
     def take(self, rows: ArrayLike) -> "Dataset":
         """Return the dataset of these rows, with the same levels and without an official split.

@@ -46,6 +46,7 @@ BUNDLED: dict[str, Callable[[], Any]] = {
     "breast-cancer-wisconsin": sklearn_datasets.load_breast_cancer,
     "digits": sklearn_datasets.load_digits,
 }
+BUNDLED_NUMBERS: dict[str, Callable[[], Any]] = {"diabetes-progression": sklearn_datasets.load_diabetes}
 
 
 def load_dataset(
@@ -87,7 +88,7 @@ def load_dataset(
     """
     if task not in TASKS:
         raise InvalidParameter(f"task={task!r}: give 'classification', 'regression' or None")
-    if name in BUNDLED:
+    if name in BUNDLED or name in BUNDLED_NUMBERS:
         return _bundled(name, target, task)
     known = known_datasets().get(name)
     path, table = _read(name, known, target, fetch)
@@ -102,18 +103,20 @@ def dataset_names() -> list[str]:
     """Names that `load_dataset` finds without a network: the bundled ones, then those in the data folder."""
     folder = _data_folder()
     stored = sorted(path.stem for path in folder.glob("*.parquet")) if folder else []
-    return [*BUNDLED, *(name for name in stored if name not in BUNDLED)]
+    bundled = [*BUNDLED, *BUNDLED_NUMBERS]
+    return [*bundled, *(name for name in stored if name not in bundled)]
 
 
 def _bundled(name: str, target: str | None, task: str | None) -> Dataset:
     if target is not None:
         raise UnusableDataset(f"dataset {name!r} comes with its target, but target={target!r} was given: leave it out")
-    if task == "regression":
-        raise UnusableDataset(_wrong_task(f"dataset {name!r}", "classification"))
-    bunch = BUNDLED[name]()
+    found = "classification" if name in BUNDLED else "regression"
+    if task not in (found, None):
+        raise UnusableDataset(_wrong_task(f"dataset {name!r}", found))
+    bunch = {**BUNDLED, **BUNDLED_NUMBERS}[name]()
     X = np.ascontiguousarray(bunch.data, dtype=np.float64)
-    labels = np.asarray(bunch.target_names)[bunch.target]
-    return Dataset(name, "scikit-learn", X, labels, attributes=tuple(map(str, bunch.feature_names)))
+    y = np.asarray(bunch.target_names)[bunch.target] if found == "classification" else bunch.target.astype(np.float64)
+    return Dataset(name, "scikit-learn", X, y, task=found, attributes=tuple(map(str, bunch.feature_names)))
 
 
 # --- where it is ---
@@ -153,7 +156,7 @@ def _unknown_name(name: str) -> str:
     names = dict.fromkeys([*dataset_names(), *known_datasets()])
     hint = did_you_mean(name, names) or f": give one of these or the path of a file ({listed(FILE_READERS)})"
     folder = "" if _data_folder() else f"; more are found when {DATA_FOLDER_VARIABLE} names a folder of Parquet files"
-    return f"no dataset {name!r} (scikit-learn brings {listed(BUNDLED)}{folder}){hint}"
+    return f"no dataset {name!r} (scikit-learn brings {listed([*BUNDLED, *BUNDLED_NUMBERS])}{folder}){hint}"
 
 
 # --- what it holds ---

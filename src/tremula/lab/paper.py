@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from tremula.lab.cells import Experiment
+from tremula.showing import ShortTable, ShownAsTable
 
 Budget = Literal["quick", "default", "full"]
 
@@ -29,8 +30,8 @@ class Result:
     error: str | None = None  # the message of a cell that failed; its values are then empty
 
 
-@dataclass(frozen=True)
-class ShownTable:
+@dataclass(frozen=True, repr=False)
+class ShownTable(ShownAsTable):
     """A table to print and to write: ours beside theirs.
 
     Attributes
@@ -50,6 +51,10 @@ class ShownTable:
     columns: Sequence[str]
     rows: Sequence[Sequence[Any]]
     notes: Sequence[str] = ()
+
+    def _short_table(self) -> ShortTable:
+        rows = [["" if cell is None else str(cell) for cell in row] for row in self.rows]
+        return ShortTable(self.caption, self.columns, rows, self.notes)
 
 
 @dataclass(frozen=True)

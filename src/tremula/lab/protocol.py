@@ -1,29 +1,41 @@
-"""How methods are compared: stratified cross-validation, every method on the same folds.
+"""How methods are compared: cross-validation, once or repeated, every method on the same splits.
 
-The folds and every estimator's `random_state` come from one seed: the errors are the same each time, the times are not.
+Splits and every estimator's `random_state` come from one seed: the errors are the same each time, the times are not.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import re
+import tempfile
 import time
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import KFold, StratifiedKFold
 
+from tremula.diagnostics.retraining import ask_probabilities
+from tremula.diagnostics.scoring import OF_PROBABILITIES
 from tremula.errors import TremulaError
+from tremula.lab.calibration import count_answers
 from tremula.lab.cells import Cell, Experiment, Outcome
 from tremula.lab.datasets import Dataset
 from tremula.lab.methods import Method
 from tremula.lab.paper import Result
 from tremula.lab.run import run_experiment
 from tremula.lab.store import Store
+from tremula.lab.trials import seed_of
+
+Split = tuple[NDArray[np.intp], NDArray[np.intp]]
+PROTOCOL = 2  # what a trial is; results of an earlier kind are not mixed with these
+USUAL_FOLDS = 10
 
 
 class UnusableProtocol(TremulaError, ValueError):
@@ -34,27 +46,148 @@ class MethodFailed(TremulaError, RuntimeError):
     """A method refused a dataset."""
 
 
+# --- which splits ---
+
+
+@dataclass(frozen=True)
+class Folds:
+    """A cross-validation: its folds, and how often it is repeated with other folds."""
+
+    folds: int = USUAL_FOLDS
+    repeats: int = 1
+
+    @property
+    def n_splits(self) -> int:
+        """All trainings of one method."""
+        return self.folds * self.repeats
+
+    def __str__(self) -> str:
+        return str(self.folds) if self.repeats == 1 else f"{self.repeats}x{self.folds}"
+
+
+def read_folds(words: str) -> Folds:
+    """Read ``10`` as ten folds, and ``5x2`` as five repetitions of two.
+
+    Examples
+    --------
+    >>> read_folds("5x2")
+    Folds(folds=2, repeats=5)
+    """
+    found = re.fullmatch(r"(?:(\d+)\s*x\s*)?(\d+)", words.strip().lower())
+    if not found or int(found[2]) < 2 or int(found[1] or 1) < 1:
+        raise UnusableProtocol(
+            f"cv {words!r} is no cross-validation: give a number of folds such as 10 (at least 2), or repetitions and "
+            "folds such as 5x2 or 10x10"
+        )
+    return Folds(int(found[2]), int(found[1] or 1))
+
+
+def most_folds(dataset: Dataset) -> int:
+    """Return how many folds there can be: the rows of the largest class, or all rows in regression."""
+    if dataset.task == "regression":
+        return len(dataset.y)
+    return int(np.unique(dataset.y, return_counts=True)[1].max())
+
+
+def make_splits(dataset: Dataset, folds: Folds, seed: int) -> list[Split]:
+    """Return the rows to learn from and to test on; more repetitions go on where fewer end."""
+    check_folds(dataset, folds)
+    stratified = dataset.task == "classification"
+    splits: list[Split] = []
+    with warnings.catch_warnings():
+        # Classes with fewer rows than folds: the summary says so in its notes.
+        warnings.filterwarnings("ignore", message="The least populated class", category=UserWarning)
+        for repeat in range(folds.repeats):
+            drawn = seed if repeat == 0 else seed_of(seed, "repetition", repeat)
+            divide = (StratifiedKFold if stratified else KFold)(folds.folds, shuffle=True, random_state=drawn)
+            splits += divide.split(np.zeros(len(dataset.y)), dataset.y)
+    return splits
+
+
+def check_folds(dataset: Dataset, folds: Folds) -> None:
+    """Refuse folds that cannot be made from the rows."""
+    if folds.folds < 2:
+        raise UnusableProtocol(f"{folds.folds} folds were asked for: at least 2 are needed")
+    most = most_folds(dataset)
+    if folds.folds > most:
+        what = "the largest class has" if dataset.task == "classification" else "there are"
+        rows = "1 row" if most == 1 else f"{most} rows"
+        advice = "more rows are needed" if most < 2 else f"ask for at most {most}"
+        raise UnusableProtocol(f"{folds.folds} folds, but {what} {rows}: {advice}")
+
+
+# --- one trial ---
+
+
 @dataclass(frozen=True)
 class Trial:
-    """One method trained and tested on one fold."""
+    """One method trained and tested on one split.
 
-    error: float
+    Attributes
+    ----------
+    values : mapping of str to float
+        ``error`` (a share), ``log_loss`` and ``brier``, or ``rmse``, ``mae`` and ``r2``; ``leaves`` of a tree, and the
+        sums that calibration needs.
+    n_test : int
+        Rows tested on.
+    fit_seconds, predict_seconds : float
+    answers : array or None
+        In regression, what was answered for the test rows.
+    """
+
+    values: Mapping[str, float]
+    n_test: int
     fit_seconds: float
-    n_leaves: int | None
+    predict_seconds: float
+    answers: NDArray[Any] | None = field(default=None, compare=False)
+
+    @property
+    def error(self) -> float:
+        """Share of rows answered wrongly."""
+        return self.values["error"]
+
+    @property
+    def n_leaves(self) -> int | None:
+        """Leaves, of a single tree."""
+        leaves = self.values.get("leaves")
+        return None if leaves is None else int(leaves)
+
+
+@dataclass(frozen=True, eq=False)
+class CrossValidation:
+    """What came out of it.
+
+    Attributes
+    ----------
+    trials : dict of str to list of Trial
+        By the method's name, one trial a split; without the methods that failed.
+    failures : dict of str to str
+        Why a method could not be measured, by its name.
+    splits : list of pairs of arrays
+        Rows learned from and rows tested on.
+    folds : Folds
+    seed : int
+    """
+
+    trials: dict[str, list[Trial]]
+    failures: dict[str, str]
+    splits: list[Split]
+    folds: Folds
+    seed: int
 
 
 def cross_validate(
     methods: Sequence[Method],
     dataset: Dataset,
-    n_folds: int = 10,
+    folds: Folds | int = USUAL_FOLDS,
     seed: int = 0,
     store: Store | str | os.PathLike[str] | None = None,
     n_jobs: int | None = None,
     progress: bool | None = None,
-) -> dict[str, list[Trial]]:
-    """Train and test every method on every fold.
+) -> CrossValidation:
+    """Train and test every method on every split.
 
-    The methods take turns within a fold, so that a machine that slows down slows all of them.
+    The methods take turns within a split, so that a machine that slows down slows all of them.
 
     Parameters
     ----------
@@ -62,10 +195,10 @@ def cross_validate(
         What is compared.
     dataset : Dataset
         On what.
-    n_folds : int, default=10
-        Parts of the data; each is the test set once.
+    folds : Folds or int, default=10
+        Parts of the data, each of which is the test set once, and repetitions.
     seed : int, default=0
-        Decides the folds and is every estimator's `random_state`.
+        Decides the splits; with the number of the split it is every estimator's `random_state`.
     store : Store or path, default=None
         Where each trial is kept, to be measured only once; None keeps nothing.
     n_jobs : int or None, default=None
@@ -76,35 +209,61 @@ def cross_validate(
 
     Returns
     -------
-    dict of str to list of Trial
-        By the method's name, one trial a fold.
+    CrossValidation
+
+    Raises
+    ------
+    MethodFailed
+        No method could learn; the message is that of the first.
 
     Examples
     --------
     >>> from tremula.lab.datasets import load_dataset
     >>> from tremula.lab.methods import choose_methods
     >>> from tremula.lab.protocol import cross_validate
-    >>> trials = cross_validate(choose_methods(["c45"]), load_dataset("iris"), n_folds=3)
-    >>> [trial.n_leaves for trial in trials["c45"]]
+    >>> found = cross_validate(choose_methods(["c45"]), load_dataset("iris"), folds=3)
+    >>> [trial.n_leaves for trial in found.trials["c45"]]
     [4, 5, 4]
     """
-    experiment = cross_validation(methods, dataset, n_folds, seed)
-    # A failure is tried again each time: it may have been one of the machine.
-    results = run_experiment(experiment, store, n_jobs, retry_failed=True, progress=progress)
-    trials: dict[str, list[Trial]] = {method.name: [] for method in methods}
-    for result in results:
-        trials[result.method].append(_as_trial(result))
-    return trials
+    wanted = folds if isinstance(folds, Folds) else Folds(folds)
+    splits = make_splits(dataset, wanted, seed)
+    experiment = cross_validation(methods, dataset, wanted, seed, splits)
+    with _store_for_now(store) as kept:
+        # A failure is tried again each time: it may have been one of the machine.
+        results = run_experiment(experiment, kept, n_jobs, keep_predictions=True, retry_failed=True, progress=progress)
+        failures = {result.method: result.error for result in reversed(results) if result.error is not None}
+        trials: dict[str, list[Trial]] = {method.name: [] for method in methods if method.name not in failures}
+        for result in results:
+            if result.method in trials:
+                answers = _answers(kept, experiment, result) if dataset.task == "regression" else None
+                trials[result.method].append(_as_trial(result, answers))
+    if not trials:
+        raise MethodFailed(next(reversed(failures.values())))
+    return CrossValidation(trials, dict(reversed(failures.items())), splits, wanted, seed)
 
 
-def cross_validation(methods: Sequence[Method], dataset: Dataset, n_folds: int, seed: int) -> Experiment:
-    """Return the experiment: a cell is a method on a fold; other data, folds or seed are another experiment."""
-    folds = _folds(dataset.y, n_folds, seed)
+def _answers(store: Store, experiment: Experiment, result: Result) -> NDArray[Any] | None:
+    return store.predictions(experiment, Cell(result.dataset, result.method, result.split))
+
+
+@contextmanager
+def _store_for_now(store: Store | str | os.PathLike[str] | None) -> Iterator[Store]:
+    if store is None:
+        with tempfile.TemporaryDirectory(prefix="tremula-") as folder:
+            yield Store(Path(folder) / "results.duckdb")
+    else:
+        yield store if isinstance(store, Store) else Store(store)
+
+
+def cross_validation(
+    methods: Sequence[Method], dataset: Dataset, folds: Folds, seed: int, splits: Sequence[Split]
+) -> Experiment:
+    """Return the experiment: a cell is a method on a split; other data, folds or seed are another experiment."""
     return Experiment(
         name="cross-validation",
-        settings={"data": checksum(dataset), "folds": n_folds, "seed": seed},
-        cells=[Cell(dataset.name, method.name, fold) for fold in range(n_folds) for method in methods],
-        measure=_TrainAndTest({method.name: method for method in methods}, dataset, folds, seed),
+        settings={"data": checksum(dataset), "folds": folds.folds, "seed": seed, "protocol": PROTOCOL},
+        cells=[Cell(dataset.name, method.name, split) for split in range(folds.n_splits) for method in methods],
+        measure=_TrainAndTest({method.name: method for method in methods}, dataset, splits, seed),
     )
 
 
@@ -123,37 +282,60 @@ def checksum(dataset: Dataset) -> str:
     return digest.hexdigest()[:16]
 
 
-def _folds(y: NDArray[Any], n_folds: int, seed: int) -> list[tuple[NDArray[Any], NDArray[Any]]]:
-    if n_folds < 2:
-        raise UnusableProtocol(f"{n_folds} folds were asked for: at least 2 are needed")
-    largest = int(np.unique(y, return_counts=True)[1].max())
-    if n_folds > largest:
-        raise UnusableProtocol(f"{n_folds} folds, but the largest class has {largest} rows: ask for at most {largest}")
-    with warnings.catch_warnings():
-        # Classes with fewer rows than folds: the summary says so in its notes.
-        warnings.filterwarnings("ignore", message="The least populated class", category=UserWarning)
-        return list(StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(np.zeros(len(y)), y))
-
-
 @dataclass(frozen=True, eq=False)
 class _TrainAndTest:
     methods: Mapping[str, Method]
     dataset: Dataset
-    folds: Sequence[tuple[NDArray[Any], NDArray[Any]]]
+    splits: Sequence[Split]
     seed: int
 
     def __call__(self, cell: Cell) -> Outcome:
-        train, test = self.folds[cell.split]
+        train, test = self.splits[cell.split]
         X, y = self.dataset.X, self.dataset.y
-        begin = time.perf_counter()
-        try:
-            model = self.methods[cell.method].build(self.dataset.nominal, self.seed).fit(X[train], y[train])
-        except ValueError as error:
-            raise MethodFailed(f"method {cell.method!r} cannot learn from {cell.dataset!r}: {error}") from error
-        trained = time.perf_counter()
-        wrong = model.predict(X[test]) != y[test]
-        values = {"error": float(np.mean(wrong)), **_leaves(model)}
-        return Outcome(values, len(test), trained - begin, time.perf_counter() - trained, seed=self.seed)
+        seed = (self.seed + cell.split) % 2**32
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what libraries say of single folds: what matters is what comes out
+            begin = time.perf_counter()
+            try:
+                model = self.methods[cell.method].build(self.dataset.nominal, seed).fit(X[train], y[train])
+            except ValueError as error:
+                raise MethodFailed(f"method {cell.method!r} cannot learn from {cell.dataset!r}: {error}") from error
+            trained = time.perf_counter()
+            predictions = np.asarray(model.predict(X[test])).reshape(len(test))
+            predicted = time.perf_counter()
+            values, answers = JUDGES[self.dataset.task](model, X[test], y[test], predictions, np.unique(y))
+        values |= _leaves(model)
+        return Outcome(
+            values, len(test), trained - begin, predicted - trained, seed=seed, predictions=answers.astype(np.float32)
+        )
+
+
+def _judge_classes(
+    model: Any, X: NDArray[Any], y: NDArray[Any], predictions: NDArray[Any], classes: NDArray[Any]
+) -> tuple[dict[str, float], NDArray[Any]]:
+    values = {"error": float(np.mean(predictions != y))}
+    if not hasattr(model, "predict_proba"):
+        return values, np.eye(len(classes))[np.searchsorted(classes, predictions)]
+    probabilities = ask_probabilities(model, X, classes)
+    codes = np.searchsorted(classes, y)
+    values["log_loss"] = float(OF_PROBABILITIES["log loss"](codes, probabilities).mean())
+    values["brier"] = float(OF_PROBABILITIES["brier"](codes, probabilities).mean())
+    return values | count_answers(codes, probabilities), probabilities
+
+
+def _judge_numbers(
+    model: Any, X: NDArray[Any], y: NDArray[Any], predictions: NDArray[Any], classes: NDArray[Any]
+) -> tuple[dict[str, float], NDArray[Any]]:
+    wrong = predictions - y
+    spread = float(np.sum((y - y.mean()) ** 2))
+    values = {"rmse": float(np.sqrt(np.mean(wrong**2))), "mae": float(np.mean(np.abs(wrong)))}
+    if spread > 0:
+        values["r2"] = 1 - float(np.sum(wrong**2)) / spread
+    return values, predictions
+
+
+Judge = Callable[..., tuple[dict[str, float], NDArray[Any]]]
+JUDGES: dict[str, Judge] = {"classification": _judge_classes, "regression": _judge_numbers}
 
 
 def _leaves(model: Any) -> dict[str, float]:
@@ -162,8 +344,5 @@ def _leaves(model: Any) -> dict[str, float]:
     return {"leaves": float(tree.get_n_leaves())} if hasattr(tree, "get_n_leaves") else {}
 
 
-def _as_trial(result: Result) -> Trial:
-    if result.error is not None:
-        raise MethodFailed(result.error)
-    leaves = result.values.get("leaves")
-    return Trial(result.values["error"], result.fit_seconds, None if leaves is None else int(leaves))
+def _as_trial(result: Result, answers: NDArray[Any] | None) -> Trial:
+    return Trial(result.values, result.n_test, result.fit_seconds, result.predict_seconds, answers)

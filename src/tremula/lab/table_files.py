@@ -1,9 +1,8 @@
-"""Tables in files: the attributes and the target of a CSV or Parquet file, as they stand there.
+"""Tables in files: the attributes and the target of a CSV, ARFF or Parquet file, as they stand there.
 
 Nothing is coded or checked here beyond what it takes to read the file.
 """
 
-import csv
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,14 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from tremula.errors import InvalidInput, MissingLibrary, did_you_mean
+from tremula.errors import MissingLibrary, did_you_mean
+from tremula.lab.arff import read_arff
+from tremula.lab.delimited import UnusableDataset, read_delimited
 
 USUAL_TARGET = "target"
-MISSING_WORDS = frozenset({"", "?", "NA", "N/A", "NaN", "nan", "null", "NULL", "None"})
-
-
-class UnusableDataset(InvalidInput):
-    """A dataset that is there but cannot be used for what was asked."""
 
 
 @dataclass(frozen=True)
@@ -66,54 +62,51 @@ def _target_column(names: Sequence[str], target: str | None, path: Path) -> str:
 
 
 def _read_csv(path: Path, target: str | None) -> Table:
-    names, rows = _csv_lines(path)
-    wanted = _target_column(names, target, path)
-    columns = {name: _typed(words) for name, words in zip(names, zip(*rows))}
+    words, _ = read_delimited(path)
+    return _as_table({name: _typed(column) for name, column in words.items()}, set(), path, target)
+
+
+def _read_arff(path: Path, target: str | None) -> Table:
+    columns, nominal, _ = read_arff(path)
+    return _as_table(columns, nominal, path, target)
+
+
+def _as_table(columns: dict[str, list[Any]], declared: set[str], path: Path, target: str | None) -> Table:
+    wanted = _target_column(list(columns), target, path)
     classes = columns.pop(wanted)
-    X = np.empty((len(rows), len(columns)), dtype=object)
+    X = np.empty((len(classes), len(columns)), dtype=object)
     for index, column in enumerate(columns.values()):
         X[:, index] = column
-    nominal = [index for index, column in enumerate(columns.values()) if str in map(type, column)]
+    nominal = [
+        index for index, (name, column) in enumerate(columns.items()) if name in declared or str in map(type, column)
+    ]
     return Table(X, nominal, tuple(columns), wanted, classes)
 
 
-def _csv_lines(path: Path) -> tuple[list[str], list[list[str]]]:
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            lines = [line for line in csv.reader(file) if line]
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise UnusableDataset(f"{path} is not a CSV file in UTF-8 ({error}): save it as one") from error
-    if len(lines) < 2:
-        raise UnusableDataset(f"{path} has {len(lines)} lines: a line of column names and at least one row are needed")
-    names, *rows = lines
-    if len(set(names)) < len(names):
-        raise UnusableDataset(f"{path} names a column twice: give each column a name of its own")
-    for number, row in enumerate(rows, start=1):
-        if len(row) != len(names):
-            raise UnusableDataset(f"row {number} of {path} has {len(row)} values, but there are {len(names)} columns")
-    return names, rows
-
-
-def _typed(words: Sequence[str]) -> list[Any]:
-    """Turn a column of words into integers, else numbers, else strings; None is missing."""
-    values = [None if word.strip() in MISSING_WORDS else word.strip() for word in words]
+def _typed(values: Sequence[str | None]) -> list[Any]:
+    """Turn a column of words into integers, else numbers, else words; None is missing."""
     for number in (int, float):
         try:
             return [None if value is None else number(value) for value in values]
         except ValueError:
             continue
-    return values
+    return list(values)
 
 
 def _read_parquet(path: Path, target: str | None) -> Table:
-    pyarrow, parquet = import_pyarrow(f"reading {path}")
-    try:
-        table = parquet.read_table(path, page_checksum_verification=True)
-    except (pyarrow.ArrowException, OSError) as error:  # a wrong checksum of a page is an OSError
-        raise UnusableDataset(f"{path} cannot be read as Parquet: {error}") from error
+    table = read_parquet(path)
     wanted = _target_column(table.column_names, target, path)
     attributes = table.drop_columns([wanted])
     return Table(attributes, "from_dtype", tuple(attributes.column_names), wanted, table.column(wanted).to_pylist())
+
+
+def read_parquet(path: Path) -> Any:
+    """Return a Parquet file as a pyarrow table; a page whose checksum is wrong is refused."""
+    pyarrow, parquet = import_pyarrow(f"reading {path}")
+    try:
+        return parquet.read_table(path, page_checksum_verification=True)
+    except (pyarrow.ArrowException, OSError) as error:  # a wrong checksum of a page is an OSError
+        raise UnusableDataset(f"{path} cannot be read as Parquet: {error}") from error
 
 
 def import_pyarrow(purpose: str) -> tuple[ModuleType, ModuleType]:
@@ -126,4 +119,9 @@ def import_pyarrow(purpose: str) -> tuple[ModuleType, ModuleType]:
     return pyarrow, pyarrow.parquet
 
 
-FILE_READERS: dict[str, Callable[[Path, str | None], Table]] = {".csv": _read_csv, ".parquet": _read_parquet}
+FILE_READERS: dict[str, Callable[[Path, str | None], Table]] = {
+    ".csv": _read_csv,
+    ".tsv": _read_csv,
+    ".arff": _read_arff,
+    ".parquet": _read_parquet,
+}

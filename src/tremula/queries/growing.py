@@ -126,12 +126,12 @@ def _ask(oracle: Oracle, members: Sequence[Member]) -> dict[Path, NDArray[Any]]:
     return dict(zip(wanted, oracle.count(questions), strict=True))
 
 
-def _candidates(schema: Schema, path: Path) -> list[int]:
-    """Attributes that can still tell rows on a path apart."""
-    spans = {condition.attribute: condition.last - condition.first for condition in path}
-    return [
-        number for number, attribute in enumerate(schema.attributes) if spans.get(number, attribute.n_values - 1) > 0
-    ]
+def _candidates(spans: list[int], path: Path) -> list[int]:
+    """Attributes that can still tell rows on a path apart, of those whose last value is so far from the first."""
+    left = spans.copy()
+    for condition in path:
+        left[condition.attribute] = condition.last - condition.first
+    return [attribute for attribute, span in enumerate(left) if span > 0]
 
 
 def _add_leaves(
@@ -149,8 +149,9 @@ def _add_leaves(
     if growth.max_depth is not None and level >= growth.max_depth:
         return
     chosen = []
+    spans = [attribute.n_values - 1 for attribute in schema.attributes]
     for number in np.flatnonzero(_is_splittable(tables, schema, growth)):
-        candidates = _candidates(schema, paths[number])
+        candidates = _candidates(spans, paths[number])
         if not candidates:
             continue
         if growth.n_attributes < len(candidates):

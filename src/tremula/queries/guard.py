@@ -21,6 +21,7 @@ from tremula.parameters import check_flag, check_number
 from tremula.queries.covers import cover_paths
 from tremula.queries.oracle import Oracle
 from tremula.queries.question import UNKNOWN, Path, Question, Schema, narrow
+from tremula.showing import ShortTable, ShownAsTable
 
 LEVELS_PAID_FOR = 8  # by default the budget lasts for so many levels of trees that agree
 
@@ -57,7 +58,7 @@ class Entry:
     withheld: int
 
 
-class GuardedOracle:
+class GuardedOracle(ShownAsTable):
     """Answers of another oracle under rules of disclosure.
 
     Parameters
@@ -133,6 +134,15 @@ class GuardedOracle:
     def schema(self) -> Schema:
         """The attributes, their values and the classes."""
         return self._oracle.schema
+
+    def _short_table(self) -> ShortTable:
+        budget = "" if self._epsilon is None else f", {self.spent:.3g} of {self._epsilon:.3g} epsilon spent"
+        rows = [
+            (str(entry.number), entry.path, ", ".join(entry.attributes), entry.fate, str(entry.withheld))
+            for entry in self.ledger
+        ]
+        caption = f"ledger of {len(self.ledger)} questions{budget}"
+        return ShortTable(caption, ["question", "path", "attributes", "fate", "cells withheld"], rows)
 
     @property
     def left(self) -> float:

@@ -94,4 +94,7 @@ def _translated(query: str, dialect: str) -> str:
     doubles = [node for node in tree.find_all(sqlglot.exp.Literal) if not node.is_string and "e" in node.name.lower()]
     for node in doubles:
         node.replace(sqlglot.exp.cast(node.copy(), "double"))
+    if dialect == "sqlite":  # which has GREATEST by another name, and sqlglot does not tell it
+        for largest in list(tree.find_all(sqlglot.exp.Greatest)):
+            largest.replace(sqlglot.exp.func("MAX", largest.this, *largest.expressions, dialect="sqlite"))
     return str(tree.sql(dialect=dialect))

@@ -1,19 +1,56 @@
 """The page of a comparison: a plain dict in, one self-contained HTML file out.
 
-The file appears whole or not at all: it is written under another name and then renamed.
+Nothing in the page asks the network for anything. The file appears whole or not at all: it is written under another
+name and then renamed.
 """
 
+import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import jinja2
 
 from tremula.files import write_whole
+from tremula.report import answer_charts, charts, closer_charts, difference_charts
+from tremula.report.library import load_library
+from tremula.report.marks import CONFIG, Chart, short, show, with_unit
+from tremula.report.matrix import matrices, sentences
 
-LABEL_WIDTH, CHART_WIDTH, VALUE_WIDTH, BAR_STEP = 210, 400, 100, 30
-ROUND_STEPS = (1, 2, 5)
+DRAW = {
+    "ranking": charts.ranking,
+    "kohavi": difference_charts.kohavi,
+    "ranks": difference_charts.critical_difference,
+    "time": charts.time_against_error,
+    "kappa": closer_charts.kappa,
+    "bias_variance": closer_charts.bias_and_variance,
+    "noise": closer_charts.noise,
+    "calibration": answer_charts.calibration,
+    "predicted": answer_charts.predicted_and_true,
+    "classes": answer_charts.classes,
+}
+# What a reader of the page may miss, by the task, and why it is not there when nobody gave a better reason.
+EXPECTED = {
+    "classification": {
+        "kohavi": ("Kohavi plot", "no pairs were tested"),
+        "ranks": ("ranks", "they need three methods that were tested in pairs"),
+        "kappa": ("κ-error diagram", "it was not measured"),
+        "bias_variance": ("bias and variance", "it was not measured"),
+        "noise": ("noise curves", "it was not measured"),
+        "calibration": ("calibration", "no method gave probabilities for enough rows"),
+    },
+    "regression": {
+        "kohavi": ("Kohavi plot", "no pairs were tested"),
+        "ranks": ("ranks", "they need three methods that were tested in pairs"),
+        "kappa": ("κ-error diagram", "members that predict numbers do not agree or disagree on a class"),
+        "bias_variance": ("bias and variance", "it was not measured"),
+        "noise": ("noise curves", "it was not measured"),
+        "calibration": ("calibration", "numbers are predicted without probabilities"),
+        "predicted": ("predicted and true values", "no predictions were kept"),
+    },
+}
 
 
 def render_page(summary: Mapping[str, Any]) -> str:
@@ -36,7 +73,31 @@ def render_page(summary: Mapping[str, Any]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    return environment.get_template("report.html").render(**summary, chart=_chart(summary["methods"]))
+    environment.filters |= {"show": show, "short": short, "with_unit": with_unit}
+    drawn = draw_charts(summary)
+    return environment.get_template("report.html").render(
+        summary=summary,
+        charts=drawn,
+        drawings=_as_script({"config": CONFIG, "charts": {name: chart.specs for name, chart in drawn.items()}}),
+        matrices=matrices(summary),
+        sentences=sentences(summary),
+        left_out=left_out(summary, drawn),
+        library=load_library(),
+        part=partial(_read_part, environment),
+    )
+
+
+def draw_charts(summary: Mapping[str, Any]) -> dict[str, Chart]:
+    """Return the charts that the summary has something for, by their names."""
+    drawn = {name: draw(summary) for name, draw in DRAW.items()}
+    return {name: chart for name, chart in drawn.items() if chart is not None}
+
+
+def left_out(summary: Mapping[str, Any], drawn: Mapping[str, Chart]) -> list[dict[str, str]]:
+    """Return what the page does not show, and why."""
+    given = {entry["part"]: entry["why"] for entry in (summary.get("closer") or {}).get("left_out", ())}
+    missing = {part: why for name, (part, why) in EXPECTED[summary["task"]].items() if name not in drawn}
+    return [{"part": part, "why": why} for part, why in (missing | given).items()]
 
 
 def write_page(path: Path, html: str) -> None:
@@ -52,38 +113,22 @@ def write_page(path: Path, html: str) -> None:
     write_whole(path, html.encode())
 
 
-def _chart(methods: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Lay out a bar for each mean error, with a whisker of one standard deviation and ticks at round numbers."""
-    highest = max(row["error_mean"] + row["error_sd"] for row in methods)
-    step = _round_step(highest / 4)
-    n_steps = max(1, math.ceil(highest / step))
-    scale = CHART_WIDTH / (n_steps * step)
-    return {
-        "width": LABEL_WIDTH + CHART_WIDTH + VALUE_WIDTH,
-        "height": BAR_STEP * len(methods) + 40,
-        "left": LABEL_WIDTH,
-        "step": BAR_STEP,
-        "bars": [_bar(row, scale) for row in methods],
-        "ticks": [{"x": LABEL_WIDTH + count * step * scale, "value": count * step} for count in range(n_steps + 1)],
-    }
+def _as_script(content: Any) -> str:
+    """Return JSON that no name inside it can end: a script element ends at the first ``</``."""
+    words = json.dumps(_drawable(content), ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+    return words.replace("<", "\\u003c")
 
 
-def _bar(row: Mapping[str, Any], scale: float) -> dict[str, Any]:
-    mean, spread = row["error_mean"], row["error_sd"]
-    return {
-        "label": row["label"],
-        "text": f"{mean:.1f} ± {spread:.1f}",
-        "lowest": row["lowest"],
-        "width": mean * scale,
-        "whisker": (LABEL_WIDTH + max(mean - spread, 0) * scale, LABEL_WIDTH + (mean + spread) * scale),
-    }
+def _drawable(content: Any) -> Any:
+    """Return the content with nothing in place of numbers that JSON does not know."""
+    if isinstance(content, Mapping):
+        return {key: _drawable(value) for key, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [_drawable(value) for value in content]
+    return None if isinstance(content, float) and not math.isfinite(content) else content
 
 
-def _round_step(least: float) -> float:
-    """Find the smallest of 1, 2, 5, 10, 20, 50 ... tenths that is not below `least`."""
-    size = 0.1
-    while True:
-        for step in ROUND_STEPS:
-            if step * size >= least:
-                return step * size
-        size *= 10
+def _read_part(environment: jinja2.Environment, name: str) -> str:
+    """Return a file of the templates as it is."""
+    assert environment.loader is not None
+    return environment.loader.get_source(environment, name)[0]

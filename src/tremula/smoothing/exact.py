@@ -89,8 +89,9 @@ def soften(
     if not flip and not task.inverse.any() and _is_plain(model, task):
         return _hard(model, task)
     sums, bound = task.run(task.programs.all_steps, model.n_margins)
-    low, high = _range(model)
-    return Softened(np.clip(sums, low, high) + model.offset, bound)
+    np.clip(sums, *task.programs.range, out=sums)
+    sums += model.offset
+    return Softened(sums, bound)
 
 
 def gradient(
@@ -224,17 +225,6 @@ def _numbered_leaves(model: TreeSum, number: int) -> TreeSum:
     nodes["index"][tree.is_leaf] = np.arange(tree.n_leaves)
     numbered = Tree(nodes, np.zeros((tree.n_leaves, 1)), tree.subsets, tree.n_levels, tree.strict)
     return replace(model, trees=(numbered,), shares=(model.shares[number],))
-
-
-def _range(model: TreeSum) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Between what numbers the sum of the trees lies; rounding may lead out of them."""
-    low, high = np.zeros(model.n_margins), np.zeros(model.n_margins)
-    for tree, weight, output in zip(model.trees, model.weights, model.outputs):
-        columns = slice(None) if output < 0 else slice(output, output + 1)
-        ends = weight * tree.values.min(axis=0), weight * tree.values.max(axis=0)
-        low[columns] += np.minimum(*ends)
-        high[columns] += np.maximum(*ends)
-    return low, high
 
 
 def _is_plain(model: TreeSum, task: Prepared) -> bool:

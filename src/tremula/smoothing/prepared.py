@@ -16,7 +16,7 @@ import tremula._kernels.soften as kernel
 from tremula.errors import InvalidInput, InvalidParameter
 from tremula.parallel import cut
 from tremula.parameters import check_choice, check_number
-from tremula.smoothing.programs import Programs, finite, order_rows, programs_of
+from tremula.smoothing.programs import LARGEST, Programs, finite, order_rows, programs_of
 from tremula.smoothing.tree_sum import TreeSum
 
 FORMS = ("exact", "path")
@@ -78,11 +78,13 @@ def prepare(
     noise = _checked_noise(model, rows, noise_sd)
     shares = _checked_shares(model, level_shares, flip)
     own, others = _flip_weights(model, shares, flip)
-    if model.single_precision:
+    if model.single_precision and not (noise > 0).all():
         with np.errstate(over="ignore"):
             rows = np.where(noise > 0, rows, rows.astype(np.float32))
-    rows = finite(rows)
-    is_missing = np.logical_or.reduce(np.isnan(rows[:, _used(model)]), axis=1)
+    is_missing = np.zeros(len(rows), dtype=bool)
+    if not _is_moderate(rows):
+        rows = finite(rows)
+        is_missing = np.logical_or.reduce(np.isnan(rows[:, _used(model)]), axis=1)
     order = order_rows(model, rows, is_missing)
     with np.errstate(divide="ignore", over="ignore"):
         inverse = np.where(noise > 0, 1.0 / noise, 0.0)
@@ -100,6 +102,11 @@ def prepare(
     )
 
 
+def _is_moderate(rows: NDArray[np.float64]) -> bool:
+    """Whether every number is known and can be subtracted from every other."""
+    return rows.size > 0 and bool(-LARGEST <= rows.min() and rows.max() <= LARGEST)
+
+
 def _used(model: TreeSum) -> NDArray[np.intp]:
     """Attributes that some tree tests."""
     is_used = np.zeros(model.n_attributes + 1, dtype=bool)
@@ -115,6 +122,8 @@ def _checked_rows(model: TreeSum, X: NDArray[np.float64]) -> NDArray[np.float64]
         raise InvalidInput(
             f"X has shape {rows.shape}: expected (n_rows, {model.n_attributes}), one column an attribute"
         )
+    if not model.n_levels.any():
+        return rows
     is_unknown = (model.n_levels > 0) & ~((rows >= 0) & (rows < model.n_levels))
     return np.where(is_unknown, np.nan, rows) if is_unknown.any() else rows
 

@@ -137,6 +137,18 @@ class Programs:
         ]
 
     @cached_property
+    def range(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Between what numbers each sum of the trees lies; rounding may lead out of them."""
+        model = self.model()
+        low, high = np.zeros(model.n_margins), np.zeros(model.n_margins)
+        for tree, weight, output in zip(model.trees, model.weights, model.outputs):
+            columns = slice(None) if output < 0 else slice(output, output + 1)
+            ends = weight * tree.values.min(axis=0), weight * tree.values.max(axis=0)
+            low[columns] += np.minimum(*ends)
+            high[columns] += np.maximum(*ends)
+        return low, high
+
+    @cached_property
     def all_steps(self) -> list[kernel.TreeProgram]:
         """Steps of every tree."""
         return [self.steps(number, values) for number, values in enumerate(self.values)]

@@ -57,7 +57,7 @@ class Noise:
         return not flips and not self.sd.any()
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Smoothed:
     """Smoothed answers.
 
@@ -78,6 +78,11 @@ class Smoothed:
     bound: Floats
     margins: Floats | None = None
     margin_bound: Floats | None = None
+
+    def __repr__(self) -> str:
+        n_rows, n_outputs = self.answers.shape
+        worst = f", off by at most {self.bound.max():.2g}" if n_rows else ""
+        return f"Smoothed({n_rows} rows, {n_outputs} answers each{worst})"
 
 
 class Smoother(Protocol):

@@ -15,12 +15,13 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from tremula.errors import InvalidParameter
+from tremula.showing import ShortTable, ShownAsTable
 
 LEVELS = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
 
 
-@dataclass(frozen=True)
-class NoisePair:
+@dataclass(frozen=True, repr=False)
+class NoisePair(ShownAsTable):
     """A wrapper trained at the best pair of levels, and what was tried.
 
     Attributes
@@ -42,6 +43,13 @@ class NoisePair:
     levels: NDArray[np.float64]
     best_noise: NDArray[np.float64]
     losses: NDArray[np.float64]
+
+    def _short_table(self) -> ShortTable:
+        columns = zip(self.levels, self.best_noise, self.losses, strict=True)
+        rows = [(f"{level:.3g}", f"{noise:.3g}", f"{loss:.4g}") for level, noise, loss in columns]
+        best = self.best_noise[np.argmin(np.abs(self.levels - self.training_noise))]
+        caption = f"noise {self.training_noise:.3g} on training rows, {best:.3g} on the row to predict"
+        return ShortTable(caption, ["training rows", "row to predict", "loss"], rows)
 
 
 def _best(wrapper: Any) -> tuple[float, float]:

@@ -16,6 +16,7 @@ PAPERS = {
     "geurts2001": "tremula.lab.papers.geurts2001",
     "vanassche2006": "tremula.lab.papers.vanassche2006",
     "variance_reduction": "tremula.lab.papers.variance_reduction",
+    "default": "tremula.lab.studies.default",  # of tremula's own
 }
 
 

@@ -1,33 +1,31 @@
-"""A batch of questions as one query, in the form that an engine is quickest at, and its fetched groups as counts.
+"""A batch of questions as what it takes to ask them in one query: which paths go together, and the rows to be grouped.
 
-The inner query, with the user's names, is written by ibis; the outer one knows only the names made up here: ``n0`` for
-the number of a row's path in the first cover, ``a3`` for the value of attribute 3, ``y`` for the target.
+The inner query, with the user's names, is written by ibis; the outer one knows only the names made up here: ``c5`` for
+whether the sixth condition holds, ``n0`` for the number of a row's path in the first cover, ``a3`` for the value of
+attribute 3, ``y`` for the target, ``w`` for how many rows are alike.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property
+from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tremula.queries.covers import Cover, CoverNode, cover_paths
-from tremula.queries.question import MOMENTS, Path, Question, Schema
+from tremula.queries.question import MOMENTS, Condition, Path, Question, Schema
 from tremula.queries.tables.columns import AskedColumn, holds, with_target
 from tremula.queries.tables.database import Database
 
-
-@dataclass(frozen=True)
-class Groups:
-    """Fetched groups of rows: of which path, with which value of which attribute, and how many of each class."""
-
-    attribute: int
-    paths: NDArray[np.int64]
-    values: NDArray[np.int64]
-    outputs: NDArray[Any]
+# Rows that are alike in every attribute are counted first if there are at most this many ways to differ.
+MAX_ALIKE = 100_000
+# A row for each of some columns, where engines differ.
+SPREADS = {"pyspark": "EXPLODE(ARRAY({}))"}
+USUAL_SPREAD = "UNNEST(ARRAY[{}])"
 
 
 @dataclass(frozen=True)
@@ -39,52 +37,131 @@ class Batch:
     columns: Sequence[AskedColumn]
     questions: Sequence[Question]
 
+    @cached_property
     def covers(self) -> list[Cover]:
-        """Pack the paths asked about into sets that no row is in twice."""
+        """The paths asked about, packed into sets that no row is in twice."""
         return cover_paths([question.path for question in self.questions], len(self.schema.attributes))
+
+    @cached_property
+    def conditions(self) -> dict[Condition, str]:
+        """Names of the conditions that tell the paths apart."""
+        found = dict.fromkeys(condition for cover in self.covers for condition in _conditions(cover.root))
+        return {condition: f"c{number}" for number, condition in enumerate(found)}
 
     def asked(self, cover: Cover) -> list[int]:
         """Attributes asked about on some path of a cover."""
         return sorted({attribute for number in cover.numbers for attribute in self.questions[number].attributes})
 
-    def base(self, table: Any, covers: Sequence[Cover]) -> Any:
-        """Rows on some path: their path's number in each cover, their values and target."""
-        known = with_target(self.database, table, self.schema.target)
-        numbers = {f"n{place}": self._path_number(known, cover.root) for place, cover in enumerate(covers)}
-        attributes = sorted({attribute for cover in covers for attribute in self.asked(cover)})
-        values = {f"a{attribute}": self.columns[attribute].value(known) for attribute in attributes}
-        base = known.select(**numbers, **values, y=known[self.schema.target])
-        on_a_path = base["n0"].notnull()
-        for place in range(1, len(covers)):
-            on_a_path = on_a_path | base[f"n{place}"].notnull()
-        return base.filter(on_a_path)
+    @cached_property
+    def attributes(self) -> list[int]:
+        """Attributes asked about."""
+        return sorted({attribute for question in self.questions for attribute in question.attributes})
 
-    def _path_number(self, table: Any, node: CoverNode) -> Any:
-        """Return the number of a row's path, as CASEs within CASEs; NULL for a row on none of them."""
+    @property
+    def keys(self) -> list[str]:
+        """The target as a key of groups, where it is a class."""
+        return ["y"] if self.schema.classes is not None else []
+
+    @property
+    def weights(self) -> list[str]:
+        """The column of how many rows are alike, where they were counted first."""
+        return ["w"] if self.counts_alike else []
+
+    @cached_property
+    def used(self) -> list[int]:
+        """Attributes asked about, or that paths have conditions on."""
+        return sorted({*self.attributes, *(condition.attribute for condition in self.conditions)})
+
+    @cached_property
+    def counts_alike(self) -> bool:
+        """Whether rows that are alike are counted first, so that all else is done with few groups instead of all rows.
+
+        Not so for a numeric target: its sums would be added up in another order.
+        """
+        if self.schema.classes is None:
+            return False
+        return prod(self.columns[attribute].n_fetched for attribute in self.used) * self.schema.n_outputs <= MAX_ALIKE
+
+    def rows(self, table: Any) -> Any:
+        """Rows with their values and target, and which conditions hold."""
+        known = with_target(self.database, table, self.schema.target)
+        attributes = self.schema.attributes
+        tests = {
+            name: holds(self.database, known, attributes[condition.attribute], condition)
+            for condition, name in self.conditions.items()
+        }
+        return known.select(**self._values(known, self.attributes), **tests)
+
+    def alike(self, table: Any) -> Any:
+        """Rows that are alike as one, with their number ``w``, their values and target, and which conditions hold."""
+        known = with_target(self.database, table, self.schema.target)
+        values = known.select(**self._values(known, self.used))
+        counted = values.group_by(values.columns).agg(w=values.count())
+        tests = {
+            name: self.columns[condition.attribute].is_within(counted[f"a{condition.attribute}"], condition)
+            for condition, name in self.conditions.items()
+        }
+        return counted.mutate(**tests)
+
+    def _values(self, table: Any, attributes: Sequence[int]) -> dict[str, Any]:
+        values = {f"a{attribute}": self.columns[attribute].value(table) for attribute in attributes}
+        return {**values, "y": table[self.schema.target]}
+
+    def spread_sql(self, table: Any) -> str:
+        """Return the SQL of rows with their values and target, each once for every path ``n`` that it is on."""
+        inner = self.database.compile(self.alike(table) if self.counts_alike else self.rows(table))
+        kept = ", ".join([*(f"a{attribute}" for attribute in self.attributes), *self.weights, "y"])
+        cases = [f"{self._number_sql(cover.root)} AS n{place}" for place, cover in enumerate(self.covers)]
+        numbers = ", ".join(f"n{place}" for place in range(len(cases)))
+        # Only after they are spread, where no engine can do it before the numbers are there, rows on no path are left
+        # out: DuckDB would find the numbers of all rows once more to do so.
+        return (
+            f"SELECT n, {kept} FROM (SELECT {SPREADS.get(self.database.engine, USUAL_SPREAD).format(numbers)} AS n, "
+            f"{kept} FROM (SELECT {', '.join(cases)}, {kept} FROM ({inner}) AS base) AS numbered) AS spread "
+            "WHERE n IS NOT NULL"
+        )
+
+    def _number_sql(self, node: CoverNode) -> str:
+        """Return the SQL of the number of a row's path, as CASEs within CASEs; NULL for a row on none of them."""
+        if node.number is None:
+            branches = [f"WHEN {self._all_hold(path)} THEN {self._number_sql(child)}" for path, child in node.branches]
+            return f"CASE {' '.join(branches)} END"
+        if not node.conditions:
+            return str(node.number)
+        return f"CASE WHEN {self._all_hold(node.conditions)} THEN {node.number} END"
+
+    def _all_hold(self, path: Path) -> str:
+        return " AND ".join(self.conditions[condition] for condition in path)
+
+    def number(self, rows: Any, node: CoverNode) -> Any:
+        """Return the same number as an expression."""
         ibis = self.database.ibis
         if node.number is None:
-            branches = [(self._all_hold(table, path), self._path_number(table, child)) for path, child in node.branches]
+            branches = [
+                (ibis.and_(*(rows[self.conditions[condition]] for condition in path)), self.number(rows, child))
+                for path, child in node.branches
+            ]
             return ibis.cases(*branches, else_=ibis.null("int64"))
         number = ibis.literal(node.number, type="int64")
         if not node.conditions:
             return number
-        return ibis.ifelse(self._all_hold(table, node.conditions), number, ibis.null("int64"))
+        tests = [rows[self.conditions[condition]] for condition in node.conditions]
+        return ibis.ifelse(ibis.and_(*tests), number, ibis.null("int64"))
 
-    def _all_hold(self, table: Any, path: Path) -> Any:
-        attributes = self.schema.attributes
-        tests = [holds(self.database, table, attributes[condition.attribute], condition) for condition in path]
-        return self.database.ibis.and_(*tests)
-
+    @property
     def measures(self) -> str:
-        """Return the SQL of what is counted in each group."""
+        """SQL of what is counted in each group."""
         if self.schema.classes is not None:
-            return "COUNT(*) AS c"
+            return "CAST(SUM(w) AS BIGINT) AS c" if self.counts_alike else "COUNT(*) AS c"
         y = f"CAST(y AS {'DOUBLE PRECISION' if self.database.engine == 'postgres' else 'DOUBLE'})"
         return f"COUNT(*) AS c, SUM({y}) AS s, SUM({y} * {y}) AS q"
 
-    def keys(self) -> list[str]:
-        """Return the target as a key of groups, where it is a class."""
-        return ["y"] if self.schema.classes is not None else []
+
+def _conditions(node: CoverNode) -> Iterator[Condition]:
+    yield from node.conditions
+    for path, child in node.branches:
+        yield from path
+        yield from _conditions(child)
 
 
 def expression_measures(schema: Schema, table: Any) -> dict[str, Any]:
@@ -109,107 +186,3 @@ def read_outputs(schema: Schema, fetched: Any) -> NDArray[Any]:
 
 def _floats(column: Any) -> NDArray[np.float64]:
     return np.array([float(value) for value in column.to_pylist()])
-
-
-def by_grouping_sets(batch: Batch) -> Iterator[Groups]:
-    """One GROUP BY GROUPING SETS: a set for each cover and attribute. A key that a set lacks is NULL in its groups."""
-    covers = batch.covers()
-    asked = [batch.asked(cover) for cover in covers]
-    attributes = sorted({attribute for some in asked for attribute in some})
-    names = [
-        *(f"n{place}" for place in range(len(covers))),
-        *(f"a{attribute}" for attribute in attributes),
-        *batch.keys(),
-    ]
-    sets = [
-        f"({', '.join([f'n{place}', f'a{attribute}', *batch.keys()])})"
-        for place, some in enumerate(asked)
-        for attribute in some
-    ]
-
-    def sql(table: Any) -> str:
-        inner = batch.database.compile(batch.base(table, covers))
-        selected = ", ".join(names)
-        return (
-            f"SELECT {selected}, {batch.measures()} FROM ({inner}) AS base GROUP BY GROUPING SETS ({', '.join(sets)})"
-        )
-
-    fetched = batch.database.fetch_sql(sql)
-    outputs = read_outputs(batch.schema, fetched)
-    numbers = [_whole(fetched.column(f"n{place}")) for place in range(len(covers))]
-    for attribute in attributes:
-        values = fetched.column(f"a{attribute}")
-        has_value = np.array(values.is_valid().to_pylist(), dtype=bool)
-        for number in numbers:
-            rows = np.flatnonzero(has_value & (number >= 0))
-            if len(rows):
-                codes = batch.columns[attribute].numbers(values.take(rows).to_pylist())
-                yield Groups(attribute, number[rows], np.array(codes), outputs[rows])
-
-
-def _whole(column: Any) -> NDArray[np.int64]:
-    """Return fetched whole numbers, -1 for NULL."""
-    return np.array([-1 if value is None else int(value) for value in column.to_pylist()], dtype=np.int64)
-
-
-def by_stack(batch: Batch) -> Iterator[Groups]:
-    """Spark's way: every row becomes one for each attribute, with its value's number, and these are grouped."""
-    for cover in batch.covers():
-        attributes = batch.asked(cover)
-        fetched = batch.database.fetch_sql(partial(_stack_sql, batch, cover))
-        outputs, numbers = read_outputs(batch.schema, fetched), _whole(fetched.column("n0"))
-        which, values = _whole(fetched.column("attribute")), fetched.column("value")
-        for attribute in attributes:
-            rows = np.flatnonzero(which == attribute)
-            if len(rows):
-                codes = batch.columns[attribute].numbers(
-                    _parsed(batch.columns[attribute], values.take(rows).to_pylist())
-                )
-                yield Groups(attribute, numbers[rows], np.array(codes), outputs[rows])
-
-
-def _stack_sql(batch: Batch, cover: Cover, table: Any) -> str:
-    inner = batch.database.compile(batch.base(table, [cover]))
-    attributes = batch.asked(cover)
-    pairs = ", ".join(f"{attribute}, CAST(a{attribute} AS STRING)" for attribute in attributes)
-    keys = ", ".join(["n0", "attribute", "value", *batch.keys()])
-    return (
-        f"SELECT {keys}, {batch.measures()} FROM (SELECT n0, y, stack({len(attributes)}, {pairs}) AS (attribute, "
-        f"value) FROM ({inner}) AS base) AS stacked GROUP BY {keys}"
-    )
-
-
-def _parsed(column: AskedColumn, words: Sequence[str]) -> list[Any]:
-    """Values that were turned into strings to share a column."""
-    if column.number_of is None:
-        return [int(word) for word in words]
-    by_word = {_as_word(level): level for level in column.number_of}
-    return [by_word.get(word) for word in words]
-
-
-def _as_word(level: Any) -> str:
-    return str(level).lower() if isinstance(level, bool) else str(level)
-
-
-def by_attribute(batch: Batch) -> Iterator[Groups]:
-    """One GROUP BY for each cover and attribute: for engines that know nothing better."""
-    for cover in batch.covers():
-        for attribute in batch.asked(cover):
-
-            def grouped(table: Any, cover: Cover = cover, name: str = f"a{attribute}") -> Any:
-                base = batch.base(table, [cover])
-                return base.group_by(["n0", name, *batch.keys()]).agg(**expression_measures(batch.schema, base))
-
-            fetched = batch.database.fetch(grouped)
-            codes = batch.columns[attribute].numbers(fetched.column(f"a{attribute}").to_pylist())
-            numbers = _whole(fetched.column("n0"))
-            yield Groups(attribute, numbers, np.array(codes, dtype=np.int64), read_outputs(batch.schema, fetched))
-
-
-FORMS: dict[str, Callable[[Batch], Iterator[Groups]]] = {
-    "grouping sets": by_grouping_sets,
-    "stack": by_stack,
-    "group by": by_attribute,
-}
-# The quickest form by engine, as measured (the guide has the numbers).
-BEST_FORM = {"duckdb": "grouping sets", "postgres": "grouping sets", "pyspark": "stack"}

@@ -38,6 +38,17 @@ class AskedColumn:
             return [int(value) for value in fetched]
         return [self.number_of.get(value, self.attribute.n_values) for value in fetched]
 
+    @property
+    def n_fetched(self) -> int:
+        """How many different values can be fetched; one more than the attribute has where some are missing."""
+        return self.attribute.n_values + 1 if self.number_of is None else len(self.number_of)
+
+    def is_within(self, value: Any, condition: Condition) -> Any:
+        """Whether a condition on this column holds, by what `value` gave of it."""
+        if self.number_of is None:
+            return value.between(condition.first, condition.last)
+        return _is_one_of(value, self.attribute.levels or (), condition)
+
 
 def column_names(
     present: Sequence[str], target: str, attributes: Sequence[str] | None, nominal: Sequence[str]
@@ -190,10 +201,14 @@ def _halved(database: Database, column: Any, cuts: Sequence[float], first: int, 
 def holds(database: Database, table: Any, attribute: Attribute, condition: Condition) -> Any:
     """Whether a condition holds; false or NULL where the value is missing."""
     if attribute.levels is not None:
-        levels = attribute.levels[condition.first : condition.last + 1]
-        return table[attribute.name] == levels[0] if len(levels) == 1 else table[attribute.name].isin(levels)
+        return _is_one_of(table[attribute.name], attribute.levels, condition)
     column, cuts = number(database, table, attribute.name), attribute.cuts or ()
     tests = [column > cuts[condition.first - 1]] if condition.first > 0 else []
     if condition.last < len(cuts):
         tests.append(column <= cuts[condition.last])
     return tests[0] & tests[1] if len(tests) == 2 else tests[0] if tests else column.notnull()
+
+
+def _is_one_of(column: Any, levels: Sequence[Any], condition: Condition) -> Any:
+    allowed = levels[condition.first : condition.last + 1]
+    return column == allowed[0] if len(allowed) == 1 else column.isin(allowed)

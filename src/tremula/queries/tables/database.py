@@ -92,8 +92,10 @@ def without_password(url: str) -> str:
 def find_table(connection: Any, name: str | None) -> Any:
     """Find a table by its name, or say which there are."""
     names = connection.list_tables()
+    if not names:
+        raise UnknownTable("the database has no table that you may read: see to its name, and to your rights in it")
     if name is None:
-        raise InvalidInput(f"no table was given: name one, table='...' (there are {show(names)})")
+        raise InvalidInput(f"no table was given: name one (there are {show(names)})")
     if name not in names:
         hint = did_you_mean(name, names) or ": name one of these"
         raise UnknownTable(f"no table {name!r} in the database (has {show(names)}){hint}")
@@ -120,14 +122,17 @@ class Database:
     table : ibis table
     n_queries : int
         Queries sent so far.
+    on_query : callable or None
+        Told the SQL of each query before it is sent.
     """
 
-    def __init__(self, table: Any, retries: int) -> None:
+    def __init__(self, table: Any, retries: int, on_query: Callable[[str], None] | None = None) -> None:
         self.ibis = import_ibis()
         self._open: Callable[[], Any] | None = table if callable(table) else None
         self._retries = retries
         self.table = table() if callable(table) else table
         self.n_queries = 0
+        self.on_query = on_query
         self._is_lost = False
 
     @property
@@ -149,13 +154,20 @@ class Database:
 
     def fetch(self, make: Callable[[Any], Any]) -> Any:
         """Run what `make` builds from the table, and give a pyarrow table."""
-        return self._ask(lambda: self.backend.to_pyarrow(make(self.table)))
+        return self._ask(lambda: self._run(make(self.table)))
 
     def fetch_sql(self, make: Callable[[Any], str]) -> Any:
         """Run SQL that `make` writes for the table, and give a pyarrow table."""
         return self._ask(lambda: self._run_sql(make(self.table)))
 
+    def _run(self, expression: Any) -> Any:
+        if self.on_query is not None:
+            self.on_query(self.compile(expression))
+        return self.backend.to_pyarrow(expression)
+
     def _run_sql(self, sql: str) -> Any:
+        if self.on_query is not None:
+            self.on_query(sql)
         if self.engine == "duckdb":
             # Without ibis reading it again, which takes longer than DuckDB for a query of a thousand paths.
             return self.backend.con.execute(sql).to_arrow_table()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -13,9 +13,10 @@ from tremula.errors import InvalidInput
 from tremula.parameters import check_choice, check_number
 from tremula.queries.arrays import DEFAULT_BINS, TASKS
 from tremula.queries.question import Question, Schema, joint_shape
-from tremula.queries.tables.batches import BEST_FORM, FORMS, Batch, expression_measures, read_outputs
+from tremula.queries.tables.batches import Batch, expression_measures, read_outputs
 from tremula.queries.tables.columns import column_names, describe_column, holds, read_class_labels, with_target
 from tremula.queries.tables.database import Database, open_table
+from tremula.queries.tables.forms import BEST_FORM, FORMS
 
 MAX_PATHS = 2000  # of one query: larger batches are cut
 
@@ -81,6 +82,8 @@ class TableOracle:
         How a batch becomes a query; None is the one that is quickest on the engine.
     retries : int, default=2
         How often a query is sent again after it failed, on a new connection.
+    on_query : callable or None, default=None
+        Told the SQL of each query before it is sent.
 
     Notes
     -----
@@ -110,6 +113,7 @@ class TableOracle:
         cuts: Mapping[str, Sequence[float]] | None = None,
         form: str | None = None,
         retries: int = 2,
+        on_query: Callable[[str], None] | None = None,
     ) -> None:
         check_number("n_bins", n_bins, 2, whole=True)
         check_number("max_levels", max_levels, 1, whole=True)
@@ -117,7 +121,7 @@ class TableOracle:
         check_choice("task", task, TASKS)
         if form is not None:
             check_choice("form", form, FORMS)
-        self._database = Database(table, retries)
+        self._database = Database(table, retries, on_query)
         names = column_names(self._database.table.columns, target, attributes, categorical_features)
         self._form = FORMS[form or BEST_FORM.get(self._database.engine, "group by")]
         classes = read_class_labels(self._database, target, task)
@@ -163,12 +167,11 @@ class TableOracle:
         return [self._answers[question] for question in questions]
 
     def _count_margins(self, questions: Sequence[Question]) -> dict[Question, NDArray[Any]]:
-        answers = [self._schema.empty_answer() for _ in questions]
+        answers = np.stack([self._schema.empty_answer() for _ in questions])
         for groups in self._form(Batch(self._database, self._schema, self._columns, questions)):
-            cells = int(self._schema.starts[groups.attribute]) + groups.values
-            for path, cell, outputs in zip(groups.paths.tolist(), cells.tolist(), groups.outputs):
-                if groups.attribute in questions[path].attributes:
-                    answers[path][cell] += outputs
+            is_asked = np.array([groups.attribute in question.attributes for question in questions])[groups.paths]
+            cells = self._schema.starts[groups.attribute] + groups.values
+            np.add.at(answers, (groups.paths[is_asked], cells[is_asked]), groups.outputs[is_asked])
         return dict(zip(questions, answers))
 
     def _count_joint(self, question: Question) -> NDArray[Any]:

@@ -112,13 +112,14 @@ class ForeignModel:
         return 1 if self.classes is None else len(self.classes)
 
     @cached_property
-    def _encoder(self) -> ColumnEncoder:
+    def encoder(self) -> ColumnEncoder:
+        """How tables are read."""
         levels = [np.arange(n) if n else None for n in self.n_levels] if self.levels is None else self.levels
         return ColumnEncoder(self.feature_names, tuple(levels))
 
     def rows(self, X: Any) -> NDArray[np.float64]:
         """Read a table as the trees take it: numbers, codes of levels, NaN where missing."""
-        return self.rounded(read_columns(TrainedModel(self.n_attributes, self.feature_names), self._encoder, X))
+        return self.rounded(read_columns(TrainedModel(self.n_attributes, self.feature_names), self.encoder, X))
 
     def rounded(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Round values to single precision where the model does so before it tests them."""

@@ -31,7 +31,7 @@ def read_own_ensemble(estimator: Any, read: Read) -> ForeignModel:
     """Take an ensemble: of trees, of regression trees for each class, or of other estimators."""
     check_is_fitted(estimator, "members_")
     members = estimator.members_
-    votes = estimator.combine == "vote" and hasattr(estimator, "classes_")
+    votes = getattr(estimator, "combine", "average") == "vote" and hasattr(estimator, "classes_")
     weights = np.asarray(getattr(estimator, "member_weights_", np.ones(len(members))), dtype=np.float64)
     drawn = _drawing(estimator)
     if all(isinstance(member, Tree) for member in members):

@@ -15,6 +15,7 @@ from tremula.smoothing.foreign.from_catboost import read_catboost
 from tremula.smoothing.foreign.from_lightgbm import read_lightgbm
 from tremula.smoothing.foreign.from_xgboost import read_xgboost
 from tremula.smoothing.foreign.histogram import read_histogram
+from tremula.smoothing.foreign.kept import read_kept
 from tremula.smoothing.foreign.model import ForeignModel
 from tremula.smoothing.foreign.naming import Reader, library_of, name_of
 from tremula.smoothing.foreign.own import read_own_ensemble, read_own_tree
@@ -34,6 +35,8 @@ READERS: dict[tuple[str, str], Reader] = {
     ("tremula", "TreeClassifier"): read_own_tree,
     ("tremula", "TreeRegressor"): read_own_tree,
     ("tremula", "Ensemble"): read_own_ensemble,
+    ("tremula", "SimulatedBagging"): read_own_ensemble,
+    ("tremula", "TrainedTrees"): read_kept,
     ("sklearn", "DecisionTreeClassifier"): read_tree,
     ("sklearn", "DecisionTreeRegressor"): read_tree,
     ("sklearn", "RandomForestClassifier"): read_forest,

@@ -1,0 +1,1 @@
+"""The estimator to take by default: families of trees blended by the rows that they left out."""

@@ -1,0 +1,124 @@
+"""The classifier to take by default."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.special import softmax
+
+from tremula.aspen.base import Aspen
+from tremula.aspen.blending import class_weights, find_power, logarithms
+from tremula.aspen.families import CLASS_FAMILIES
+from tremula.aspen.groups import Judges
+from tremula.ensembles.base import EnsembleClassifier
+from tremula.perturb import Sample
+from tremula.seeds import RandomState
+
+PRIOR_SHARE = 0.008  # of the classes' shares in training, mixed into every answer: no class is impossible
+
+
+class AspenClassifier(Aspen, EnsembleClassifier):
+    """A blend of tree families that is chosen by the rows its members leave out: take it by default.
+
+    Parameters
+    ----------
+    n_estimators : int, default=100
+        Members of each family that is kept.
+    boosting : bool, default=True
+        Whether small boosted trees may correct the blend.
+    warm_start : bool, default=False
+        Whether another `fit` keeps the families that were chosen and their members, and adds those wanting.
+    n_jobs : int or None, default=None
+        Members trained at the same time; threads, unless a `joblib.parallel_config` names another backend.
+    categorical_features : "from_dtype", "all", list, mask or None, default="from_dtype"
+        Which columns are nominal; see the guide to columns.
+    random_state : int, RandomState, Generator or None, default=None
+        The same seed gives the same model, bit for bit, for any `n_jobs`.
+    verbose : int, default=0
+        With 1, a progress bar is shown.
+
+    Attributes
+    ----------
+    report_ : AspenReport
+        What was tried, how it did on rows left out, and what was chosen; print it.
+    members_ : list
+        The trees of the families in the blend.
+    member_weights_ : array
+        What each has in it.
+    corrections_ : list of Tree
+        Small trees whose values are added to the logarithms of the blend's class shares.
+    classes_ : array
+        The class labels.
+    oob_score_ : float
+        Accuracy of the blend on rows left out; `oob_decision_function_` has the class shares behind it, NaN for rows
+        that were never left out. Rows that chose the blend judge it somewhat too well.
+
+    Notes
+    -----
+    The guide to Aspen says on one page what is done, what was measured, and where boosting alone is better.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tremula import AspenClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = AspenClassifier(n_estimators=20, random_state=0).fit(X, y)
+    >>> model.predict(X[:3])
+    array([0, 0, 0])
+    >>> model.oob_score_ > 0.9
+    True
+    """
+
+    _families = CLASS_FAMILIES
+    _loss_name = "log loss"
+    _prior: np.ndarray
+    _power: float
+
+    def __init__(
+        self,
+        n_estimators: int = 100,
+        boosting: bool = True,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        categorical_features: Any = "from_dtype",
+        random_state: RandomState = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.boosting = boosting
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.categorical_features = categorical_features
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _begin(self, sample: Sample) -> None:
+        counts = np.bincount(sample.target, sample.weights, sample.n_classes)
+        self._prior, self._power, self.corrections_ = counts / counts.sum(), 1.0, []
+
+    def _prepare(self, answers: np.ndarray) -> np.ndarray:
+        return (1.0 - PRIOR_SHARE) * answers + PRIOR_SHARE * self._prior
+
+    def _loss(self, answers: np.ndarray, judges: Judges) -> float:
+        if not judges.weights.any():
+            return float("nan")
+        shares = answers[np.arange(len(judges)), judges.target]
+        return float(np.average(-logarithms(shares), weights=judges.weights))
+
+    def _weigh(self, answers: np.ndarray, judges: Judges) -> np.ndarray:
+        return class_weights(answers, judges.target, judges.weights)
+
+    def _calibrate(self, blend: np.ndarray, judges: Judges) -> None:
+        self._power = find_power(blend, judges.target, judges.weights)
+
+    def _margins(self, blend: np.ndarray) -> np.ndarray:
+        return self._power * logarithms(self._prepare(blend))
+
+    def _as_answers(self, margins: np.ndarray) -> np.ndarray:
+        return softmax(margins, axis=1)
+
+    def _keep_answers(self, answers: np.ndarray, judges: Judges, n_rows: int) -> None:
+        self.oob_decision_function_ = np.full((n_rows, self.n_classes_), np.nan)
+        self.oob_decision_function_[judges.rows] = answers
+        self.oob_score_ = 1.0 - self._error(answers, judges)

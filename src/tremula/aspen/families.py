@@ -1,0 +1,150 @@
+"""The families of trees that are tried, each a row of a table: what is grown, and how its values are shaken.
+
+All draw their rows with replacement, and member for member the same ones, so that families differ by themselves alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from tremula.combine import Member
+from tremula.ensembles.members import Trainer, TreeTrainer
+from tremula.ensembles.training import Drawing
+from tremula.perturb import Bootstrap, Perturbation, Sample, SmearedInputs
+from tremula.perturb.inputs import LearnedNoise
+from tremula.perturb.sample import Values
+from tremula.trees.cart import CARTClassifier, CARTRegressor
+from tremula.trees.learner import TreeLearner
+from tremula.trees.m5 import M5Regressor
+
+MOST_TO_SMEAR = 50
+
+
+def _always(n_levels: np.ndarray) -> bool:
+    return True
+
+
+def _worth_smearing(n_levels: np.ndarray) -> bool:
+    """Whether there are numbers to smear, and not so many attributes that sorting them for every tree takes longest."""
+    return bool((n_levels == 0).any()) and len(n_levels) <= MOST_TO_SMEAR
+
+
+@dataclass(frozen=True)
+class Family:
+    """One way to train members.
+
+    Attributes
+    ----------
+    name : str
+    learner : tree
+    noise : float
+        Level of input smearing.
+    coded : bool
+        Whether the codes of nominal levels are taken for numbers: fewer splits to choose from, and others.
+    share : float
+        Members for each one of `n_estimators`.
+    rivals : str
+        Of the families with the same word here only the best is kept.
+    applies : callable
+        From the numbers of levels, 0 for a numeric attribute, to whether to try it.
+    """
+
+    name: str
+    learner: TreeLearner
+    noise: float = 0.0
+    coded: bool = False
+    share: float = 1.0
+    rivals: str = ""
+    applies: Callable[[np.ndarray], bool] = _always
+
+    def n_members(self, n_estimators: int) -> int:
+        """Return how many members are trained."""
+        return max(1, round(self.share * n_estimators))
+
+
+def _forest(share: str | float, noise: float = 0.0) -> dict[str, Any]:
+    return {"learner": CARTClassifier(max_features=share), "noise": noise}
+
+
+def _extra(share: str | float) -> dict[str, Any]:
+    return {"learner": CARTClassifier(max_features=share, splitter="random"), "coded": True}
+
+
+# Of rivals the best is kept: so the attributes drawn at a node, and the level of smearing, are chosen by the data.
+FEW, HALF = "sqrt", 0.5
+CLASS_FAMILIES = (
+    Family("random forest", **_forest(FEW), rivals="forest"),
+    Family("random forest, half of the attributes", **_forest(HALF), rivals="forest"),
+    Family("extra trees", **_extra(FEW), rivals="extra trees"),
+    Family("extra trees, half of the attributes", **_extra(HALF), rivals="extra trees"),
+    Family("forest smeared by 0.1", **_forest(FEW, 0.1), rivals="smearing", applies=_worth_smearing),
+    Family("forest smeared by 0.25", **_forest(FEW, 0.25), rivals="smearing", applies=_worth_smearing),
+)
+NUMBER_FAMILIES = (
+    Family("random forest", CARTRegressor(max_features=1 / 3)),
+    Family("extra trees", CARTRegressor(splitter="random")),
+    Family("model trees", M5Regressor(), share=0.25),
+)
+
+
+def that_apply(families: Sequence[Family], n_levels: np.ndarray) -> list[Family]:
+    """Return the families that make sense for these attributes."""
+    return [family for family in families if family.applies(n_levels)]
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A member, and what it says of the rows it left out."""
+
+    member: Member
+    rows: np.ndarray
+    answers: np.ndarray
+
+
+@dataclass(frozen=True)
+class FamilyTraining:
+    """All that is needed to train any member of a family, anywhere."""
+
+    trainer: Trainer
+    drawing: Drawing
+
+    @classmethod
+    def of(cls, family: Family, trainer: TreeTrainer, sample: Sample, known: Values, root_seed: int) -> FamilyTraining:
+        """Prepare the training of a family; `known` has the values with those missing, by which noise is measured."""
+        perturbations: list[Perturbation] = [Bootstrap()]
+        if family.noise > 0.0:
+            perturbations.append(LearnedNoise.of(SmearedInputs(family.noise), sample, known))
+        columns = trainer.columns
+        if family.coded:
+            columns = replace(columns, n_levels=np.zeros_like(columns.n_levels))
+        return cls(TreeTrainer(family.learner, columns), Drawing(sample, perturbations, 1, root_seed))
+
+    def __call__(self, members: range) -> list[Trained]:
+        """Train these members, and ask each about the rows it left out."""
+        trained = []
+        for number in members:
+            sample, random = self.drawing.sample_of(number)
+            member = self.trainer.train(sample, random)
+            rows = np.flatnonzero(self.drawing.times_drawn(sample) == 0)
+            answers = member.predict_values(self.trainer.rows(rows)) if len(rows) else np.zeros((0, 1))
+            trained.append(Trained(member, rows, answers))
+        return trained
+
+
+@dataclass(frozen=True)
+class GroupedDrawing(Drawing):
+    """How members were drawn that come group after group, each group numbered from 0."""
+
+    sizes: tuple[int, ...] = ()
+
+    def sample_of(self, member: int) -> tuple[Sample, np.random.Generator]:
+        """Return what a member was trained on, and its stream of random numbers."""
+        for size in self.sizes:
+            if member < size:
+                break
+            member -= size
+        return super().sample_of(member)

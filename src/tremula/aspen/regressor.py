@@ -1,0 +1,107 @@
+"""The regressor to take by default."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tremula.aspen.base import Aspen
+from tremula.aspen.blending import number_weights
+from tremula.aspen.families import NUMBER_FAMILIES
+from tremula.aspen.groups import Judges
+from tremula.ensembles.base import EnsembleRegressor
+from tremula.perturb import Sample
+from tremula.seeds import RandomState
+
+
+class AspenRegressor(Aspen, EnsembleRegressor):
+    """A blend of tree families that is chosen by the rows its members leave out: take it by default.
+
+    Parameters
+    ----------
+    n_estimators : int, default=100
+        Members of each family that is kept; of model trees a quarter.
+    boosting : bool, default=True
+        Whether small boosted trees may correct the blend.
+    warm_start : bool, default=False
+        Whether another `fit` keeps the families that were chosen and their members, and adds those wanting.
+    n_jobs : int or None, default=None
+        Members trained at the same time; threads, unless a `joblib.parallel_config` names another backend.
+    categorical_features : "from_dtype", "all", list, mask or None, default="from_dtype"
+        Which columns are nominal; see the guide to columns.
+    random_state : int, RandomState, Generator or None, default=None
+        The same seed gives the same model, bit for bit, for any `n_jobs`.
+    verbose : int, default=0
+        With 1, a progress bar is shown.
+
+    Attributes
+    ----------
+    report_ : AspenReport
+        What was tried, how it did on rows left out, and what was chosen; print it.
+    members_ : list
+        The trees and model trees of the families in the blend.
+    member_weights_ : array
+        What each has in it.
+    corrections_ : list of Tree
+        Small trees whose values are added to what the blend says.
+    oob_score_ : float
+        R squared of the blend on rows left out; `oob_prediction_` has the numbers behind it, NaN for rows that were
+        never left out. Rows that chose the blend judge it somewhat too well.
+
+    Notes
+    -----
+    The guide to Aspen says on one page what is done, what was measured, and where boosting alone is better.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from tremula import AspenRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> AspenRegressor(n_estimators=20, random_state=0).fit(X, y).predict(X[:3]).shape
+    (3,)
+    """
+
+    _families = NUMBER_FAMILIES
+    _loss_name = "RMSE"
+
+    def __init__(
+        self,
+        n_estimators: int = 100,
+        boosting: bool = True,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        categorical_features: Any = "from_dtype",
+        random_state: RandomState = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.boosting = boosting
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.categorical_features = categorical_features
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _begin(self, sample: Sample) -> None:
+        self.corrections_ = []
+
+    def _loss(self, answers: np.ndarray, judges: Judges) -> float:
+        if not judges.weights.any():
+            return float("nan")
+        return float(np.sqrt(np.average((answers[:, 0] - judges.target) ** 2, weights=judges.weights)))
+
+    def _weigh(self, answers: np.ndarray, judges: Judges) -> np.ndarray:
+        return number_weights(answers, judges.target, judges.weights)
+
+    def _margins(self, blend: np.ndarray) -> np.ndarray:
+        return blend
+
+    def _as_answers(self, margins: np.ndarray) -> np.ndarray:
+        return margins
+
+    def _keep_answers(self, answers: np.ndarray, judges: Judges, n_rows: int) -> None:
+        self.oob_prediction_ = np.full(n_rows, np.nan)
+        self.oob_prediction_[judges.rows] = answers[:, 0]
+        spread = float(judges.target.var()) if len(judges) else 0.0
+        self.oob_score_ = 1.0 - float(np.mean((answers[:, 0] - judges.target) ** 2)) / spread if spread else np.nan

@@ -1,0 +1,248 @@
+"""``tremula data``: which datasets are known, where each comes from, what is on this machine, what it holds."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from tremula.cli.helping import describe, show_examples
+from tremula.lab.datasets import BUNDLED, KnownDataset, NotFetched, dataset_names, known_datasets, load_dataset
+from tremula.lab.describing import describe_dataset
+from tremula.lab.fetching import DATA_FOLDER_VARIABLE, UnknownDataset, cache_folder
+from tremula.lab.reading import is_table, read_data
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+
+data = typer.Typer(no_args_is_help=True, help="Datasets: list those known, describe one, fetch some.")
+
+
+class Task(StrEnum):
+    """What is to be predicted."""
+
+    classification = "classification"
+    regression = "regression"
+
+
+def _complete_name(incomplete: str) -> list[str]:
+    return [name for name in dict.fromkeys([*known_datasets(), *dataset_names()]) if name.startswith(incomplete)]
+
+
+# --- list ---
+
+
+def list_datasets(
+    task: Annotated[Task | None, typer.Option(help="Only those of this task.", show_default="both")] = None,
+    max_rows: Annotated[int | None, typer.Option(min=1, help="Only those of at most so many rows.")] = None,
+    min_rows: Annotated[int, typer.Option(min=0, help="Only those of at least so many rows.")] = 0,
+    paper: Annotated[str | None, typer.Option(help="Only those of this paper, such as frank2006.")] = None,
+    here: Annotated[bool, typer.Option("--here", help="Only those on this machine.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """List the datasets known by name, and where each is found.
+
+    A dataset comes with scikit-learn, lies in the folder that TREMULA_DATA names or in the cache, or can be fetched
+    from OpenML.
+    """
+    chosen = [
+        {**asdict(known), "found": found}
+        for known, found in ((known, _where(known)) for known in known_datasets().values())
+        if (task is None or known.task == task)
+        and (max_rows is None or known.rows <= max_rows)
+        and known.rows >= min_rows
+        and (paper is None or paper in known.papers)
+        and (not here or _is_here(found))
+    ]
+    if as_json:
+        print(json.dumps(chosen, indent=2, ensure_ascii=False))
+        return
+    console = Console(highlight=False)
+    console.print(_table_of(chosen))
+    n_here = sum(_is_here(row["found"]) for row in chosen)
+    console.print(f"{len(chosen)} datasets, {n_here} of them on this machine. {_advice()}", markup=False)
+
+
+def _where(known: KnownDataset) -> str:
+    """Tell where a dataset is found, in the order in which it is looked for."""
+    if known.name in BUNDLED:
+        return "scikit-learn"
+    if known.name in dataset_names():
+        return "data folder"
+    if (cache_folder() / f"{known.name}.parquet").is_file():
+        return "cache"
+    return "nowhere" if known.openml is None else f"OpenML {known.openml}"
+
+
+def _is_here(found: str) -> bool:
+    return found in ("scikit-learn", "data folder", "cache")
+
+
+def _advice() -> str:
+    return (
+        f"One that is not is fetched by: tremula data fetch NAME (into {cache_folder()}); {DATA_FOLDER_VARIABLE} names "
+        "a folder of Parquet files to look in first."
+    )
+
+
+def _table_of(rows: Iterable[Mapping[str, Any]]) -> Table:
+    table = Table()
+    table.add_column("name", no_wrap=True)
+    for heading in ("rows", "numeric", "nominal"):
+        table.add_column(heading, justify="right", no_wrap=True, min_width=len(heading))
+    for heading in ("target", "found"):
+        table.add_column(heading, no_wrap=True)
+    for row in rows:
+        numbers = [_number(row[name]) for name in ("rows", "numeric", "nominal")]
+        target = "number" if row["classes"] is None else f"{row['classes']} classes"
+        table.add_row(row["name"], *numbers, target, row["found"])
+    return table
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return ""
+    return f"{value:,}" if isinstance(value, int) else f"{value:.5g}"
+
+
+# --- describe ---
+
+
+def describe_one(
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="A name of the list, a file, or a table of a database.",
+            autocompletion=_complete_name,
+            show_default=False,
+        ),
+    ],
+    target: Annotated[
+        str | None,
+        typer.Option(help="The column to predict.", show_default="the column 'target' or 'class', else the last"),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Tell the columns of a dataset, their kinds, levels and missing values, and how the target is distributed.
+
+    Nothing is fetched: of a dataset that is not on this machine it tells what the table of known ones says.
+    """
+    known = known_datasets().get(name)
+    origin = None if known is None else {**asdict(known), "found": _where(known)}
+    told = _describe_table(name, target) if is_table(name) else _describe_known(name, target)
+    if as_json:
+        print(json.dumps({**told, "known": origin}, indent=2, ensure_ascii=False))
+        return
+    console = Console(highlight=False, soft_wrap=True)
+    if told:
+        _print_columns(console, told)
+    if origin is not None:
+        _print_origin(console, origin, bool(told))
+
+
+def _describe_table(place: str, target: str | None) -> dict[str, Any]:
+    reading = read_data(place, target)
+    return describe_dataset(reading.dataset) | {"notes": [*reading.guesses, *reading.notes]}
+
+
+def _describe_known(name: str, target: str | None) -> dict[str, Any]:
+    """Describe a dataset that is here; of others nothing is told."""
+    try:
+        return describe_dataset(load_dataset(name, target, task=None, fetch=False)) | {"notes": []}
+    except NotFetched:
+        return {}
+
+
+def _print_columns(console: Console, told: Mapping[str, Any]) -> None:
+    console.print(
+        f"{told['name']} ({told['source']}): {told['rows']:,} rows, {len(told['attributes'])} attributes, "
+        f"{told['missing']:,} missing values; {told['task']}.",
+        markup=False,
+    )
+    console.print(f"Target: {_words_of_target(told['target'])}", markup=False)
+    table = Table()
+    for heading in ("attribute", "kind"):
+        table.add_column(heading)
+    table.add_column("missing", justify="right")
+    table.add_column("values", overflow="fold")
+    for column in told["attributes"]:
+        table.add_row(column["name"], column["kind"], _number(column["missing"]), WORDS[column["kind"]](column))
+    console.print(table, soft_wrap=False)
+    for note in told["notes"]:
+        console.print(note, markup=False)
+
+
+def _words_of_target(target: Mapping[str, Any]) -> str:
+    if target["kind"] == "numeric":
+        return _words_of_numbers(target)
+    n_rows = sum(target["classes"].values())
+    shares = [f"{label} {count:,} ({count / n_rows:.1%})" for label, count in target["classes"].items()]
+    return _some(shares, len(shares))
+
+
+def _words_of_numbers(column: Mapping[str, Any]) -> str:
+    if column["median"] is None:
+        return "all missing"
+    different = f", {column['different']:,} different" if "different" in column else ""
+    return f"{column['smallest']:.5g} to {column['largest']:.5g}, median {column['median']:.5g}{different}"
+
+
+def _words_of_levels(column: Mapping[str, Any]) -> str:
+    return _some([f"{level} {count:,}" for level, count in column["levels"].items()], column["n_levels"])
+
+
+def _some(words: list[str], n_all: int) -> str:
+    shown = words[:8]
+    return ", ".join(shown) + (f" and {n_all - len(shown)} more" if n_all > len(shown) else "")
+
+
+WORDS: dict[str, Callable[[Mapping[str, Any]], str]] = {"numeric": _words_of_numbers, "nominal": _words_of_levels}
+
+
+def _print_origin(console: Console, origin: Mapping[str, Any], is_here: bool) -> None:
+    if not is_here:
+        console.print(
+            f"{origin['name']}: {origin['rows']:,} rows, {origin['numeric']} numeric and {origin['nominal']} nominal "
+            f"attributes; {origin['task']}. It is not on this machine: tremula data fetch {origin['name']}",
+            markup=False,
+        )
+    openml = "" if origin["openml"] is None else f"; OpenML {origin['openml']}"
+    papers = f"; used by {', '.join(origin['papers'])}" if origin["papers"] else ""
+    console.print(f"From: {origin['origin']}; licence: {origin['licence']}{openml}{papers}.", markup=False)
+
+
+# --- fetch ---
+
+
+def fetch(
+    names: Annotated[
+        list[str],
+        typer.Argument(metavar="NAME", help="Names of the list.", autocompletion=_complete_name, show_default=False),
+    ],
+    as_json: AsJson = False,
+) -> None:
+    """Fetch datasets from OpenML into the cache; those on this machine stay as they are."""
+    console = Console(stderr=True, soft_wrap=True, highlight=False)
+    fetched = []
+    for name in names:
+        if Path(name).suffix:
+            raise UnknownDataset(f"{name!r} is a file and not a name: tremula data list tells the names")
+        found = load_dataset(name, task=None)
+        fetched.append({"name": name, "source": found.source, "rows": len(found.X)})
+        if not as_json:
+            console.print(f"{name}: {len(found.X):,} rows, {found.source}", markup=False)
+    if as_json:
+        print(json.dumps(fetched, indent=2, ensure_ascii=False))
+
+
+COMMANDS: dict[str, tuple[Callable[..., None], tuple[str, ...]]] = {
+    "list": (list_datasets, ("tremula data list --task regression --max-rows 5000", "tremula data list --here")),
+    "describe": (describe_one, ("tremula data describe iris", "tremula data describe rows.csv --target income")),
+    "fetch": (fetch, ("tremula data fetch sonar glass",)),
+}
+for _name, (_command, _examples) in COMMANDS.items():
+    data.command(_name, help=describe(_command), epilog=show_examples(*_examples))(_command)

@@ -1,0 +1,307 @@
+"""Trained models in files: tremula's own, skops, pickles, and those that XGBoost and LightGBM write.
+
+A pickle runs what its writer put into it, so one is read only if the user says that the file is to be trusted.
+"""
+
+import io
+import os
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import tremula as tm
+from tremula.errors import (
+    ColumnMismatch,
+    FileDamaged,
+    InvalidInput,
+    InvalidParameter,
+    MissingLibrary,
+    UnsupportedModel,
+    did_you_mean,
+)
+from tremula.files import write_whole
+from tremula.lab.dataset import Dataset
+from tremula.lab.refitting import SCHEMA_ATTRIBUTE
+from tremula.lab.schema import TableSchema, conform, table_of
+from tremula.lab.table_files import listed
+from tremula.series import show
+
+NO_NAMES = re.compile(r"Column_\d+")  # what LightGBM calls the columns of an array
+TRUST = "--trust"
+OWN_ENDING = ".tremula"
+
+
+# --- reading ---
+
+
+def load_model(path: Path, trust: bool = False) -> Any:
+    """Read a trained model; its kind is told by the ending of the file's name.
+
+    Parameters
+    ----------
+    path : Path
+        A file of ``tm.save``, ``.skops``, ``.joblib``, ``.pkl``, XGBoost's ``.json`` or ``.ubj``, LightGBM's ``.txt``.
+    trust : bool, default=False
+        Whether to read files that can run code: pickles, and skops files with types that skops does not know.
+    """
+    if path.is_dir():
+        raise IsADirectoryError(f"{str(path)!r} is a folder: give the file of a model")
+    if not path.is_file():
+        raise FileNotFoundError(f"no file {str(path)!r}: give the path of a saved model")
+    model = READERS.get(path.suffix.lower(), _read_own)(path, trust)
+    if not hasattr(model, "predict"):
+        raise UnsupportedModel(
+            f"{str(path)!r} holds a {type(model).__name__}, which does not predict: save the fitted estimator itself"
+        )
+    return model
+
+
+def _read_own(path: Path, trust: bool) -> Any:
+    try:
+        return tm.load(path)
+    except FileDamaged as error:
+        if path.read_bytes()[:2] == b"PK":
+            raise
+        endings = listed(READERS)
+        raise FileDamaged(f"{error}; of other kinds, files ending in {endings} are read") from error
+
+
+def _read_skops(path: Path, trust: bool) -> Any:
+    skops = _import("skops.io", "skops files")
+    try:
+        unknown = skops.get_untrusted_types(file=path)
+    except Exception as error:  # whatever a broken archive sets off
+        raise FileDamaged(f"{str(path)!r} is no skops file: {_first_line(error)}") from error
+    others = [name for name in unknown if not name.startswith("tremula.")]
+    if others and not trust:
+        raise InvalidInput(
+            f"{str(path)!r} needs types that skops does not know to be harmless ({listed(others[:5])}): if you made "
+            f"the file, or trust who did, give {TRUST}"
+        )
+    return skops.load(path, trusted=unknown)
+
+
+def _read_pickle(path: Path, trust: bool) -> Any:
+    if not trust:
+        raise InvalidInput(
+            f"{str(path)!r} is a pickle, which can run any program when it is read: if you made the file yourself, "
+            f"give {TRUST}; if not, ask for a skops file or the model file of its library"
+        )
+    import joblib
+
+    try:
+        return joblib.load(path)
+    except Exception as error:  # a pickle may fail in any way
+        raise FileDamaged(
+            f"{str(path)!r} cannot be unpickled ({_first_line(error)}): was it made by other releases of the libraries?"
+        ) from error
+
+
+def _read_xgboost(path: Path, trust: bool) -> Any:
+    xgboost = _import("xgboost", "XGBoost's models")
+    kinds = {"classifier": xgboost.XGBClassifier, "regressor": xgboost.XGBRegressor}
+    booster = xgboost.Booster()
+    try:
+        booster.load_model(path)
+        kind = re.search(r'"_estimator_type":\s*"(\w+)"', booster.attr("scikit_learn") or "")
+        if kind is None or kind[1] not in kinds:
+            return booster
+        model = kinds[kind[1]]()
+        model.load_model(path)
+    except xgboost.core.XGBoostError as error:
+        raise FileDamaged(f"{str(path)!r} is no model of XGBoost: {_first_line(error)}") from error
+    return model
+
+
+def _read_lightgbm(path: Path, trust: bool) -> Any:
+    if not path.read_bytes().startswith(b"tree\n"):  # LightGBM prints before it raises
+        raise FileDamaged(f"{str(path)!r} is no model of LightGBM, which begins with the line 'tree'")
+    lightgbm = _import("lightgbm", "LightGBM's models")
+    try:
+        return lightgbm.Booster(model_file=path)
+    except lightgbm.basic.LightGBMError as error:
+        raise FileDamaged(f"{str(path)!r} is no model of LightGBM: {_first_line(error)}") from error
+
+
+READERS: dict[str, Callable[[Path, bool], Any]] = {
+    OWN_ENDING: _read_own,
+    ".skops": _read_skops,
+    ".joblib": _read_pickle,
+    ".pkl": _read_pickle,
+    ".pickle": _read_pickle,
+    ".json": _read_xgboost,
+    ".ubj": _read_xgboost,
+    ".txt": _read_lightgbm,
+}
+
+
+def _import(name: str, what: str) -> Any:
+    try:
+        return import_module(name)
+    except ImportError as error:
+        library = name.split(".")[0]
+        raise MissingLibrary(f"{what} need {library}, which is not installed: pip install {library}") from error
+
+
+def _first_line(error: Exception) -> str:
+    """Return what an error says, without the stack of a C++ library and the place in it."""
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return re.sub(r"^\[[\d:]+\] \S+: ", "", lines[0])
+
+
+# --- writing ---
+
+
+def write_model(model: Any, path: Path) -> None:
+    """Write a model in the format that the ending of the file's name asks for; others are tremula's own."""
+    check_ending(path)
+    WRITERS.get(path.suffix.lower(), tm.save)(model, path)
+
+
+def _write_skops(model: Any, path: Path) -> None:
+    write_whole(path, _import("skops.io", "skops files").dumps(model))
+
+
+def _write_pickle(model: Any, path: Path) -> None:
+    import joblib
+
+    buffer = io.BytesIO()
+    joblib.dump(model, buffer)
+    write_whole(path, buffer.getvalue())
+
+
+WRITERS: dict[str, Callable[[Any, Path], None]] = {
+    ".skops": _write_skops,
+    ".joblib": _write_pickle,
+    ".pkl": _write_pickle,
+    ".pickle": _write_pickle,
+}
+
+
+def check_ending(path: Path) -> None:
+    """Refuse the ending of a format that is read but not written: the file could not be read again."""
+    ending = path.suffix.lower()
+    if ending in READERS and ending not in (OWN_ENDING, *WRITERS):
+        raise InvalidParameter(
+            f"{str(path)!r} ends in {ending}, which is for models of another library: give a name that ends in "
+            f"{OWN_ENDING}, or one of {listed(WRITERS)}"
+        )
+
+
+def check_place(path: Path) -> None:
+    """Find out before the work, not after it, that a file has nowhere to go."""
+    if path.is_dir():
+        raise IsADirectoryError(f"{str(path)!r} is a folder: give the name of a file")
+    folder = path.absolute().parent
+    if not folder.is_dir():
+        raise FileNotFoundError(f"no folder {str(path.parent)!r} to write {path.name!r} to: make it first")
+    if not os.access(folder, os.W_OK):
+        raise PermissionError(f"{str(path)!r} cannot be written: you may not write to its folder")
+
+
+# --- the rows that a model takes ---
+
+
+def rows_for(model: Any, data: Dataset) -> Any:
+    """Return the attributes of a dataset as a model wants them: its columns by name, in its order, or an array.
+
+    Parameters
+    ----------
+    model : fitted estimator or booster
+    data : Dataset
+
+    Returns
+    -------
+    pandas frame or array
+    """
+    schema: TableSchema | None = getattr(model, SCHEMA_ATTRIBUTE, None)
+    if schema is not None:
+        return own_levels(model, _conforming(data, schema, column_names(model) is not None))
+    expected, names = column_names(model), matching_columns(model, data)
+    chosen: Any = data.frame()[list(names)] if expected or data.nominal else data.X
+    if expected:
+        return own_levels(model, chosen.set_axis(list(expected), axis=1))
+    if data.nominal and not hasattr(model, "encoder_"):
+        raise ColumnMismatch(
+            f"{data.source} has nominal columns, but {type(model).__name__} was trained on an array of numbers without "
+            "names: give a file of the numbers that it was trained on"
+        )
+    return chosen.to_numpy(dtype=object) if data.nominal else chosen
+
+
+def _conforming(data: Dataset, schema: TableSchema, with_names: bool) -> Any:
+    """Return the rows in the form that the model's table had; dates are numbers of days by now."""
+    frame = data.frame()
+    kinds = tuple("number" if kind == "date" else kind for kind in schema.kinds)
+    rows, _ = conform({name: frame[name].tolist() for name in frame}, replace(schema, kinds=kinds), data.source)
+    return table_of(rows, with_names)
+
+
+def own_levels(model: Any, table: Any) -> Any:
+    """Return a frame whose levels are of the types that the model was trained on, where these are no words.
+
+    A table as read has levels such as True and 3 as words; a model that was trained on the values themselves wants
+    them back.
+    """
+    encoder = getattr(model, "encoder_", None) or getattr(getattr(model, "estimator_", None), "encoder_", None)
+    if encoder is None or not hasattr(table, "columns"):
+        return table
+    changed = {}
+    for name, levels in zip(table.columns, encoder.levels):
+        if levels is not None and not all(isinstance(level, str) for level in levels.tolist()):
+            level_of = {str(level): level for level in levels.tolist()}
+            values = [None if word != word else level_of.get(str(word), word) for word in table[name].tolist()]
+            changed[name] = np.array(values, dtype=object)
+    return table.assign(**changed) if changed else table
+
+
+def matching_columns(model: Any, data: Dataset) -> tuple[str, ...]:
+    """Return the names of the dataset's columns that a model was trained on, in its order."""
+    names = data.attributes or tuple(f"attribute {number}" for number in range(1, data.X.shape[1] + 1))
+    expected = column_names(model)
+    if expected is None:
+        n_expected = _n_columns(model)
+        if n_expected is not None and n_expected != len(names):
+            raise ColumnMismatch(
+                f"{data.source} has {len(names)} columns beside the target, but {type(model).__name__} was trained on "
+                f"{n_expected}: give the same columns in the same order"
+            )
+        return names
+    given = {_plain(name): name for name in names}
+    for name in expected:
+        if _plain(name) not in given:
+            hint = did_you_mean(name, names) or ": give a file with the columns it was trained on"
+            raise ColumnMismatch(
+                f"{type(model).__name__} needs a column {name!r}, which {data.source} lacks (has {show(names)}){hint}"
+            )
+    return tuple(given[_plain(name)] for name in expected)
+
+
+def column_names(model: Any) -> tuple[str, ...] | None:
+    """Return the names of the columns that a model was trained on, None where it does not know them."""
+    names: Sequence[str] | None = getattr(model, "feature_names_in_", None)
+    if names is None and callable(getattr(model, "feature_name", None)):  # LightGBM's booster
+        names = model.feature_name()
+    elif names is None:
+        names = getattr(model, "feature_names", None)  # XGBoost's booster
+    if names is None or all(NO_NAMES.fullmatch(str(name)) for name in names):
+        return None
+    return tuple(map(str, names))
+
+
+def _n_columns(model: Any) -> int | None:
+    for name in ("n_features_in_", "num_features", "num_feature"):
+        told = getattr(model, name, None)
+        if told is not None:
+            return int(told() if callable(told) else told)
+    return None
+
+
+def _plain(name: str) -> str:
+    """Return a name as LightGBM keeps it."""
+    return str(name).replace(" ", "_")

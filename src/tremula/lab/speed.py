@@ -1,0 +1,231 @@
+"""How fast tremula is beside its peers, on this machine and now: both do the same work in turns, in one thread.
+
+A ratio is taken within a round, so that a machine that is busy for a while slows both; the rounds' spread is told with
+it. What each gets wrong is told too: speed alone says little.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.datasets import make_classification
+from sklearn.ensemble import BaggingClassifier, RandomForestClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+import tremula as tm
+from tremula.errors import InvalidParameter, did_you_mean
+
+LEAST_ROUNDS = 3
+OURS = "tremula"
+N_DRAWS = 100
+NOISE = 0.1
+
+
+class Rows(NamedTuple):
+    """Training and test rows, made up."""
+
+    X: NDArray[np.float64]
+    y: NDArray[np.int64]
+    X_test: NDArray[np.float64]
+    y_test: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Race:
+    """The same work by tremula and by peers.
+
+    Attributes
+    ----------
+    name : str
+    work : str
+        What is done, in words.
+    jobs : mapping of str to callable
+        By who does it, tremula first; each returns a model or its answers.
+    error : callable
+        From what a job returned to the share of test rows that it gets wrong.
+    note : str
+        In what the work differs, where it does.
+    """
+
+    name: str
+    work: str
+    jobs: Mapping[str, Callable[[], Any]]
+    error: Callable[[Any], float]
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Timing:
+    """How long one of them took.
+
+    Attributes
+    ----------
+    race, work, who, note : str
+    seconds : float
+        Processor time, the best round.
+    ratio : float
+        Its time divided by tremula's: the median over rounds. Above 1, tremula is faster.
+    low, high : float
+        The quartiles of the ratio over rounds.
+    error : float
+        Share of test rows that it gets wrong.
+    rounds : int
+    """
+
+    race: str
+    work: str
+    who: str
+    note: str
+    seconds: float
+    ratio: float
+    low: float
+    high: float
+    error: float
+    rounds: int
+
+
+def measure(race: Race, seconds: float) -> list[Timing]:
+    """Let all take turns for so many seconds, at least three rounds.
+
+    Examples
+    --------
+    >>> jobs = {"tremula": lambda: sum(range(10)), "peer": lambda: sum(range(99999))}
+    >>> race = Race("sum", "adding numbers", jobs, error=lambda total: 0.0)
+    >>> ours, theirs = measure(race, seconds=0.0)
+    >>> ours.ratio, theirs.ratio > 1
+    (1.0, True)
+    """
+    last = {who: job() for who, job in race.jobs.items()}  # the first time is not counted: it may load something
+    errors = {who: race.error(returned) for who, returned in last.items()}
+    rounds: list[dict[str, float]] = []
+    start = time.perf_counter()
+    while len(rounds) < LEAST_ROUNDS or time.perf_counter() - start < seconds:
+        rounds.append({who: _seconds(job) for who, job in race.jobs.items()})
+    timings = []
+    for who in race.jobs:
+        low, middle, high = np.quantile([each[who] / each[OURS] for each in rounds], [0.25, 0.5, 0.75]).tolist()
+        best = min(each[who] for each in rounds)
+        note = "" if who == OURS else race.note
+        timings.append(Timing(race.name, race.work, who, note, best, middle, low, high, errors[who], len(rounds)))
+    return timings
+
+
+def _seconds(job: Callable[[], Any]) -> float:
+    begin = time.process_time()
+    job()
+    return max(time.process_time() - begin, 1e-9)
+
+
+# --- the races ---
+
+
+def make_rows(n_rows: int, seed: int = 0) -> Rows:
+    """Make rows of 20 numbers and 3 classes, as many to test as to train."""
+    X, y = make_classification(
+        2 * n_rows, 20, n_informative=10, n_classes=3, n_clusters_per_class=3, flip_y=0.05, random_state=seed
+    )
+    return Rows(X[:n_rows], y[:n_rows], X[n_rows:], y[n_rows:])
+
+
+def _wrong(rows: Rows, model: Any) -> float:
+    return float(np.mean(np.asarray(model.predict(rows.X_test)) != rows.y_test))
+
+
+def _fit(make: Callable[[], Any], rows: Rows) -> Any:
+    return make().fit(rows.X, rows.y)
+
+
+def tree_race(size: float) -> Race:
+    """Grow one tree."""
+    rows = make_rows(int(10000 * size))
+    makers = {
+        OURS: partial(tm.CARTClassifier, criterion="entropy"),
+        "scikit-learn": partial(DecisionTreeClassifier, criterion="entropy", random_state=0),
+    }
+    work = f"one tree of {len(rows.X):,} rows x 20"
+    return Race("tree", work, {who: partial(_fit, make, rows) for who, make in makers.items()}, partial(_wrong, rows))
+
+
+def forest_race(size: float) -> Race:
+    """Grow a forest."""
+    rows = make_rows(int(5000 * size))
+    makers: dict[str, Callable[[], Any]] = {
+        OURS: partial(tm.RandomForestClassifier, 20, random_state=0, n_jobs=1),
+        "scikit-learn": partial(RandomForestClassifier, 20, random_state=0, n_jobs=1),
+    }
+    if find_spec("lightgbm"):
+        light = import_module("lightgbm").LGBMClassifier
+        bagged = {"boosting_type": "rf", "subsample": 0.632, "subsample_freq": 1, "colsample_bynode": 0.2}
+        makers["LightGBM"] = partial(light, n_estimators=20, n_jobs=1, random_state=0, verbose=-1, **bagged)
+    if find_spec("xgboost"):
+        makers["XGBoost"] = partial(import_module("xgboost").XGBRFClassifier, n_estimators=20, n_jobs=1, random_state=0)
+    work = f"a forest of 20 trees, {len(rows.X):,} rows x 20"
+    jobs = {who: partial(_fit, make, rows) for who, make in makers.items()}
+    note = "LightGBM and XGBoost grow smaller trees, from histograms."
+    return Race("forest", work, jobs, partial(_wrong, rows), note)
+
+
+def smoothing_race(size: float) -> Race:
+    """Smooth a forest of scikit-learn's: exactly, or by the mean of its answers to shaken rows."""
+    rows = make_rows(int(2000 * size))
+    forest = RandomForestClassifier(20, random_state=0, n_jobs=1).fit(rows.X, rows.y)
+    soft = tm.DualPerturbClassifier(forest, noise=NOISE).fit(rows.X)
+    asked, spread = rows.X_test[:200], NOISE * rows.X.std(axis=0)
+
+    def by_drawing() -> NDArray[np.float64]:
+        random = np.random.default_rng(0)
+        shaken = (asked + spread * random.standard_normal(asked.shape) for _ in range(N_DRAWS))
+        return np.mean([forest.predict_proba(each) for each in shaken], axis=0)
+
+    jobs: dict[str, Callable[[], Any]] = {OURS: partial(soft.predict_proba, asked), "scikit-learn": by_drawing}
+    work = f"a forest of 20 trees smoothed, {len(asked)} rows"
+    note = f"scikit-learn answers {N_DRAWS} shaken copies of each row, tremula gives what that tends to."
+
+    def wrong(shares: NDArray[np.float64]) -> float:
+        return float(np.mean(shares.argmax(axis=1) != rows.y_test[: len(asked)]))
+
+    return Race("smoothing", work, jobs, wrong, note)
+
+
+def counts_race(size: float) -> Race:
+    """Bag trees from counts, or from rows."""
+    rows = make_rows(int(40000 * size))
+    levels = rows._replace(X=_cut(rows.X), X_test=_cut(rows.X_test))
+    makers = {
+        OURS: partial(tm.SimulatedBaggingClassifier, 20, max_depth=5, categorical_features="all", random_state=0),
+        "scikit-learn": partial(BaggingClassifier, DecisionTreeClassifier(max_depth=10), 20, random_state=0),
+    }
+    work = f"20 bagged trees, {len(rows.X):,} rows x 10 of 4 levels"
+    jobs = {who: partial(_fit, make, levels) for who, make in makers.items()}
+    note = "tremula sees counts alone, and splits into all levels; scikit-learn sees the rows, and splits in two."
+    return Race("counts", work, jobs, partial(_wrong, levels), note)
+
+
+def _cut(X: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Make levels of the first ten numbers."""
+    return np.digitize(X[:, :10], [-1.0, 0.0, 1.0]).astype(np.float64)
+
+
+RACES: dict[str, Callable[[float], Race]] = {
+    "tree": tree_race,
+    "forest": forest_race,
+    "smoothing": smoothing_race,
+    "counts": counts_race,
+}
+
+
+def choose_races(names: Sequence[str]) -> list[str]:
+    """Return the names of races; none given are all of them."""
+    for name in names:
+        if name not in RACES:
+            hint = did_you_mean(name, RACES) or ": give some of these"
+            raise InvalidParameter(f"no race {name!r} (there are {', '.join(RACES)}){hint}")
+    return list(names) or list(RACES)

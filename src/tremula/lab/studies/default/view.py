@@ -1,0 +1,120 @@
+"""What the study looks at: measures, the halves of the datasets, and the methods that were measured."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tremula.diagnostics import Ranking
+from tremula.lab.known import known_datasets
+from tremula.lab.paper import Budget, Result, ShownFigure, ShownTable
+from tremula.lab.studies.default.comparing import Found, rank
+from tremula.lab.studies.default.halves import DECIDING, JUDGED, half
+from tremula.lab.studies.default.protocol import LEARNERS, SIZES, datasets_of
+
+Shown = ShownTable | ShownFigure
+HALVES = (JUDGED, DECIDING)
+KINDS = ("numeric", "mixed", "nominal")
+
+
+def kind_of(name: str) -> str:
+    """Say which attributes a dataset has.
+
+    Examples
+    --------
+    >>> kind_of("iris"), kind_of("vote"), kind_of("autos")
+    ('numeric', 'nominal', 'mixed')
+    """
+    known = known_datasets()[name]
+    if known.nominal == 0:
+        return "numeric"
+    return "nominal" if known.numeric == 0 else "mixed"
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A number to compare methods by; less is better.
+
+    Attributes
+    ----------
+    name : str
+        As cells and file names have it.
+    label : str
+        As captions have it.
+    unit : str
+        To be added to the label.
+    factor : float
+        By which it is shown.
+    form : str
+        How it is written.
+    """
+
+    name: str
+    label: str
+    unit: str = ""
+    factor: float = 1.0
+    form: str = ".3f"
+
+    @property
+    def caption(self) -> str:
+        """Label and unit."""
+        return f"{self.label} {self.unit}".strip()
+
+    def show(self, value: float) -> str:
+        """Return a value as tables have it."""
+        return format(self.factor * value, self.form)
+
+
+ERROR = Measure("error", "error", "in percent", 100.0, ".2f")
+LOG_LOSS = Measure("log_loss", "log loss")
+BRIER = Measure("brier", "Brier score")
+RMSE = Measure("rmse", "root mean squared error", form="#.4g")
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """What is shown of a task.
+
+    Attributes
+    ----------
+    task, file : str
+        What is predicted, and how names of files begin.
+    found : Found
+        The measured cells.
+    methods : sequence of str
+        Those that were measured.
+    datasets : mapping of a half to names
+    """
+
+    task: str
+    file: str
+    found: Found
+    methods: Sequence[str]
+    datasets: dict[str, list[str]]
+
+    @classmethod
+    def of(cls, task: str, file: str, results: Sequence[Result], budget: Budget) -> View:
+        """Sort the results of a task."""
+        found = Found.of(results)
+        methods = found.methods(LEARNERS[task])
+        names = [one.name for one in datasets_of(task, SIZES[budget])]
+        return cls(task, file, found, methods, {which: [n for n in names if half(n) == which] for which in HALVES})
+
+    @property
+    def every_dataset(self) -> list[str]:
+        """Datasets of both halves."""
+        return [name for which in HALVES for name in self.datasets[which]]
+
+    def rank(self, which: str, measure: Measure) -> Ranking | None:
+        """Rank methods over a half; None where it has too few datasets."""
+        return rank(self.found, self.datasets[which], self.methods, measure.name)
+
+
+def rank_of(ranking: Ranking | None, method: str) -> float | None:
+    """Return the mean rank of a method, None where nothing was ranked."""
+    return None if ranking is None else float(ranking.mean_ranks[ranking.names.index(method)])
+
+
+def show_number(value: float | None) -> str | None:
+    """Return a number with two digits, nothing for None."""
+    return None if value is None else f"{value:.2f}"

@@ -1,0 +1,115 @@
+// What a reader can do with the page: choose the metric, sort the table, change the colours, copy the command.
+// Without it the page is a page of tables. Nothing here writes HTML from data.
+(() => {
+  "use strict";
+  const { config, charts } = JSON.parse(document.getElementById("drawings").textContent);
+  const each = (selector, act) => document.querySelectorAll(selector).forEach(act);
+  let metric = document.querySelector("#metrics input:checked")?.value ?? Object.keys(charts.ranking)[0];
+
+  // Charts. On a phone names take at most four tenths of the width, and legends stand in one column.
+  const narrow = (width) => width < 520;
+  const fitted = (width) => ({
+    ...config,
+    axis: { ...config.axis, labelLimit: Math.min(260, Math.round(width * 0.42)) },
+    legend: { ...config.legend, columns: narrow(width) ? 1 : 2, labelLimit: Math.round(width * 0.6) },
+  });
+  const drawn = new Map();
+  async function draw(place) {
+    const specs = charts[place.dataset.chart];
+    const spec = specs[""] ?? specs[metric];
+    const absent = place.parentElement.querySelector(".absent");
+    if (absent) absent.hidden = Boolean(spec);
+    place.hidden = !spec;
+    drawn.get(place)?.finalize();
+    if (!spec) return;
+    const width = place.clientWidth;
+    const described = { ...structuredClone(spec), description: place.dataset.description };
+    drawn.set(place, await vegaEmbed(place, described, {
+      mode: "vega-lite", renderer: "svg", actions: false, ast: true, config: fitted(width),
+    }));
+  }
+  const drawAll = () => Promise.all([...document.querySelectorAll(".chart")].map(draw));
+  const drawSwitched = () => Promise.all(
+    [...document.querySelectorAll(".chart")].filter((place) => !charts[place.dataset.chart][""]).map(draw));
+
+  // The metric decides the charts, the verdicts and the order of the table.
+  function choose(name) {
+    metric = name;
+    const blocks = [...document.querySelectorAll(".of-metric")];
+    blocks.forEach((block) => { block.hidden = block.dataset.metric !== metric; });
+    each(".of-none", (note) => { note.hidden = blocks.some((block) => !block.hidden); });
+    each("#methods th", (head) => head.classList.toggle("chosen", head.dataset.metric === metric));
+    return drawSwitched();
+  }
+  each("#metrics", (field) => {
+    field.hidden = false;
+    field.addEventListener("change", (event) => {
+      choose(event.target.value);
+      const head = [...document.querySelectorAll("#methods thead th")].find((one) => one.dataset.metric === metric);
+      if (head) sort(head, head.dataset.first);
+    });
+  });
+
+  // Sorting: numbers before what has none, whichever way.
+  function sort(head, direction) {
+    const table = head.closest("table");
+    const column = head.cellIndex;
+    const sign = direction === "ascending" ? 1 : -1;
+    const rows = [...table.tBodies[0].rows].map((row) => {
+      const cell = row.cells[column];
+      const text = cell.dataset.value ?? cell.textContent.trim();
+      return { row, text, number: text === "" ? NaN : Number(text) };
+    });
+    const numeric = rows.some(({ number }) => !Number.isNaN(number));
+    rows.sort((a, b) => numeric
+      ? (Number.isNaN(a.number) - Number.isNaN(b.number)) || sign * (a.number - b.number) || 0
+      : sign * a.text.localeCompare(b.text));
+    table.tBodies[0].append(...rows.map(({ row }) => row));
+    table.querySelectorAll("thead th").forEach((one) => one.removeAttribute("aria-sort"));
+    head.setAttribute("aria-sort", direction);
+  }
+  each(".sortable thead button", (button) => button.addEventListener("click", () => {
+    const head = button.closest("th");
+    const before = head.getAttribute("aria-sort");
+    const first = head.dataset.first ?? "ascending";
+    const second = first === "ascending" ? "descending" : "ascending";
+    sort(head, before === first ? second : first);
+  }));
+
+  // Colours are the style's; the choice is remembered where the browser allows it.
+  const theme = document.getElementById("theme");
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const remembered = (act) => { try { return act(localStorage); } catch { return null; } };
+  const isDark = () => (document.documentElement.dataset.theme ?? (dark.matches ? "dark" : "light")) === "dark";
+  function tellTheme() { theme.textContent = isDark() ? "Light colours" : "Dark colours"; }
+  const kept = remembered((store) => store.getItem("tremula-theme"));
+  if (kept === "light" || kept === "dark") document.documentElement.dataset.theme = kept;
+  theme.hidden = false;
+  theme.addEventListener("click", () => {
+    const next = isDark() ? "light" : "dark";
+    document.documentElement.dataset.theme = next;
+    remembered((store) => store.setItem("tremula-theme", next));
+    tellTheme();
+  });
+  dark.addEventListener("change", tellTheme);
+  tellTheme();
+
+  each("#copy", (button) => {
+    if (!navigator.clipboard) return;
+    button.hidden = false;
+    button.addEventListener("click", async () => {
+      try {
+        await navigator.clipboard.writeText(document.getElementById("command").textContent);
+        button.textContent = "Copied";
+      } catch { button.textContent = "Not allowed: mark and copy it"; }
+    });
+  });
+
+  let last = innerWidth, waiting;
+  addEventListener("resize", () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(() => { if (innerWidth !== last) { last = innerWidth; drawAll(); } }, 200);
+  });
+  each("#methods th", (head) => head.classList.toggle("chosen", head.dataset.metric === metric));
+  drawAll().then(() => { document.documentElement.dataset.ready = "yes"; });
+})();

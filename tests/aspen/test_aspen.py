@@ -1,0 +1,241 @@
+"""Aspen: families are weighed by rows they left out, and nothing else about the data is asked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_diabetes, load_iris, make_classification
+from sklearn.metrics import log_loss, mean_squared_error
+
+import tremula as tm
+from tremula.errors import InvalidInput, InvalidParameter
+
+IRIS = load_iris(return_X_y=True)
+DIABETES = load_diabetes(return_X_y=True)
+FEW: dict[str, Any] = {"n_estimators": 10, "random_state": 0}
+
+
+def rule_of_levels(n_rows: int = 400) -> tuple[pd.DataFrame, np.ndarray]:
+    """A class that depends on two nominal attributes together, with values missing."""
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame({name: random.choice(list("abc"), n_rows) for name in ("first", "second", "third")})
+    classes = np.where(frame["first"] == frame["second"], "same", "other")
+    frame["size"] = random.normal(size=n_rows)
+    frame.loc[random.random(n_rows) < 0.1, "size"] = np.nan
+    frame.loc[random.random(n_rows) < 0.05, "third"] = None
+    return frame, classes
+
+
+@pytest.fixture(scope="module")
+def classifier() -> tm.AspenClassifier:
+    return tm.AspenClassifier(**FEW).fit(*IRIS)
+
+
+@pytest.fixture(scope="module")
+def regressor() -> tm.AspenRegressor:
+    return tm.AspenRegressor(**FEW).fit(*DIABETES)
+
+
+# --- what is chosen, and told
+
+
+def test_members_weigh_one_together(classifier: tm.AspenClassifier, regressor: tm.AspenRegressor) -> None:
+    for model in (classifier, regressor):
+        assert len(model.member_weights_) == len(model.members_)
+        assert model.member_weights_.min() > 0.0
+        assert model.member_weights_.sum() == pytest.approx(1.0)
+
+
+def test_the_report_tells_what_was_tried(classifier: tm.AspenClassifier) -> None:
+    report = classifier.report_
+    assert {one.name for one in report.chosen} <= {one.name for one in report.tried}
+    assert sum(one.weight for one in report.tried) == pytest.approx(1.0)
+    assert sum(one.n_members for one in report.chosen) == len(classifier.members_)
+    text = str(report)
+    assert all(one.name in text for one in report.tried)
+    assert f"on {report.n_rows} rows" in text
+
+
+def test_the_report_of_numbers_has_no_error(regressor: tm.AspenRegressor) -> None:
+    assert np.isnan(regressor.report_.error)
+    assert "error" not in str(regressor.report_).splitlines()[0]
+    assert regressor.report_._repr_html_().startswith("<table>")
+
+
+def test_the_loss_told_is_that_of_the_rows_left_out(
+    classifier: tm.AspenClassifier, regressor: tm.AspenRegressor
+) -> None:
+    shares = classifier.oob_decision_function_
+    judged = ~np.isnan(shares[:, 0])
+    assert judged.sum() == classifier.report_.n_rows
+    assert classifier.report_.loss == pytest.approx(log_loss(IRIS[1][judged], shares[judged]))
+    assert classifier.oob_score_ == pytest.approx(np.mean(shares[judged].argmax(axis=1) == IRIS[1][judged]))
+    answers = regressor.oob_prediction_
+    judged = ~np.isnan(answers)
+    assert regressor.report_.loss**2 == pytest.approx(mean_squared_error(DIABETES[1][judged], answers[judged]))
+
+
+def test_noise_cannot_be_learned_and_shares_say_so() -> None:
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(200, 4)), random.integers(2, size=200)
+    fresh = random.normal(size=(200, 4))
+    shares = tm.AspenClassifier(n_estimators=25, random_state=0).fit(X, y).predict_proba(fresh)
+    forest = tm.RandomForestClassifier(n_estimators=25, random_state=0).fit(X, y).predict_proba(fresh)
+    assert shares.std() < 0.7 * forest.std()
+
+
+def test_of_rivals_one_is_kept() -> None:
+    frame, classes = rule_of_levels(200)
+    tried = tm.AspenClassifier(n_estimators=25, random_state=0).fit(frame, classes).report_.tried
+    forests = [one for one in tried if one.name.startswith("random forest")]
+    assert [one.weight > 0.0 for one in forests].count(True) == 1
+    kept = next(one for one in forests if one.weight > 0.0)
+    assert (kept.n_members, sum(one.n_members for one in forests)) == (25, 45)
+
+
+def test_corrections_are_tried_and_help_where_boosting_does() -> None:
+    random = np.random.default_rng(0)
+    X = random.uniform(-1.0, 1.0, size=(400, 8))
+    y = np.sign(X).sum(axis=1)  # a sum of steps, which neither forests nor model trees find
+    with_them, without = (
+        tm.AspenRegressor(n_estimators=20, boosting=boosting, random_state=0).fit(X[:300], y[:300])
+        for boosting in (True, False)
+    )
+    assert with_them.report_.n_rounds > 0
+    assert with_them.report_.loss < with_them.report_.blend_loss
+    assert np.mean((with_them.predict(X[300:]) - y[300:]) ** 2) < np.mean((without.predict(X[300:]) - y[300:]) ** 2)
+
+
+def test_noise_is_not_corrected() -> None:
+    random = np.random.default_rng(1)
+    X, y = random.normal(size=(150, 3)), random.normal(size=150)
+    model = tm.AspenRegressor(n_estimators=20, random_state=0).fit(X, y)
+    assert model.corrections_ == []
+    assert "no corrections" in str(model.report_)
+
+
+def test_boosting_can_be_left_out() -> None:
+    model = tm.AspenClassifier(boosting=False, **FEW).fit(*IRIS)
+    assert model.corrections_ == []
+
+
+def test_no_class_is_impossible(classifier: tm.AspenClassifier) -> None:
+    assert classifier.predict_proba(IRIS[0]).min() > 0.0
+    assert np.allclose(classifier.predict_proba(IRIS[0]).sum(axis=1), 1.0)
+
+
+# --- the same whatever is done
+
+
+@pytest.mark.parametrize("kind", [tm.AspenClassifier, tm.AspenRegressor])
+def test_jobs_change_nothing(kind: Any) -> None:
+    X, y = IRIS
+    alone, together = (kind(n_jobs=n_jobs, **FEW).fit(X, y) for n_jobs in (None, 3))
+    assert alone.report_ == together.report_ or np.isnan(alone.report_.error)
+    assert (alone.predict_members(X) == together.predict_members(X)).all()
+    assert (alone.predict(X) == together.predict(X)).all()
+
+
+@pytest.mark.parametrize("kind", [tm.AspenClassifier, tm.AspenRegressor])
+def test_members_added_later_are_those_of_a_single_training(kind: Any) -> None:
+    X, y = IRIS
+    grown = kind(n_estimators=26, warm_start=True, random_state=0).fit(X, y)
+    grown.set_params(n_estimators=30).fit(X, y)
+    at_once = kind(n_estimators=30, random_state=0).fit(X, y)
+    assert len(grown.members_) == len(at_once.members_)
+    assert (grown.predict(X) == at_once.predict(X)).all()
+    if kind is tm.AspenClassifier:
+        assert (grown.predict_proba(X) == at_once.predict_proba(X)).all()
+
+
+def test_a_warm_start_needs_the_same_rows() -> None:
+    model = tm.AspenClassifier(warm_start=True, **FEW).fit(*IRIS)
+    with pytest.raises(InvalidInput, match=r"149 rows were given, but 150 to the members"):
+        model.set_params(n_estimators=12).fit(IRIS[0][1:], IRIS[1][1:])
+
+
+def test_rows_of_weight_zero_are_not_there() -> None:
+    X, y = IRIS
+    weights = np.ones(150)
+    weights[::3] = 0.0
+    weighted = tm.AspenClassifier(**FEW).fit(X, y, sample_weight=weights)
+    without = tm.AspenClassifier(**FEW).fit(X[weights > 0], y[weights > 0])
+    assert np.allclose(weighted.predict_proba(X), without.predict_proba(X), atol=0.05)
+
+
+# --- tables of all kinds
+
+
+@pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame])
+def test_frames_with_levels_and_missing_values(library: Any) -> None:
+    frame, classes = rule_of_levels(200)
+    table = frame if library is pd.DataFrame else pl.from_pandas(frame)
+    model = tm.AspenClassifier(**FEW).fit(table, classes)
+    assert model.score(table, classes) > 0.9
+    assert model.feature_names_in_.tolist() == list(frame.columns)
+
+
+def test_that_a_value_is_missing_can_be_learned() -> None:
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(200, 3)), random.integers(2, size=200)
+    X[y == 1, 0] = np.nan
+    model = tm.AspenClassifier(**FEW).fit(X[:100], y[:100])
+    assert model.score(X[100:], y[100:]) == 1.0
+
+
+def test_a_value_missing_for_the_first_time_is_no_trouble(classifier: tm.AspenClassifier) -> None:
+    assert classifier.predict_proba(np.full((1, 4), np.nan)).max() < 0.9
+
+
+def test_models_are_saved(tmp_path: Path, regressor: tm.AspenRegressor) -> None:
+    frame, classes = rule_of_levels(100)
+    model = tm.AspenClassifier(**FEW).fit(frame, classes)
+    tm.save(model, tmp_path / "classes.tremula")
+    tm.save(regressor, tmp_path / "numbers.tremula")
+    again = tm.load(tmp_path / "classes.tremula")
+    assert (again.predict_proba(frame) == model.predict_proba(frame)).all()
+    assert str(again.report_) == str(model.report_)
+    assert (tm.load(tmp_path / "numbers.tremula").predict(DIABETES[0]) == regressor.predict(DIABETES[0])).all()
+
+
+def test_importances_find_the_attribute_that_matters() -> None:
+    X, y = make_classification(
+        150, 5, n_informative=1, n_redundant=0, n_clusters_per_class=1, shuffle=False, random_state=0
+    )
+    model = tm.AspenClassifier(**FEW).fit(X, y)
+    assert model.feature_importances_.argmax() == 0
+    assert model.feature_importances_.sum() == pytest.approx(1.0)
+
+
+def test_shuffled_attributes_are_judged_by_rows_left_out(classifier: tm.AspenClassifier) -> None:
+    found = classifier.permutation_importances(*IRIS, random_state=0)
+    assert found.importances[2:].min() > found.importances[:2].max()
+    assert (classifier.count_inbag(*IRIS).sum(axis=1) == 150).all()
+
+
+def test_stages_end_with_the_answer(classifier: tm.AspenClassifier, regressor: tm.AspenRegressor) -> None:
+    assert np.allclose(list(classifier.staged_predict_proba(IRIS[0]))[-1], classifier.predict_proba(IRIS[0]))
+    assert np.allclose(list(regressor.staged_predict(DIABETES[0]))[-1], regressor.predict(DIABETES[0]))
+
+
+@pytest.mark.parametrize("given", [{"boosting": "yes"}, {"warm_start": 1}])
+def test_flags_are_flags(given: dict[str, Any]) -> None:
+    with pytest.raises(InvalidParameter, match=next(iter(given))):
+        tm.AspenClassifier(**given).fit(*IRIS)
+
+
+def test_few_rows_are_enough() -> None:
+    for n_rows in (2, 3, 6):
+        X = np.arange(float(n_rows))[:, None]
+        assert tm.AspenClassifier(**FEW).fit(X, np.arange(n_rows) % 2).predict(X).shape == (n_rows,)
+        assert np.isfinite(tm.AspenRegressor(**FEW).fit(X, X[:, 0]).predict(X)).all()
+
+
+def test_a_clone_is_not_fitted(classifier: tm.AspenClassifier) -> None:
+    assert not hasattr(clone(classifier), "report_")

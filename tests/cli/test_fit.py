@@ -1,0 +1,188 @@
+"""`tremula fit` and `tremula predict`: a model from a file of rows to answers in another."""
+
+import csv
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+import tremula as tm
+from tremula.cli.main import EXIT_BAD_INPUT, EXIT_FILE_TROUBLE, run
+
+ROWS = [f"{n},{'red' if n % 2 else 'blue'},{'ill' if n % 2 else 'well'}" for n in range(30)]
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("rows.csv").write_text("\n".join(["age,colour,outcome", *ROWS]), encoding="utf-8")
+    Path("costs.csv").write_text("\n".join(["size,cost", *(f"{n},{n * 1.5}" for n in range(30))]), encoding="utf-8")
+
+
+def code_of(*words: str) -> int:
+    with pytest.raises(SystemExit) as stop:
+        run(words)
+    return int(stop.value.code or 0)
+
+
+def done(*words: str) -> None:
+    assert code_of(*words) == 0
+
+
+def as_json(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
+    done(*words, "--json")
+    return json.loads(capsys.readouterr().out)
+
+
+# --- fit ---
+
+
+def test_a_method_is_judged_by_rows_left_out_and_saved(capsys: pytest.CaptureFixture[str]) -> None:
+    told = as_json(capsys, "fit", "rows.csv", "--method", "random-forest")
+    assert told["score"]["by"] == "rows left out of members"
+    assert told["score"]["low"] <= told["score"]["value"] <= told["score"]["high"]
+    assert tm.load("model.tremula").table_.names == ("age", "colour")
+
+
+def test_a_method_that_leaves_no_rows_out_is_judged_by_folds(capsys: pytest.CaptureFixture[str]) -> None:
+    told = as_json(capsys, "fit", "rows.csv", "--method", "extra-trees", "--out", "trees.tremula")
+    assert told["score"]["by"] == "5-fold stratified cross-validation, seed 0"
+    assert told["file"] == "trees.tremula"
+
+
+def test_folds_can_be_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    told = as_json(capsys, "fit", "rows.csv", "--method", "bagging", "--cv", "3")
+    assert told["score"]["by"].startswith("3-fold")
+
+
+def test_in_words(capsys: pytest.CaptureFixture[str]) -> None:
+    done("fit", "costs.csv", "--method", "m5", "--cv", "3")
+    told = " ".join(capsys.readouterr().out.split())
+    assert "Target: the column 'cost', as it is the last" in told
+    assert "M5 model tree predicts 'cost' with RMSE" in told
+
+
+def test_a_forest_of_regression_is_judged_by_rows_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+    told = as_json(capsys, "fit", "costs.csv", "--method", "random-forest")
+    assert told["score"]["metric"] == "rmse"
+    assert 0 < told["score"]["value"] < 10
+
+
+def test_without_pandas_a_model_is_trained_and_answers(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    done("fit", "rows.csv", "--method", "c45")
+    capsys.readouterr()
+    answers = as_json(capsys, "predict", "model.tremula", "rows.csv")
+    assert answers["prediction"] == ["ill" if n % 2 else "well" for n in range(30)]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (("rows.csv", "--method", "forest"), EXIT_BAD_INPUT, "no method 'forest' for classification"),
+        (("rows.csv", "--method", "m5"), EXIT_BAD_INPUT, "method 'm5' is for regression"),
+        (("rows.csv", "--method", "sklearn-forest"), EXIT_BAD_INPUT, "no method 'sklearn-forest'"),
+        (("rows.csv", "--method", "id3"), EXIT_BAD_INPUT, "'id3' cannot learn from 'rows'"),
+        (("rows.csv", "--target", "age", "--task", "classification", "--cv", "9"), EXIT_BAD_INPUT, "9 folds"),
+        (("rows.csv", "--out", "no/such/model.tremula"), EXIT_FILE_TROUBLE, "make it first"),
+        (("rows.csv", "--jobs", "0"), EXIT_BAD_INPUT, "--jobs 0"),
+        (("nowhere.csv",), EXIT_BAD_INPUT, "no file 'nowhere.csv'"),
+    ],
+)
+def test_a_mistake_in_fit(words: tuple[str, ...], code: int, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert code_of("fit", *words) == code
+    told = capsys.readouterr().err
+    assert message in told
+    assert "Traceback" not in told
+
+
+# --- predict ---
+
+
+@pytest.fixture
+def model(capsys: pytest.CaptureFixture[str]) -> str:
+    done("fit", "rows.csv", "--method", "c45")
+    capsys.readouterr()
+    return "model.tremula"
+
+
+def read_rows(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(text.splitlines()))
+
+
+def test_answers_go_to_standard_output(model: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("new.csv").write_text("colour,age,key\nred,3,x\nblue,,y\n", encoding="utf-8")
+    done("predict", model, "new.csv", "--keep", "key", "--probabilities")
+    assert read_rows(capsys.readouterr().out) == [
+        {"key": "x", "prediction": "ill", "probability of ill": "1.0", "probability of well": "0.0"},
+        {"key": "y", "prediction": "well", "probability of ill": "0.0", "probability of well": "1.0"},
+    ]
+
+
+def test_answers_go_to_files(model: str) -> None:
+    done("predict", model, "rows.csv", "--out", "answers.csv")
+    done("predict", model, "rows.csv", "--out", "answers.parquet")
+    written = [row["prediction"] for row in read_rows(Path("answers.csv").read_text(encoding="utf-8"))]
+    assert written == pq.read_table("answers.parquet").column("prediction").to_pylist()
+    assert len(written) == 30
+
+
+def test_a_known_target_is_compared_with_the_answers(model: str, capsys: pytest.CaptureFixture[str]) -> None:
+    done("predict", model, "rows.csv")
+    assert "'outcome' is known in 30 rows: error 0.00 %" in capsys.readouterr().err
+
+
+def test_a_new_level_is_said(model: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("new.csv").write_text("colour,age\ngreen,3\n", encoding="utf-8")
+    done("predict", model, "new.csv")
+    assert "levels that training did not have ('green')" in capsys.readouterr().err
+
+
+def test_a_model_of_another_library_must_be_trusted(capsys: pytest.CaptureFixture[str]) -> None:
+    told = as_json(capsys, "fit", "rows.csv", "--method", "sklearn-extra-trees", "--cv", "2")
+    assert told["file"] == "model.joblib"
+    assert code_of("predict", "model.joblib", "rows.csv") == EXIT_BAD_INPUT
+    assert "--trust" in capsys.readouterr().err
+    done("predict", "model.joblib", "rows.csv", "--trust")
+    assert "error 0.00 %" in capsys.readouterr().err
+
+
+def test_a_model_saved_in_python_takes_its_columns_by_name(capsys: pytest.CaptureFixture[str]) -> None:
+    import pandas as pd
+
+    rows = pd.read_csv("rows.csv")
+    tm.save(tm.C45Classifier().fit(rows[["colour", "age"]], rows["outcome"]), "own.tremula")
+    answers = as_json(capsys, "predict", "own.tremula", "rows.csv")
+    assert answers["prediction"] == rows["outcome"].tolist()
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (("rows.csv", "--out", "answers.txt"), EXIT_BAD_INPUT, "ends in .csv or .parquet"),
+        (("rows.csv", "--out", "no/such/answers.csv"), EXIT_FILE_TROUBLE, "make it first"),
+        (("rows.csv", "--keep", "keys"), EXIT_BAD_INPUT, "no column 'keys'"),
+        (("costs.csv",), EXIT_BAD_INPUT, "has no columns 'age', 'colour'"),
+        (("iris",), EXIT_BAD_INPUT, "is no file of rows"),
+        (("nowhere.csv",), EXIT_BAD_INPUT, "no file 'nowhere.csv'"),
+    ],
+)
+def test_a_mistake_in_predict(
+    words: tuple[str, ...], code: int, message: str, model: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert code_of("predict", model, *words) == code
+    told = capsys.readouterr().err
+    assert message in told
+    assert "Traceback" not in told
+
+
+def test_numbers_have_no_probabilities(capsys: pytest.CaptureFixture[str]) -> None:
+    done("fit", "costs.csv", "--method", "m5", "--cv", "2")
+    assert code_of("predict", "model.tremula", "costs.csv", "--probabilities") == EXIT_BAD_INPUT
+    assert "leave out --probabilities" in capsys.readouterr().err
+    assert code_of("predict", "nowhere.tremula", "costs.csv") == EXIT_FILE_TROUBLE

@@ -1,0 +1,158 @@
+"""`tremula query`: what will be asked, what was asked, a model that predicts, and its SQL."""
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import tremula as tm
+from tremula.cli.main import EXIT_BAD_INPUT, EXIT_FILE_TROUBLE, run
+
+duckdb = pytest.importorskip("duckdb")
+pytest.importorskip("ibis")
+
+
+def make_visits() -> pd.DataFrame:
+    random = np.random.default_rng(0)
+    visits = pd.DataFrame({"ward": random.choice(["heart", "bone"], 300), "age": random.integers(20, 95, 300)})
+    visits["again"] = np.where((visits["ward"] == "heart") & (visits["age"] > 60), "yes", "no")
+    return visits
+
+
+VISITS = make_visits()
+
+
+@pytest.fixture(scope="module")
+def hospital(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("hospital")
+    with duckdb.connect(str(folder / "hospital.duckdb")) as connection:
+        connection.register("frame", VISITS)
+        connection.execute("CREATE TABLE visits AS SELECT * FROM frame")
+    with closing(sqlite3.connect(folder / "hospital.sqlite")) as connection:
+        VISITS.to_sql("visits", connection, index=False)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def query(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> str:
+    with pytest.raises(SystemExit) as stop:
+        run(["query", *words])
+    printed = capsys.readouterr()
+    assert int(stop.value.code or 0) == code, printed.err
+    assert "Traceback" not in printed.err
+    return printed.err if code else printed.out
+
+
+def as_json(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
+    return json.loads(query(capsys, *words, "--json"))
+
+
+SMALL = ("--target", "again", "--members", "3", "--max-depth", "2")
+
+
+def test_a_dry_run_tells_the_queries_and_writes_nothing(hospital: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    told = as_json(capsys, f"duckdb://{hospital}/hospital.duckdb", "--table", "visits", *SMALL, "--dry-run")
+    assert [(column["name"], column["kind"]) for column in told["columns"]] == [
+        ("again", "nominal"), ("ward", "nominal"), ("age", "numeric"),
+    ]  # fmt: skip
+    assert (told["queries_first"], told["queries_a_level"], told["queries_planned"]) == (3, 1, 5)
+    assert "GROUPING SETS" in told["level_query"][0]
+    assert list(Path().iterdir()) == []
+
+
+def test_a_dry_run_in_words_shows_the_query(hospital: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    printed = query(capsys, f"{hospital}/hospital.duckdb#visits", *SMALL, "--dry-run")
+    assert "About 5 queries" in printed
+    assert "GROUPING SETS" in printed
+    assert "Nothing was asked but the names and types" in printed
+
+
+def test_the_plan_is_what_is_asked_and_the_model_predicts(hospital: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = (f"{hospital}/hospital.duckdb", "--table", "visits", *SMALL, "--log", "log.sql", "--sql", "model.sql")
+    told = as_json(capsys, *words)
+    assert told["queries_sent"] == told["queries_planned"]
+    assert Path("log.sql").read_text().count(";\n") == told["queries_sent"]
+    model = tm.load("model.tremula")
+    expected = model.predict(VISITS[["ward", "age"]])
+    assert (expected == VISITS["again"]).mean() > 0.9
+    with duckdb.connect(f"{hospital}/hospital.duckdb", read_only=True) as connection:
+        answered = connection.sql(Path("model.sql").read_text()).df()
+    assert answered["prediction"].tolist() == expected.tolist()
+
+
+def test_sqlite_predicts_by_the_sql_too(hospital: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    query(capsys, f"{hospital}/hospital.sqlite", "--table", "visits", *SMALL, "--sql", "model.sql")
+    with closing(sqlite3.connect(hospital / "hospital.sqlite")) as connection:
+        answered = pd.read_sql(Path("model.sql").read_text(), connection)
+    expected = tm.load("model.tremula").predict(VISITS[["ward", "age"]])
+    assert answered["prediction"].tolist() == expected.tolist()
+
+
+def test_a_numeric_target_in_a_file(capsys: pytest.CaptureFixture[str]) -> None:
+    VISITS.assign(fee=VISITS["age"] * 1.5).to_parquet("visits.parquet")
+    told = as_json(capsys, "visits.parquet", "--target", "fee", "--columns", "age", "--members", "2")
+    assert told["model"] == "SimulatedBaggingRegressor"
+    assert abs(tm.load("model.tremula").predict(VISITS[["age"]]) - VISITS["age"] * 1.5).mean() < 10
+
+
+def test_truth_values_and_whole_numbers_as_levels_predict(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = pd.DataFrame({"old": VISITS["age"] > 60, "floor": VISITS["age"] % 3, "again": VISITS["again"]})
+    rows.to_parquet("visits.parquet")
+    query(capsys, "visits.parquet", "--nominal", "floor", *SMALL)
+    with pytest.raises(SystemExit) as stop:
+        run(["predict", "model.tremula", "visits.parquet", "--out", "answers.csv"])
+    assert not stop.value.code
+    expected = tm.load("model.tremula").predict(rows[["old", "floor"]])
+    assert pd.read_csv("answers.csv")["prediction"].tolist() == expected.tolist()
+
+
+def test_the_rules_of_disclosure_are_kept_and_told(hospital: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    place = f"{hospital}/hospital.duckdb#visits"
+    told = as_json(capsys, place, *SMALL, "--min-count", "10", "--round-to", "5", "--ledger", "ledger.jsonl")
+    entries = [json.loads(line) for line in Path("ledger.jsonl").read_text().splitlines()]
+    assert told["disclosure"]["cells_withheld"] == sum(entry["withheld"] for entry in entries) > 0
+    assert told["disclosure"]["questions_answered"] == sum(entry["fate"] == "answered" for entry in entries)
+
+
+def test_a_privacy_budget_is_not_exceeded(hospital: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("opendp")
+    printed = query(capsys, f"{hospital}/hospital.duckdb#visits", *SMALL, "--privacy", "2")
+    assert "of a privacy budget of 2 was spent" in printed
+    assert "the budget does not cover them" in printed
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (("{}/hospital.duckdb", "--table", "vists", "--target", "again"), EXIT_BAD_INPUT, "did you mean 'visits'?"),
+        (("{}/hospital.duckdb#visits", "--target", "agian"), EXIT_BAD_INPUT, "did you mean 'again'?"),
+        (("{}/hospital.duckdb", "--target", "again"), EXIT_BAD_INPUT, "there are 'visits'"),
+        (("{}/hospital.duckdb#a", "--table", "b", "--target", "c"), EXIT_BAD_INPUT, "give one of them"),
+        (("{}/nowhere.duckdb", "--table", "visits", "--target", "again"), EXIT_BAD_INPUT, "no database file"),
+        (("rows.txt", "--target", "again"), EXIT_BAD_INPUT, "neither the URL of a database"),
+        (("{}/hospital.duckdb#visits", "--target", "again", "--out", "no/m.tremula"), EXIT_FILE_TROUBLE, "make it"),
+        (("{}/hospital.duckdb#visits", "--target", "age", "--task", "regression", "--privacy", "1"), 3, "only classes"),
+        (("{}/hospital.duckdb#visits",), 2, "--target"),
+    ],
+)
+def test_a_mistake_gives_a_message(
+    words: tuple[str, ...], code: int, message: str, hospital: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert message in query(capsys, *(word.format(hospital) for word in words), code=code)
+
+
+def test_a_password_is_not_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("psycopg")
+    url = "postgresql://ann:secret@localhost:1/base"
+    printed = query(capsys, url, "--table", "visits", "--target", "again", code=EXIT_BAD_INPUT)
+    assert "secret" not in printed
+    assert len(printed.splitlines()) == 1

@@ -1,0 +1,191 @@
+"""`tremula smooth`: models of several libraries from their files, what they lose before and after, and the file."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+import tremula as tm
+from tremula.cli.main import EXIT_BAD_INPUT, EXIT_FILE_TROUBLE, run
+from tremula.cli.model_files import load_model
+
+
+def make_rows(seed: int) -> pd.DataFrame:
+    """Two numbers of which the sum decides, with some noise: a single tree answers in steps, smoothing helps it."""
+    random = np.random.default_rng(seed)
+    rows = pd.DataFrame(random.normal(size=(300, 2)), columns=["a size", "b"])
+    rows["sum"] = rows["a size"] + rows["b"] + random.normal(scale=0.3, size=300)
+    rows["kind"] = np.where(rows["sum"] > 0, "large", "small")
+    return rows
+
+
+ROWS = make_rows(0)
+X, KIND = ROWS[["a size", "b"]], ROWS["kind"]
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    make_rows(1).drop(columns="sum").to_csv("held_out.csv", index=False)
+    make_rows(1).drop(columns="kind").to_csv("numbers.csv", index=False)
+
+
+def smooth(capsys: pytest.CaptureFixture[str], model: str, *words: str, code: int = 0) -> str:
+    with pytest.raises(SystemExit) as stop:
+        run(["smooth", model, *words])
+    printed = capsys.readouterr()
+    assert int(stop.value.code or 0) == code, printed.err
+    assert "Traceback" not in printed.err
+    return printed.err if code else printed.out
+
+
+def as_json(capsys: pytest.CaptureFixture[str], model: str, *words: str) -> dict[str, Any]:
+    return json.loads(smooth(capsys, model, *words, "--json"))
+
+
+HELD_OUT = ("--data", "held_out.csv", "--target", "kind")
+
+
+def test_a_tree_of_tremula(capsys: pytest.CaptureFixture[str]) -> None:
+    tm.save(tm.CARTClassifier().fit(X, KIND), "tree.tremula")
+    printed = smooth(capsys, "tree.tremula", *HELD_OUT)
+    assert "CARTClassifier of tremula" in printed
+    assert "the smoothed model is better by" in printed
+    assert "must be others than those that the model was trained on" in printed
+    soft = tm.load("tree_soft.tremula")
+    assert soft.noise_ > 0
+    assert set(soft.predict(X)) == {"large", "small"}
+
+
+def test_rows_that_chose_do_not_judge(capsys: pytest.CaptureFixture[str]) -> None:
+    tm.save(tm.C45Classifier().fit(X, KIND), "tree.tremula")
+    told = as_json(capsys, "tree.tremula", *HELD_OUT, "--judge", "0.4")
+    assert (told["rows_choosing"], told["rows_judging"]) == (180, 120)
+    error, log_loss = told["changes"]
+    assert (error["measure"], log_loss["measure"]) == ("error", "log loss")
+    assert log_loss["before"] - log_loss["after"] == pytest.approx(log_loss["gain"])
+
+
+def test_the_trees_of_a_pickle_are_kept_without_pickle(capsys: pytest.CaptureFixture[str]) -> None:
+    tree = DecisionTreeRegressor(random_state=0).fit(X, ROWS["sum"])
+    joblib.dump(tree, "tree.joblib")
+    words = ("--data", "numbers.csv", "--target", "sum", "--noise", "0.2", "--out", "soft.tremula")
+    told = as_json(capsys, "tree.joblib", *words, "--trust")
+    assert told["changes"][0]["verdict"] == "after"
+    expected = tm.DualPerturbRegressor(tree, noise=0.2).fit(make_rows(1)[["a size", "b"]]).predict(X)
+    np.testing.assert_array_equal(tm.load("soft.tremula").predict(X), expected)
+
+
+def test_a_pickle_is_not_read_unless_trusted(capsys: pytest.CaptureFixture[str]) -> None:
+    joblib.dump(tm.C45Classifier().fit(X, KIND), "tree.pkl")
+    message = smooth(capsys, "tree.pkl", *HELD_OUT, code=EXIT_BAD_INPUT)
+    assert "can run any program" in message
+    assert "--trust" in message
+
+
+@pytest.mark.parametrize("ending", ["json", "ubj"])
+def test_a_booster_of_xgboost_learns_the_names_of_its_classes(ending: str, capsys: pytest.CaptureFixture[str]) -> None:
+    xgboost = pytest.importorskip("xgboost")
+    booster = xgboost.XGBClassifier(n_estimators=5, n_jobs=1).fit(X, KIND == "small")
+    booster.save_model(f"booster.{ending}")
+    assert "--classes" in smooth(capsys, f"booster.{ending}", *HELD_OUT, code=EXIT_BAD_INPUT)
+    smooth(capsys, f"booster.{ending}", *HELD_OUT, "--classes", "large,small", "--noise", "0.1")
+    soft = tm.load("booster_soft.tremula")
+    assert (soft.predict(X) == KIND).mean() > 0.9
+
+
+def test_a_booster_of_lightgbm_finds_columns_with_spaces(capsys: pytest.CaptureFixture[str]) -> None:
+    lightgbm = pytest.importorskip("lightgbm")
+    booster = lightgbm.LGBMRegressor(n_estimators=5, verbose=-1, n_jobs=1).fit(X, ROWS["sum"]).booster_
+    booster.save_model("booster.txt")
+    smooth(capsys, "booster.txt", "--data", "numbers.csv", "--target", "sum", "--noise", "0.1")
+    soft = tm.load("booster_soft.tremula")
+    assert list(soft.feature_names_in_) == ["a size", "b"]
+    assert np.corrcoef(soft.predict(X), ROWS["sum"])[0, 1] > 0.8
+
+
+def test_a_model_without_trees_goes_into_a_skops_file(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("skops")
+    line = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, KIND)
+    joblib.dump(line, "line.joblib")
+    message = smooth(capsys, "line.joblib", *HELD_OUT, "--trust", "--out", "line.tremula", code=EXIT_BAD_INPUT)
+    assert "ends in .skops" in message
+    told = as_json(capsys, "line.joblib", *HELD_OUT, "--trust", "--noise", "0.5")
+    assert told["out"] == "line_soft.skops"
+    assert "tm.load does not" in " ".join(told["notes"])
+    soft = load_model(Path("line_soft.skops"))
+    assert (soft.noise_, type(soft.estimator_)) == (0.5, type(line))
+    assert abs(soft.predict_proba(X[:9]) - line.predict_proba(X[:9])).max() < 0.2
+
+
+def test_training_rows_are_suspected(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = make_rows(1)
+    tm.save(tm.CARTClassifier().fit(rows[["a size", "b"]], rows["kind"]), "tree.tremula")
+    assert "are they those that it was trained on?" in smooth(capsys, "tree.tremula", *HELD_OUT)
+
+
+def test_what_was_saved_predicts(capsys: pytest.CaptureFixture[str]) -> None:
+    joblib.dump(DecisionTreeClassifier(random_state=0).fit(X.to_numpy(), KIND), "tree.joblib")
+    smooth(capsys, "tree.joblib", *HELD_OUT, "--trust", "--noise", "0.2")
+    with pytest.raises(SystemExit) as stop:
+        run(["predict", "tree_soft.tremula", "held_out.csv", "--out", "answers.csv"])
+    assert not stop.value.code
+    expected = tm.load("tree_soft.tremula").predict(make_rows(1)[["a size", "b"]])
+    assert pd.read_csv("answers.csv")["prediction"].tolist() == expected.tolist()
+    assert "error" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("method", ["lightgbm", "xgboost", "sklearn-random-forest"])
+def test_what_fit_wrote_of_another_library_is_read_as_trees(method: str, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip(method.split("-")[0])
+    words = ("held_out.csv", "--target", "kind", "--method", method, "--cv", "2", "--out", "model.joblib")
+    with pytest.raises(SystemExit) as stop:
+        run(["fit", *words])
+    assert not stop.value.code
+    smooth(capsys, "model.joblib", "--data", "held_out.csv", "--trust", "--noise", "0.1")
+    soft = tm.load("model_soft.tremula")
+    assert list(soft.classes_) == ["large", "small"]
+    assert (soft.predict(X) == KIND).mean() > 0.8
+
+
+@pytest.mark.parametrize(
+    ("model", "words", "code", "message"),
+    [
+        ("nowhere.tremula", HELD_OUT, EXIT_FILE_TROUBLE, "no file 'nowhere.tremula'"),
+        (".", HELD_OUT, EXIT_FILE_TROUBLE, "is a folder"),
+        ("held_out.csv", HELD_OUT, EXIT_BAD_INPUT, "is no file that tm.save wrote"),
+        ("wrong.json", HELD_OUT, EXIT_BAD_INPUT, "is no model of XGBoost"),
+        ("wrong.txt", HELD_OUT, EXIT_BAD_INPUT, "is no model of LightGBM"),
+        ("tree.tremula", ("--data", "iris"), EXIT_BAD_INPUT, "needs a column 'a size'"),
+        ("tree.tremula", ("--data", "nowhere.csv"), EXIT_BAD_INPUT, "no file 'nowhere.csv'"),
+        ("tree.tremula", (*HELD_OUT, "--classes", "one"), EXIT_BAD_INPUT, "the model has 2 classes"),
+        ("tree.tremula", (*HELD_OUT, "--classes", "on,off"), EXIT_BAD_INPUT, "the model knows 'on', 'off'"),
+        ("tree.tremula", (*HELD_OUT, "--out", "no/soft.tremula"), EXIT_FILE_TROUBLE, "make it first"),
+        ("tree.tremula", (*HELD_OUT, "--out", "soft.json"), EXIT_BAD_INPUT, "for models of another library"),
+        ("tree.tremula", (*HELD_OUT, "--noise", "loud"), 2, "give auto, or a number"),
+        ("tree.tremula", (), 2, "--data"),
+        ("array.tremula", ("--data", "iris"), EXIT_BAD_INPUT, "was trained on 2"),
+        ("small.tremula", ("--data", "small.csv"), EXIT_BAD_INPUT, "at least 20 are needed"),
+        ("bare.tremula", HELD_OUT, EXIT_BAD_INPUT, "save the fitted estimator itself"),
+    ],
+)
+def test_a_mistake_gives_a_message(
+    model: str, words: tuple[str, ...], code: int, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tree = tm.CARTClassifier(max_depth=2).fit(X, KIND)
+    tm.save(tree, "tree.tremula")
+    tm.save(tree, "small.tremula")
+    tm.save(tree.tree_, "bare.tremula")
+    tm.save(tm.CARTClassifier(max_depth=2).fit(X.to_numpy(), KIND), "array.tremula")
+    make_rows(2).drop(columns="sum")[:19].to_csv("small.csv", index=False)
+    Path("wrong.json").write_text("{}")
+    Path("wrong.txt").write_text("hello")
+    assert message in " ".join(smooth(capsys, model, *words, code=code).split())

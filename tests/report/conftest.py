@@ -1,0 +1,141 @@
+"""A small comparison as the page gets it, made by hand and in view."""
+
+from collections.abc import Callable
+from itertools import combinations
+from typing import Any
+
+import pytest
+
+METRICS = {
+    "classification": [
+        {"name": "error", "label": "error", "unit": "%", "less_is_better": True},
+        {"name": "auc", "label": "area under ROC", "unit": "", "less_is_better": False},
+    ],
+    "regression": [
+        {"name": "rmse", "label": "root mean squared error", "unit": "", "less_is_better": True},
+        {"name": "r2", "label": "R²", "unit": "", "less_is_better": False},
+    ],
+}
+FOLDS = {"forest": [2.0, 3.0, 4.0], "bagging": [3.0, 3.0, 4.5], "tree": [9.0, 8.0, 11.0]}
+LABELS = {"forest": "random forest", "bagging": "bagging of 50 trees", "tree": "one tree"}
+FIT = {"forest": 300.0, "bagging": 700.0, "tree": 20.0}
+
+
+def _method(name: str, rank: int, metrics: list[dict[str, Any]]) -> dict[str, Any]:
+    first, second = FOLDS[name], [1 - error / 100 for error in FOLDS[name]]
+    return {
+        "name": name,
+        "label": LABELS[name],
+        "rank": rank,
+        "lowest": rank == 1,
+        "metrics": {
+            metric["name"]: {
+                "mean": sum(folds) / 3, "sd": 1.0, "low": min(folds), "high": max(folds), "folds": folds,
+            }
+            for metric, folds in zip(metrics, (first, second))
+        },
+        "fit_milliseconds": FIT[name],
+        "predict_milliseconds": 1.5,
+        "leaves_mean": 31.5 if name == "tree" else None,
+    }  # fmt: skip
+
+
+def _pair(first: str, second: str, metric: str) -> dict[str, Any]:
+    difference = (sum(FOLDS[first]) - sum(FOLDS[second])) / 3
+    verdict = "no difference shown" if abs(difference) < 1 else "better"
+    return {
+        "first": first, "second": second, "metric": metric, "difference": difference, "low": difference - 1,
+        "high": difference + 1, "p_value": 0.01, "p_adjusted": 0.03, "verdict": verdict,
+        "sentence": f"{LABELS[first]} against {LABELS[second]}: {verdict}.",
+    }  # fmt: skip
+
+
+def _point(level: float) -> dict[str, float]:
+    return {"level": level, "error": 5 + level, "lowest": 4 + level, "highest": 6 + level}
+
+
+def _closer(task: str) -> dict[str, Any]:
+    terms = {"error": 5.0, "bias": 2.0, "variance": 3.0, "bias_low": 1.0, "bias_high": 3.0}
+    found: dict[str, Any] = {
+        "bias_variance": {
+            "models": 6, "train_rows": 300, "test_rows": 600,
+            "methods": [{"name": name, "label": LABELS[name], **terms} for name in ("forest", "tree")],
+        },
+        "noise": {
+            "kind": "class" if task == "classification" else "target",
+            "repetitions": 2, "train_rows": 600, "test_rows": 600,
+            "curves": [
+                {"name": name, "label": LABELS[name], "points": [_point(level) for level in (0.0, 20.0)]}
+                for name in ("forest", "tree")
+            ],
+        },
+        "left_out": [],
+    }  # fmt: skip
+    if task == "classification":
+        found["kappa"] = {
+            "method": "forest", "label": LABELS["forest"], "members": 3, "shown": 3,
+            "train_rows": 600, "test_rows": 634,
+            "pairs": [[0.7, 10.0], [0.8, 11.0], [0.75, 12.0]], "member_errors": [10.0, 11.0, 12.0],
+            "with_ensemble": [0.8, 0.9, 0.85], "ensemble_error": 4.0, "mean_error": 11.0, "mean_kappa": 0.75,
+        }  # fmt: skip
+    return found
+
+
+def make_summary(task: str = "classification") -> dict[str, Any]:
+    metrics = METRICS[task]
+    summary: dict[str, Any] = {
+        "task": task,
+        "headline": "random forest is better than one tree on this data: 6.3 points, 95 % interval 5.3 to 7.3.",
+        "command": "tremula compare made.csv --target answer",
+        "date": "2026-01-02",
+        "seconds": 12.3,
+        "machine": "two cores",
+        "dataset": {
+            "name": "made", "source": "a test", "target": "answer",
+            "rows": 1234, "numeric": 3, "nominal": 2, "missing": 5,
+            "classes": 2 if task == "classification" else None,
+            "majority_error": 40.0 if task == "classification" else None,
+            "columns": [
+                {"name": "length", "kind": "numeric", "missing": 5, "low": 1.0, "middle": 2.0, "high": 9.0},
+            ],
+        },
+        "protocol": {
+            "kind": "stratified cross-validation", "folds": 3, "repeats": 1, "seed": 0, "confidence": 0.95,
+            "test": "corrected t", "correction": "holm",
+        },
+        "metrics": metrics,
+        "methods": [_method(name, rank, metrics) for rank, name in enumerate(FOLDS, 1)],
+        "pairs": [_pair(*pair, metrics[0]["name"]) for pair in combinations(FOLDS, 2)],
+        "notes": ["A note."],
+        "versions": {"tremula": "1.2.3", "python": "3.11"},
+        "closer": _closer(task),
+    }  # fmt: skip
+    if task == "classification":
+        summary["dataset"]["class_counts"] = [{"label": "no", "rows": 740}, {"label": "yes", "rows": 494}]
+        bins = [{"low": 0.9, "high": 1.0, "predicted": 0.95, "observed": 0.9, "rows": 800}]
+        summary["calibration"] = [
+            {"method": name, "label": LABELS[name], "rows": 800, "bins": bins, "expected_error": 0.05} for name in FOLDS
+        ]
+    else:
+        summary["dataset"]["target_range"] = {"low": 0.0, "mean": 5.0, "high": 9.0, "sd": 2.0}
+        points = [[float(number), number + 0.5] for number in range(20)]
+        summary["predicted"] = [{"method": "forest", "label": LABELS["forest"], "points": points}]
+    return summary
+
+
+@pytest.fixture
+def summary() -> dict[str, Any]:
+    """A comparison of three classifiers."""
+    return make_summary()
+
+
+@pytest.fixture
+def summary_of_numbers() -> dict[str, Any]:
+    """A comparison of three regressors."""
+    return make_summary("regression")
+
+
+@pytest.fixture(scope="session")
+def summary_of() -> Callable[[str], dict[str, Any]]:
+    """A comparison of either task, for fixtures that live long."""
+    return make_summary
