@@ -1,4 +1,4 @@
-"""Sphinx: the guide in Markdown, the reference from the docstrings of the installed package, the gallery from scripts."""
+"""Sphinx: the guide in Markdown, the reference from docstrings of the installed package, a gallery of scripts."""
 
 import importlib.metadata
 from typing import Any

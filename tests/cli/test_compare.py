@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import tremula as tm
+from tremula.cli.compare import command_of
 from tremula.cli.main import EXIT_BAD_INPUT, EXIT_FILE_TROUBLE, run
 from tremula.lab.methods import METHODS, Method
 from tremula.lab.store import Store
@@ -112,8 +113,16 @@ def test_one_method_alone_has_no_pairs(capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_a_baseline_is_compared_with_the_others(capsys: pytest.CaptureFixture[str]) -> None:
-    results = compare_as_json(capsys, "iris", "--methods", "c45,reptree,cart", "--cv", "3", "--baseline", "reptree")
-    assert all("REPTree" in sentence for sentence in results["sentences"])
+    words = ("digits", "--methods", "c45,reptree,extra-trees", "--cv", "3", "--baseline", "extra-trees")
+    sentences = compare_as_json(capsys, *words)["sentences"]
+    assert all("Extra trees is" in sentence for sentence in sentences)
+    assert "after Holm for 2 pairs" in sentences[0]
+
+
+def test_the_command_to_redo_it_has_no_password() -> None:
+    options = dict.fromkeys(["target", "task", "methods", "against", "baseline", "cv", "drop", "table"])
+    told = command_of({**options, "data": "postgresql://ann:secret@host/base#rows", "seed": 1})
+    assert told == "tremula compare 'postgresql://ann:***@host/base#rows' --seed 1"
 
 
 # --- protocol ---

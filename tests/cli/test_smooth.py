@@ -143,6 +143,18 @@ def test_what_was_saved_predicts(capsys: pytest.CaptureFixture[str]) -> None:
     assert "error" in capsys.readouterr().err
 
 
+def test_levels_of_a_model_are_known_to_predict(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = make_rows(1).drop(columns="sum").assign(b=lambda rows: rows["b"] > 0, c="x")[["c", "b", "a size", "kind"]]
+    rows.to_csv("held_out.csv", index=False)
+    tm.save(tm.CARTClassifier().fit(rows[["a size", "b"]], rows["kind"]), "tree.tremula")
+    smooth(capsys, "tree.tremula", *HELD_OUT, "--noise", "0.1")
+    with pytest.raises(SystemExit) as stop:
+        run(["predict", "tree_soft.tremula", "held_out.csv", "--out", "answers.csv"])
+    assert not stop.value.code, capsys.readouterr().err
+    expected = tm.load("tree_soft.tremula").predict(rows[["a size", "b"]])
+    assert pd.read_csv("answers.csv")["prediction"].tolist() == expected.tolist()
+
+
 @pytest.mark.parametrize("method", ["lightgbm", "xgboost", "sklearn-random-forest"])
 def test_what_fit_wrote_of_another_library_is_read_as_trees(method: str, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip(method.split("-")[0])

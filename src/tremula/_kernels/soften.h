@@ -2,11 +2,11 @@
  *
  * A tree comes as a list, its nodes in the order of a descent, in two forms.
  *
- * As forks, if all its splits are numeric and no value of the block is missing: a fork shares out the weights between its
- * two branches, in the ratio in which its threshold divides what the tests above left of its attribute.
+ * As forks, if all its splits are numeric and no value of the block is missing: a fork shares out the weights between
+ * its two branches, in the ratio in which its threshold divides what the tests above left of its attribute.
  *
- * As steps, for any tree and the derivative of one. The weight of a leaf is a product of widths, one
- * for each attribute tested on its path: the chance that the attribute's noisy value lies where all those tests want it.
+ * As steps, for any tree and the derivative of one. The weight of a leaf is a product of widths, one for each
+ * attribute tested on its path: the chance that the attribute's noisy value lies where all those tests want it.
  * A width is the difference of two columns, each with a number for every row of the block (the normal distribution
  * function at a threshold, say), and it is multiplied in only when no test of the attribute follows further down: so
  * nothing is ever divided, and what the descendants have in common is computed once.
@@ -359,7 +359,7 @@ IN_PLACE void run_steps(const Setting *setting, const Program *program, Block *b
 /* Added to a width it changes none above 1e-284; where a width is 0 so is the weight, and stays it. */
 #define TINY 1e-300
 
-/* Weights times the shares of the two branches, added to the outputs of leaves or kept for forks: compiled for each kind.
+/* Weights times the shares of the two branches, added to outputs by leaves or kept for forks: compiled for each kind.
  * The first test of an attribute divides a width of 1. Rounding may make a width less than 0, but no weight. */
 IN_PLACE void share_out(const Block *block, const Fork *fork, const Several *weights, Several *left, Several *right,
                         double tolerance, uint8_t *is_light, int is_first, int left_ends, int right_ends) {

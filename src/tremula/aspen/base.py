@@ -7,18 +7,18 @@ once; the families stay those that were chosen.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.base import BaseEstimator
 
-from tremula.aspen.corrections import EVERY, N_PARTS, N_ROUNDS, Boosting, Part, add_corrections, average, make_parts
-from tremula.aspen.families import Family, FamilyTraining, GroupedDrawing, that_apply
+from tremula.aspen.corrections import N_PARTS, add_corrections
+from tremula.aspen.families import Family, GroupedDrawing, that_apply
 from tremula.aspen.filling import Filling
 from tremula.aspen.groups import Group, Judges
+from tremula.aspen.growing import N_TRIED, Growing
 from tremula.aspen.report import AspenReport, Tried
 from tremula.columns import read_training_columns
 from tremula.combine import Member, combine_members, largest
@@ -28,7 +28,7 @@ from tremula.ensembles.callbacks import MemberTasks
 from tremula.ensembles.members import Trainer, TreeTrainer
 from tremula.ensembles.training import Drawing
 from tremula.errors import InvalidInput, InvalidParameter
-from tremula.parallel import cut, train_members
+from tremula.parallel import cut
 from tremula.parameters import check_flag
 from tremula.perturb import Bootstrap, Perturbation, Sample
 from tremula.perturb.sample import Values
@@ -36,7 +36,6 @@ from tremula.seeds import make_root_seed
 from tremula.trees.growing import sort_columns
 from tremula.trees.tree import Tree
 
-N_TRIED = 20  # members by which a family is judged first
 LEAST_WEIGHT = 0.05  # what a family must have in the blend to be kept
 
 
@@ -274,60 +273,3 @@ class Aspen(Ensemble):
         corrections = add_corrections(self.corrections_, self._read_table(X), n_outputs)
         for blend in super()._stages(X, n_outputs, combine):
             yield self._as_answers(self._margins(blend) + corrections)
-
-
-class Growing:
-    """Trains what an Aspen is made of one after the other, and tells callbacks of each."""
-
-    def __init__(
-        self, model: Aspen, trainer: TreeTrainer, sample: Sample, known: Values, tasks: MemberTasks, n_outputs: int
-    ) -> None:
-        self.model, self.trainer, self.sample, self.known = model, trainer, sample, known
-        self.tasks, self.n_outputs = tasks, n_outputs
-        self.is_stopped = False
-        self.trained: list[Member] = []
-
-    def grow(self, group: Group, family: Family, n_members: int) -> None:
-        """Train the members that a group wants of so many."""
-        training = FamilyTraining.of(family, self.trainer, self.sample, self.known, self.model._root_seed)
-        for one in self._each(training, range(len(group.members), n_members)):
-            group.add(one.member, one.rows, one.answers)
-            self.trained.append(one.member)
-            self._end_member()
-
-    def correct(self, start: np.ndarray, judges: Judges) -> tuple[np.ndarray, int]:
-        """Boost from what a blend says of rows it has not seen; return the answers then, and how many rounds paid."""
-        model, n_rounds = self.model, N_ROUNDS if self.model._ceiling() >= N_TRIED else EVERY
-        margins = np.zeros((self.sample.n_rows, self.n_outputs))
-        margins[judges.rows] = start
-        judging = judges.rows[judges.weights > 0]
-        parts = make_parts(self.sample, judging, model._root_seed) if len(judging) >= 2 * N_PARTS else []
-        boosting = Boosting(self.trainer.columns, self.sample, parts, margins, model._root_seed, n_rounds)
-        boosted: list[Part] = []
-        for part in self._each(boosting, range(len(parts))):
-            boosted.append(part)
-            self._end_member()
-        if len(boosted) < len(parts) or not parts:
-            return model._as_answers(start), 0
-        rows = np.concatenate([part.rows for part in boosted])
-        stages = np.concatenate([part.margins for part in boosted], axis=1)
-        judged = Judges.of(self.sample, rows)
-        best = int(np.argmin([model._loss(model._as_answers(stage), judged) for stage in stages]))
-        model.corrections_ = average(boosted, best * EVERY)
-        margins[rows] = stages[best]
-        return model._as_answers(margins[judges.rows]), best * EVERY
-
-    def _each(self, training: Callable[[range], list[Any]], numbers: range) -> Iterator[Any]:
-        if self.is_stopped or not len(numbers):
-            return
-        with closing(train_members(training, numbers, self.model.n_jobs, self.model.verbose)) as trained:
-            for result in self.tasks.each(trained, len(numbers)):
-                yield result
-                if self.is_stopped:
-                    break
-
-    def _end_member(self) -> None:
-        count = len(self.trained)
-        self.is_stopped |= self.tasks.end_member(
-            lambda: {"members_": list(self.trained), "member_weights_": np.full(count, 1.0 / count)}
-        )

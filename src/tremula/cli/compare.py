@@ -35,12 +35,12 @@ from tremula.lab.refitting import fit_method, is_made_from
 from tremula.lab.store import Store
 from tremula.queries.tables.database import without_password
 from tremula.report.page import render_page, write_page
-from tremula.report.summary import rank_methods, summarize
+from tremula.report.summary import only_finite, rank_methods, summarize
 
 DEFAULT_DATASET = "digits"
 PAGE, STORE, MODEL = "report.html", "results.duckdb", "best"
-LEAST_BUDGET, MOST_BUDGET = 2.0, 10.0  # seconds for the closer look
-SHARE_OF_BUDGET = 1 / 5
+LEAST_BUDGET, MOST_BUDGET = 2.0, 15.0  # seconds for the closer look
+SHARE_OF_BUDGET = 1 / 3
 TASKS = ("classification", "regression")
 
 
@@ -57,7 +57,7 @@ def compare(
     data: Annotated[
         str,
         typer.Argument(
-            metavar="[DATA]",
+            metavar="DATA",
             help="A CSV, TSV, ARFF or Parquet file, a table of a database (duckdb:///folder/file.duckdb#table, "
             "postgresql://user@host/base#table), or the name of a dataset: one that comes with scikit-learn "
             f"({', '.join([*BUNDLED, *BUNDLED_NUMBERS])}), lies in the folder TREMULA_DATA, or is fetched from OpenML "
@@ -123,7 +123,7 @@ def compare(
     goes on where it was.
     """
     begin = time.monotonic()
-    command = _command(locals())
+    command = command_of(locals())
     if task not in (*TASKS, None):
         raise typer.BadParameter(f"--task {task}: give {' or '.join(TASKS)}")
     if jobs == 0:
@@ -157,6 +157,7 @@ def compare(
         name: None if path is None else str(path)
         for name, path in {"report": outputs.report, "results": outputs.results, "model": best}.items()
     }
+    summary = only_finite(summary)
     if outputs.report:
         write_page(outputs.report, render_page(summary))
     if as_json:
@@ -173,7 +174,7 @@ def split_words(words: str | None) -> list[str]:
     return [word.strip() for word in (words or "").split(",") if word.strip()]
 
 
-def _command(options: Mapping[str, Any]) -> str:
+def command_of(options: Mapping[str, Any]) -> str:
     """Return the command that gives the same results: what only says where they go is left out."""
     words = ["tremula", "compare", without_password(str(options["data"]))]
     for name in ("target", "task", "methods", "against", "baseline", "cv", "drop", "table"):

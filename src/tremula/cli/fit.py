@@ -139,17 +139,15 @@ def _fit_and_judge(
 
 def _judge_by_left_out(model: Any, reading: Reading, told: str) -> dict[str, Any] | None:
     y = reading.dataset.y
-    if reading.dataset.task == "regression":
-        answers = getattr(model, "oob_prediction_", None)
-        judged = None if answers is None else np.isfinite(answers)
-        if judged is None or not judged.any():
-            return None
-        wrong = y[judged] - answers[judged]
-        return _score("rmse", float(np.sqrt(np.mean(wrong**2))), None, None, told)
-    answers = getattr(model, "oob_decision_function_", None)
-    judged = None if answers is None else np.isfinite(answers).all(axis=1)
-    if judged is None or not judged.any():
+    attribute = {"regression": "oob_prediction_", "classification": "oob_decision_function_"}[reading.dataset.task]
+    answers = getattr(model, attribute, None)
+    if answers is None:
         return None
+    judged = np.isfinite(answers).reshape(len(y), -1).all(axis=1)
+    if not judged.any():
+        return None
+    if reading.dataset.task == "regression":
+        return _score("rmse", float(np.sqrt(np.mean((y[judged] - answers[judged]) ** 2))), None, None, told)
     wrong = int((model.classes_[answers[judged].argmax(axis=1)] != y[judged]).sum())
     low, high = binomial_interval(wrong, int(judged.sum()))
     return _score("error", 100 * wrong / int(judged.sum()), 100 * low, 100 * high, told)

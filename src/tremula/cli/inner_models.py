@@ -1,4 +1,4 @@
-"""What ``tremula fit`` and ``compare`` put around a model of another library, taken off again where trees are wanted."""
+"""What ``tremula fit`` and ``compare`` put around a model of another library, taken off where trees are wanted."""
 
 from typing import Any
 

@@ -117,6 +117,10 @@ def run(arguments: Sequence[str] | None = None) -> None:
             warnings.showwarning = _show_warning
         try:
             app(args=words, prog_name="tremula")
+        except SystemExit as stop:
+            if stop.code == EXIT_INTERRUPTED:
+                print("tremula: interrupted", file=sys.stderr)
+            raise
         except TremulaError as error:
             _leave(str(error), EXIT_BAD_INPUT, debug)
         except OSError as error:

@@ -262,6 +262,9 @@ def own_levels(model: Any, table: Any) -> Any:
 
 def matching_columns(model: Any, data: Dataset) -> tuple[str, ...]:
     """Return the names of the dataset's columns that a model was trained on, in its order."""
+    schema: TableSchema | None = getattr(model, SCHEMA_ATTRIBUTE, None)
+    if schema is not None:
+        return schema.names
     names = data.attributes or tuple(f"attribute {number}" for number in range(1, data.X.shape[1] + 1))
     expected = column_names(model)
     if expected is None:

@@ -6,7 +6,7 @@ after. Nothing is trained again.
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,27 +20,17 @@ from sklearn.model_selection import train_test_split
 
 import tremula as tm
 from tremula.cli.inner_models import model_inside
-from tremula.cli.model_files import (
-    OWN_ENDING,
-    READERS,
-    TRUST,
-    WRITERS,
-    check_ending,
-    check_place,
-    load_model,
-    matching_columns,
-    rows_for,
-    write_model,
-)
-from tremula.errors import InvalidInput, MissingLibrary, NotStorable, UnsupportedModel
+from tremula.cli.model_files import READERS, TRUST, check_place, load_model, rows_for
+from tremula.cli.smoothed_files import choose_place, save_smoothed
+from tremula.errors import InvalidInput
 from tremula.lab.before_after import Change, compare_classes, compare_numbers
 from tremula.lab.dataset import Dataset
-from tremula.lab.reading import Reading, read_data
+from tremula.lab.reading import read_data
 from tremula.lab.refitting import SCHEMA_ATTRIBUTE
 from tremula.lab.schema import TableSchema
 from tremula.lab.table_files import listed
 from tremula.parts import take_rows
-from tremula.smoothing.foreign import keep_trees, read_model
+from tremula.smoothing.foreign import read_model
 
 LEAST_ROWS = 20
 # By whether numbers are predicted. On a few hundred rows the error has many ties; the log loss chose noise with as few
@@ -120,11 +110,8 @@ def smooth(
     given, names = model_inside(given)
     if classes is not None:
         names = np.array([name.strip() for name in classes.split(",")])
-    place = out or model.with_name(f"{model.stem}_soft{OWN_ENDING}")
+    place = choose_place(given, model, out)
     check_place(place)
-    if out is not None:
-        check_ending(out)
-        _check_format(given, out)
     is_classifier = _learns_classes(given)
     reading = read_data(data, target or _usual_target(given), task="classification" if is_classifier else "regression")
     rows = reading.dataset
@@ -132,7 +119,7 @@ def smooth(
     soft, judged = _soften(given, problem, level, judge, scoring, seed, jobs)
     changes = _compare(given, soft, problem, judged)
     notes += _notes(soft, changes)
-    written, how = _save(soft, given, place, reading, names)
+    how = save_smoothed(soft, given, place, reading, names)
     told = {
         "model": str(model),
         "kind": f"{type(given).__name__} of {type(given).__module__.split('.')[0]}",
@@ -145,7 +132,7 @@ def smooth(
         "changes": [{**asdict(change), "verdict": change.verdict} for change in changes],
         "sentences": [change.sentence(len(judged)) for change in changes],
         "notes": [*reading.guesses, *reading.notes, *notes, how, HELD_OUT],
-        "out": str(written),
+        "out": str(place),
     }
     print(json.dumps(told, indent=2, ensure_ascii=False)) if as_json else _print(told, changes)
 
@@ -275,81 +262,6 @@ def _notes(soft: Any, changes: Sequence[Change]) -> list[str]:
     if not np.any(soft.noise_):
         notes.append("The best level is no noise: smoothing does not help here, and the model saved answers as before.")
     return notes
-
-
-# --- the file ---
-
-
-def _check_format(model: Any, place: Path) -> None:
-    """Find out before the work, not after it, that a file of this ending cannot hold the model."""
-    if place.suffix.lower() in WRITERS or type(model).__module__.startswith("tremula."):
-        return
-    try:
-        read_model(model)
-    except (UnsupportedModel, MissingLibrary) as error:
-        raise NotStorable(
-            f"{type(model).__name__} is no model of trees that can be read, so {str(place)!r} cannot hold it: give "
-            "--out a name that ends in .skops, or in .joblib for a pickle"
-        ) from error
-
-
-def _save(soft: Any, model: Any, place: Path, reading: Reading, classes: NDArray[Any] | None) -> tuple[Path, str]:
-    """Write the smoothed model; returned are the file and how it was kept.
-
-    Trees of another library are taken over, and learn the names of the classes and columns of the rows given.
-    """
-    schema = _schema(model, reading)
-    if schema is not None:
-        setattr(soft, SCHEMA_ATTRIBUTE, schema)
-    try:
-        write_model(soft, place)
-        return place, _of_format(place)
-    except NotStorable:
-        pass
-    try:
-        trees = keep_trees(read_model(model))
-    except (UnsupportedModel, MissingLibrary):
-        return _save_whole(soft, place)
-    if classes is not None:
-        trees.classes_ = classes
-    trees.name_columns(matching_columns(model, reading.dataset))
-    kept = type(soft)(trees, noise=soft.noise_, scale=soft.scale_, prefit=True, n_jobs=soft.n_jobs).fit()
-    if schema is not None:
-        setattr(kept, SCHEMA_ATTRIBUTE, schema)
-    write_model(kept, place)
-    library = type(model).__module__.split(".")[0]
-    needless = "" if library == "sklearn" else f", and {library} is not needed to predict"
-    return (
-        place,
-        f"The file holds the trees that were read, without pickle{needless}; tremula predict and tm.load read it.",
-    )
-
-
-def _schema(model: Any, reading: Reading) -> TableSchema | None:
-    """Tell what the columns are: as the model knows them, or by the rows given where all are numbers."""
-    known: TableSchema | None = getattr(model, SCHEMA_ATTRIBUTE, None)
-    if known is not None or reading.dataset.nominal:
-        return known
-    names = matching_columns(model, reading.dataset)
-    kind_of = dict(zip(reading.schema.names, reading.schema.kinds))
-    kinds = tuple(kind_of[name] for name in names)
-    return replace(reading.schema, names=names, kinds=kinds, levels=(None,) * len(names), source="")
-
-
-def _of_format(place: Path) -> str:
-    if place.suffix.lower() in (".joblib", ".pkl", ".pickle"):
-        return "The file is a pickle: who reads it runs what it holds."
-    return f"tremula predict{'' if place.suffix.lower() in WRITERS else ' and tm.load'} can read the file."
-
-
-def _save_whole(soft: Any, place: Path) -> tuple[Path, str]:
-    """Keep a model that is not read as trees with the help of skops."""
-    other = place.with_suffix(".skops")
-    write_model(soft, other)
-    return other, (
-        "The model is not one that is read as trees, so the file is one of skops: tremula predict reads it (with "
-        f"{TRUST} where it holds types that skops does not know), tm.load does not."
-    )
 
 
 # --- what is shown ---

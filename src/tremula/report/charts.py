@@ -32,6 +32,8 @@ from tremula.report.marks import (
 from tremula.report.readings import OUTCOMES, Metric, Summary, each_metric, pairs_of, percent, ranked
 
 STANDINGS = ["best", "no difference shown", "worse than the best"]
+FEW_TICKS: Row = {"tickCount": 8}
+THICK: Row = {"strokeWidth": 2}
 FRONT = ["not beaten in both", "beaten in both"]
 
 
@@ -69,8 +71,8 @@ def _draw_ranking(summary: Summary, metric: Metric) -> Row | None:
     told = hover(("label", "method", ""), ("shown", title, ""), ("interval", "interval", ""))
     shape = coded("standing", STANDINGS, [BLUE, GREY, ORANGE]) if standings else {}
     layers = [
-        layer("rule", {"x": quantitative("low", title), "x2": {"field": "high"}}, style={"strokeWidth": 2}),
-        layer("point", {"x": quantitative("mean", title), **shape}),
+        layer("rule", {"x": quantitative("low", title, axis=FEW_TICKS), "x2": {"field": "high"}}, style=THICK),
+        layer("point", {"x": quantitative("mean", title, axis=FEW_TICKS), **shape}),
     ]
     return spec(rows, ROW_STEP * len(rows), layer=layers, encoding={"y": by_label(), "tooltip": told})
 

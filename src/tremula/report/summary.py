@@ -112,7 +112,9 @@ def summarize(
     for row in rows:
         row["lowest"] = row["metrics"][metrics[0].name]["mean"] == rows[0]["metrics"][metrics[0].name]["mean"]
     pairs = [pair for metric in metrics if metric.scoring for pair in _pairs(ranked, dataset, found, metric)]
-    sentences = say_results(rows, pairs, metrics[0].as_dict(), baseline)
+    named = baseline if baseline in found.trials else None  # one that failed is compared with nobody
+    told = pairs if named is None else _pairs(ranked, dataset, found, metrics[0], named)
+    sentences = say_results(rows, told, metrics[0].as_dict(), named)
     failed = [_failure(method, found.failures[method.name]) for method in methods if method.name in found.failures]
     return {
         "schema": SCHEMA,
@@ -131,6 +133,21 @@ def summarize(
         "versions": _versions(methods),
         "command": command,
     }
+
+
+def only_finite(told: Any) -> Any:
+    """Return the same with None for every number that is none: JSON knows neither NaN nor infinity.
+
+    Examples
+    --------
+    >>> only_finite({"low": float("nan"), "folds": [1.0, float("inf")]})
+    {'low': None, 'folds': [1.0, None]}
+    """
+    if isinstance(told, Mapping):
+        return {name: only_finite(value) for name, value in told.items()}
+    if isinstance(told, list | tuple):
+        return [only_finite(value) for value in told]
+    return _or_none(told) if isinstance(told, float) else told
 
 
 def rank_methods(methods: Sequence[Method], dataset: Dataset, found: CrossValidation) -> list[Method]:
@@ -206,15 +223,18 @@ def _failure(method: Method, message: str) -> dict[str, Any]:
 # --- pairs ---
 
 
-def _pairs(ranked: Sequence[Method], dataset: Dataset, found: CrossValidation, metric: Metric) -> list[dict[str, Any]]:
+def _pairs(
+    ranked: Sequence[Method], dataset: Dataset, found: CrossValidation, metric: Metric, baseline: str | None = None
+) -> list[dict[str, Any]]:
+    """Return the verdicts on all pairs, or on those with a baseline, corrected for their number."""
     measured = [method for method in ranked if all(metric.name in trial.values for trial in found.trials[method.name])]
     if len(measured) < 2:
         return []
     comparison = _as_comparison(measured, dataset, found, metric)
     names = {method.label: method.name for method in measured}
-    return [
-        _pair(verdict, names, metric) for verdict in comparison.verdicts(correction=CORRECTION, confidence=CONFIDENCE)
-    ]
+    label = next((method.label for method in measured if method.name == baseline), None)
+    verdicts = comparison.verdicts(label, correction=CORRECTION, confidence=CONFIDENCE)
+    return [_pair(verdict, names, metric) for verdict in verdicts]
 
 
 def _as_comparison(methods: Sequence[Method], dataset: Dataset, found: CrossValidation, metric: Metric) -> Comparison:

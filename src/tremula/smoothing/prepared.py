@@ -104,7 +104,7 @@ def prepare(
 
 def _is_moderate(rows: NDArray[np.float64]) -> bool:
     """Whether every number is known and can be subtracted from every other."""
-    return rows.size > 0 and bool(-LARGEST <= rows.min() and rows.max() <= LARGEST)
+    return rows.size > 0 and bool(rows.min() >= -LARGEST and rows.max() <= LARGEST)
 
 
 def _used(model: TreeSum) -> NDArray[np.intp]:

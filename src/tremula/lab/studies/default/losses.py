@@ -24,10 +24,11 @@ def _losses_row(view: View, which: str, other: str, measure: Measure) -> list[An
     means = view.found.means(there, pair, measure.name)
     tested = view.found.tested(view.datasets[which], pair)
     verdicts = {name: judge(view.found, name, *pair, measure.name) for name in tested}
-    counts, lost = [], set()
+    counts: list[str | None] = []
+    lost: set[str] = set()
     for test in ("by_t", "by_f"):
         wins, losses = ([n for n in tested if getattr(verdicts[n], test) == sign] for sign in (-1, 1))
-        counts.append(f"{len(wins)}-{len(losses)}-{len(tested) - len(wins) - len(losses)}")
+        counts.append(f"{len(wins)}-{len(losses)}-{len(tested) - len(wins) - len(losses)}" if tested else None)
         lost |= set(losses)
     lower = f"{int((means[:, 0] < means[:, 1]).sum())} of {len(there)}"
     return [which, other, lower, _over_datasets(view, which, other, measure), *counts, _named(sorted(lost))]
@@ -44,7 +45,12 @@ def _over_datasets(view: View, which: str, other: str, measure: Measure) -> str 
 
 def losses_table(view: View, measure: Measure) -> ShownTable:
     """Show Aspen against each other method: significant wins, and losses by name, in both halves."""
-    rows = [_losses_row(view, which, other, measure) for which in HALVES for other in view.methods if other != ASPEN]
+    rows = [
+        _losses_row(view, which, other, measure)
+        for which in HALVES
+        for other in view.methods
+        if other != ASPEN and view.found.datasets(view.datasets[which], (ASPEN, other))
+    ]
     tests = ["corrected t: wins-losses-ties", "5 x 2 F: wins-losses-ties"]
     notes = [
         "Tests at 5 %, two-sided, on datasets with all ten splits; not adjusted for the number of datasets: some wins "

@@ -31,6 +31,7 @@ from tremula.lab.studies.default.view import (
     show_number,
 )
 
+WIDTH = 9.0  # inches, of a diagram
 Rankings = dict[tuple[str, str], Ranking | None]
 
 
@@ -95,7 +96,13 @@ def diagram(view: View, which: str, measure: Measure) -> list[ShownFigure]:
         return []
     caption = f"Mean ranks by {measure.label} over the {len(ranking.dataset_names)} datasets of the {which} half"
     name = f"{view.file}_{measure.name}_{which}"
-    return [ShownFigure(name, caption, lambda: CriticalDifferenceDisplay.from_results(ranking).figure_)]
+    return [ShownFigure(name, caption, lambda: _wide(CriticalDifferenceDisplay.from_results(ranking).figure_))]
+
+
+def _wide(figure: Any) -> Any:
+    """Give long names of methods room beside the scale."""
+    figure.set_size_inches(WIDTH, figure.get_figheight())
+    return figure
 
 
 def means_table(view: View, measure: Measure) -> ShownTable:

@@ -61,14 +61,15 @@ class Measure:
         return f"{self.label} {self.unit}".strip()
 
     def show(self, value: float) -> str:
-        """Return a value as tables have it."""
-        return format(self.factor * value, self.form)
+        """Return a value as tables have it, large ones without an exponent."""
+        text = format(self.factor * value, self.form)
+        return f"{float(text):g}" if "e+" in text else text
 
 
 ERROR = Measure("error", "error", "in percent", 100.0, ".2f")
 LOG_LOSS = Measure("log_loss", "log loss")
 BRIER = Measure("brier", "Brier score")
-RMSE = Measure("rmse", "root mean squared error", form="#.4g")
+RMSE = Measure("rmse", "root mean squared error", form=".4g")
 
 
 @dataclass(frozen=True, eq=False)
