@@ -121,10 +121,10 @@ def run(arguments: Sequence[str] | None = None) -> None:
             if stop.code == EXIT_INTERRUPTED:
                 print("tremula: interrupted", file=sys.stderr)
             raise
+        except OSError as error:  # first: trouble with a store is of both kinds
+            _leave(_told(error), EXIT_FILE_TROUBLE, debug)
         except TremulaError as error:
             _leave(str(error), EXIT_BAD_INPUT, debug)
-        except OSError as error:
-            _leave(_told(error), EXIT_FILE_TROUBLE, debug)
         except Exception as error:  # what nobody thought of: still no traceback unless it is asked for
             _leave(f"{_sentence(error)}. This was not foreseen: run again with {DEBUG}", EXIT_UNFORESEEN, debug)
 
