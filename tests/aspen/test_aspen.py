@@ -11,10 +11,16 @@ import polars as pl
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris, make_classification
-from sklearn.metrics import log_loss, mean_squared_error
+from sklearn.metrics import log_loss, mean_squared_error, r2_score
 
 import tremula as tm
+from tremula.aspen.blending import number_weights
+from tremula.aspen.corrections import ROUNDS
+from tremula.aspen.filling import Filling
+from tremula.aspen.report import AspenReport, Tried
 from tremula.errors import InvalidInput, InvalidParameter
+from tremula.perturb import Sample
+from tremula.trees.growing import sort_columns
 
 IRIS = load_iris(return_X_y=True)
 DIABETES = load_diabetes(return_X_y=True)
@@ -64,7 +70,7 @@ def test_the_report_tells_what_was_tried(classifier: tm.AspenClassifier) -> None
 
 def test_the_report_of_numbers_has_no_error(regressor: tm.AspenRegressor) -> None:
     assert np.isnan(regressor.report_.error)
-    assert "error" not in str(regressor.report_).splitlines()[0]
+    assert str(regressor.report_).splitlines()[1].split() == ["family", "members", "weight", "RMSE"]
     assert regressor.report_._repr_html_().startswith("<table>")
 
 
@@ -123,6 +129,21 @@ def test_noise_is_not_corrected() -> None:
 def test_boosting_can_be_left_out() -> None:
     model = tm.AspenClassifier(boosting=False, **FEW).fit(*IRIS)
     assert model.corrections_ == []
+    assert model.report_.sentences()[-1] == "Boosting was not tried: there are no corrections."
+
+
+def test_the_report_compares_the_blend_with_families_in_it() -> None:
+    tried = (Tried("forest", 9, 0.1, 0.0, 0.0), Tried("other", 9, 0.3, 0.0, 0.6), Tried("third", 9, 0.2, 0.0, 0.4))
+    said = AspenReport(tried, 50, "log loss", 0.15, 0.15, 0.0, 1.0, 0).sentences()
+    assert said[1] == "The blend has 0.15; the best of its families alone, third, has 0.2."
+    assert said[2] == "Left out: forest (a rival did at least as well, or under 5 % of the blend)."
+
+
+def test_the_report_says_that_no_row_judged() -> None:
+    model = tm.AspenRegressor(n_estimators=1, random_state=0).fit([[1.0], [2.0]], [1.0, 2.0])
+    assert model.report_.n_rows == 0
+    assert "so the weights are even." in model.report_.sentences()[0]
+    assert "nan" not in str(model.report_)
 
 
 def test_no_class_is_impossible(classifier: tm.AspenClassifier) -> None:
@@ -154,6 +175,31 @@ def test_members_added_later_are_those_of_a_single_training(kind: Any) -> None:
         assert (grown.predict_proba(X) == at_once.predict_proba(X)).all()
 
 
+def test_a_warm_start_keeps_the_families_that_were_chosen() -> None:
+    X = np.random.default_rng(1).normal(size=(150, 3))
+    y = X @ [1.0, 2.0, 3.0] + 0.3 * np.sin(3.0 * X[:, 0])
+    model = tm.AspenRegressor(n_estimators=20, warm_start=True, boosting=False, random_state=0).fit(X, y)
+    first, n_members = model.report_, len(model.members_)
+    model.set_params(n_estimators=24).fit(X, y)
+    assert {one.name for one in model.report_.chosen} == {one.name for one in first.chosen}
+    assert [one.name for one in model.report_.tried] == [one.name for one in first.tried]
+    assert len(model.members_) > n_members
+    at_once = tm.AspenRegressor(n_estimators=24, boosting=False, random_state=0).fit(X, y)
+    assert (model.predict(X) == at_once.predict(X)).all()
+
+
+def test_a_family_kept_for_nothing_can_come_first_in_stages(regressor: tm.AspenRegressor) -> None:
+    random = np.random.default_rng(0)
+    target = random.normal(size=1000)
+    noise = random.normal(size=1000)
+    weights = number_weights(np.stack([target + 9.0 * noise, target + noise])[:, :, None], target, np.ones(1000))
+    assert 0.0 < weights[0] < 1e-50
+    one = clone(regressor).fit(*DIABETES)
+    n_members = [tried.n_members for tried in one.report_.tried if tried.weight > 0.0]
+    one.member_weights_ = np.where(np.arange(len(one.members_)) < n_members[0], weights[0], 1.0)
+    assert np.allclose(next(one.staged_predict(DIABETES[0])), one.predict_members(DIABETES[0])[0])
+
+
 def test_a_warm_start_needs_the_same_rows() -> None:
     model = tm.AspenClassifier(warm_start=True, **FEW).fit(*IRIS)
     with pytest.raises(InvalidInput, match=r"149 rows were given, but 150 to the members"):
@@ -167,6 +213,31 @@ def test_rows_of_weight_zero_are_not_there() -> None:
     weighted = tm.AspenClassifier(**FEW).fit(X, y, sample_weight=weights)
     without = tm.AspenClassifier(**FEW).fit(X[weights > 0], y[weights > 0])
     assert np.allclose(weighted.predict_proba(X), without.predict_proba(X), atol=0.05)
+
+
+def test_the_score_of_rows_left_out_is_weighted() -> None:
+    X, y = DIABETES
+    weights = np.where(np.arange(len(y)) % 3 == 0, 5.0, 0.5)
+    model = tm.AspenRegressor(n_estimators=4, random_state=0).fit(X, y, sample_weight=weights)
+    judged = ~np.isnan(model.oob_prediction_)
+    expected = r2_score(y[judged], model.oob_prediction_[judged], sample_weight=weights[judged])
+    assert model.oob_score_ == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("target", "n_classes", "margins", "expected"),
+    [
+        (np.array([0.0, 0.0, 1.0, 2.0]), 0, [[0.0], [0.0]], (1.0 * 1.0 + 3.0 * 4.0) / 4.0),
+        (np.array([0, 1, 0, 1]), 2, np.log([[0.5, 0.5], [0.9, 0.1]]), -(np.log(0.5) + 3.0 * np.log(0.1)) / 4.0),
+    ],
+)
+def test_rounds_of_boosting_are_judged_by_weighted_rows(
+    target: np.ndarray, n_classes: int, margins: Any, expected: float
+) -> None:
+    columns = sort_columns(np.arange(4.0)[:, None], np.zeros(1, np.int32))
+    sample = Sample(target, n_classes, 1, np.array([1.0, 1.0, 1.0, 3.0]))
+    rounds = ROUNDS[n_classes > 0](columns, sample, np.array([1.0, 1.0, 0.0, 0.0]))
+    assert rounds.loss(np.array(margins), np.array([2, 3])) == pytest.approx(expected)
 
 
 # --- tables of all kinds
@@ -193,6 +264,27 @@ def test_a_value_missing_for_the_first_time_is_no_trouble(classifier: tm.AspenCl
     assert classifier.predict_proba(np.full((1, 4), np.nan)).max() < 0.9
 
 
+def test_errors_too_large_to_be_multiplied_still_weigh() -> None:
+    target = np.linspace(0.0, 1.0, 1000)
+    answers = np.stack([target + 0.1, np.full(1000, 0.5)])[:, :, None]
+    expected = number_weights(answers, target, np.ones(1000))
+    assert number_weights(1e200 * answers, 1e200 * target, np.ones(1000)) == pytest.approx(expected)
+    with np.errstate(invalid="ignore"):
+        assert (number_weights(np.inf * answers, target, np.ones(1000)) == 0.5).all()
+
+
+def test_huge_targets_are_learned_as_far_as_trees_can() -> None:
+    X, y = IRIS
+    with np.errstate(all="ignore"):  # of the trees
+        model = tm.AspenRegressor(n_estimators=2, random_state=0).fit(X, (y + 1.0) * 1e200)
+    assert np.isfinite(model.predict(X)).all()
+
+
+def test_the_place_of_missing_values_is_a_number() -> None:
+    filling = Filling.of(np.array([[1.7e308], [-1.7e308], [np.nan]]), np.array([0]))
+    assert filling.values[0] == -np.finfo(np.float64).max
+
+
 def test_models_are_saved(tmp_path: Path, regressor: tm.AspenRegressor) -> None:
     frame, classes = rule_of_levels(100)
     model = tm.AspenClassifier(**FEW).fit(frame, classes)
@@ -211,6 +303,10 @@ def test_importances_find_the_attribute_that_matters() -> None:
     model = tm.AspenClassifier(**FEW).fit(X, y)
     assert model.feature_importances_.argmax() == 0
     assert model.feature_importances_.sum() == pytest.approx(1.0)
+
+
+def test_importances_of_numbers_sum_to_one(regressor: tm.AspenRegressor) -> None:
+    assert regressor.feature_importances_.sum() == pytest.approx(1.0)
 
 
 def test_shuffled_attributes_are_judged_by_rows_left_out(classifier: tm.AspenClassifier) -> None:

@@ -12,6 +12,7 @@ import tremula as tm
 from tremula.cli.compare import command_of
 from tremula.cli.main import EXIT_BAD_INPUT, EXIT_FILE_TROUBLE, run
 from tremula.lab.methods import METHODS, Method
+from tremula.lab.protocol import kept_as
 from tremula.lab.store import Store
 
 QUICK = ("--quick", "--no-model")
@@ -78,6 +79,22 @@ def test_the_best_model_takes_a_frame_with_the_columns_it_was_trained_on() -> No
 def test_files_go_to_the_folder_named() -> None:
     compare(*IRIS, *QUICK, "--out", "results/iris")
     assert sorted(path.name for path in Path("results/iris").iterdir()) == ["report.html", "results.duckdb"]
+
+
+def test_a_model_that_cannot_be_written_leaves_the_page(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*arguments: Any) -> None:
+        raise OSError("no space left")
+
+    monkeypatch.setattr("tremula.cli.compare.write_fitted", fail)
+    with pytest.raises(SystemExit) as stop:
+        run(["compare", *IRIS, "--quick"])
+    assert stop.value.code == EXIT_FILE_TROUBLE
+    printed = capsys.readouterr()
+    assert "C4.5" in printed.out
+    assert "no space left" in printed.err
+    assert "The best model could not be written: no space left" in Path("report.html").read_text(encoding="utf-8")
 
 
 def test_json_is_all_of_standard_output_and_has_every_fold(capsys: pytest.CaptureFixture[str]) -> None:
@@ -274,6 +291,29 @@ def test_a_changed_file_is_trained_on_again(built: list[str]) -> None:
         write_table("table.csv", "size,target", [*rows, last])
         compare("table.csv", "--methods", "c45", "--cv", "2", "--no-report", "--no-model")
     assert len(built) == 6
+
+
+def test_the_best_model_is_made_anew_for_other_names_of_the_same_codes() -> None:
+    words = ("--methods", "c45", "--cv", "2", "--no-report", "--no-store")
+    for header, colours in (("colour,outcome", ("blue", "red")), ("shade,outcome", ("green", "white"))):
+        write_table("table.csv", header, [f"{colours[n % 2]},{'ab'[n % 2]}" for n in range(12)])
+        compare("table.csv", *words)
+    schema = tm.load("best.tremula").table_
+    assert (schema.names, schema.levels) == (("shade",), (("green", "white"),))
+
+
+def test_a_file_of_the_users_own_is_left_and_that_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("best.joblib").write_bytes(b"of the user's own")
+    compare("iris", "--methods", "c45", "--cv", "2", "--no-report", "--no-store")
+    assert Path("best.joblib").read_bytes() == b"of the user's own"
+    assert "best.joblib was there before and is left as it is" in capsys.readouterr().err
+
+
+def test_another_release_of_another_library_is_measured_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    method = METHODS["sklearn-tree"]
+    first = kept_as(method)
+    monkeypatch.setattr("tremula.lab.protocol.version", lambda library: "99.0")
+    assert kept_as(method) == "sklearn-tree, scikit-learn 99.0" != first
 
 
 # --- mistakes ---

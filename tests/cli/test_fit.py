@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
@@ -91,6 +92,7 @@ def test_without_pandas_a_model_is_trained_and_answers(
         (("rows.csv", "--target", "age", "--task", "classification", "--cv", "9"), EXIT_BAD_INPUT, "9 folds"),
         (("rows.csv", "--out", "no/such/model.tremula"), EXIT_FILE_TROUBLE, "make it first"),
         (("rows.csv", "--jobs", "0"), EXIT_BAD_INPUT, "--jobs 0"),
+        (("nowhere.csv", "--out", "model.json"), EXIT_BAD_INPUT, "ends in .json"),
         (("nowhere.csv",), EXIT_BAD_INPUT, "no file 'nowhere.csv'"),
     ],
 )
@@ -99,6 +101,17 @@ def test_a_mistake_in_fit(words: tuple[str, ...], code: int, message: str, capsy
     told = capsys.readouterr().err
     assert message in told
     assert "Traceback" not in told
+
+
+@pytest.mark.parametrize("method", ["sklearn-tree", "lightgbm", "c45"])
+def test_dates_are_learned_from_and_answered_for(method: str, capsys: pytest.CaptureFixture[str]) -> None:
+    if method == "lightgbm":
+        pytest.importorskip("lightgbm")
+    days = [f"{2000 + n},2024-{n % 12 + 1:02}-01,{'late' if n % 12 > 5 else 'early'}" for n in range(48)]
+    Path("days.csv").write_text("\n".join(["year,day,season", *days]), encoding="utf-8")
+    told = as_json(capsys, "fit", "days.csv", "--method", method, "--cv", "2")
+    done("predict", told["file"], "days.csv", "--trust")
+    assert "error 0.00 %" in capsys.readouterr().err
 
 
 # --- predict ---
@@ -161,12 +174,34 @@ def test_a_model_saved_in_python_takes_its_columns_by_name(capsys: pytest.Captur
     assert answers["prediction"] == rows["outcome"].tolist()
 
 
+def test_a_bare_booster_of_xgboost_answers_with_classes(capsys: pytest.CaptureFixture[str]) -> None:
+    xgboost = pytest.importorskip("xgboost")
+    ages, is_odd = [[n % 2, 7] for n in range(30)], [n % 2 for n in range(30)]
+    matrix = xgboost.DMatrix(ages, is_odd, feature_names=["odd", "seven"])
+    xgboost.train({"objective": "binary:logistic", "nthread": 1}, matrix, 5).save_model("booster.json")
+    Path("new.csv").write_text("seven,odd\n7,0\n7,1\n", encoding="utf-8")
+    answers = as_json(capsys, "predict", "booster.json", "new.csv", "--probabilities")
+    assert answers["prediction"] == [0, 1]
+    assert answers["probability of 1"][0] < 0.5 < answers["probability of 1"][1]
+
+
+def test_a_bare_booster_of_lightgbm_answers_with_classes(capsys: pytest.CaptureFixture[str]) -> None:
+    lightgbm = pytest.importorskip("lightgbm")
+    rows = [[n % 2, 7] for n in range(60)]
+    data = lightgbm.Dataset(np.array(rows, dtype=float), [n % 2 for n in range(60)], feature_name=["is odd", "seven"])
+    lightgbm.train({"objective": "binary", "num_threads": 1, "verbosity": -1}, data, 5).save_model("booster.txt")
+    Path("new.csv").write_text("seven,is odd\n7,0\n7,1\n", encoding="utf-8")
+    assert as_json(capsys, "predict", "booster.txt", "new.csv") == {"prediction": [0, 1]}
+
+
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
         (("rows.csv", "--out", "answers.txt"), EXIT_BAD_INPUT, "ends in .csv or .parquet"),
         (("rows.csv", "--out", "no/such/answers.csv"), EXIT_FILE_TROUBLE, "make it first"),
         (("rows.csv", "--keep", "keys"), EXIT_BAD_INPUT, "no column 'keys'"),
+        (("clash.csv", "--keep", "prediction"), EXIT_BAD_INPUT, "--keep 'prediction'"),
+        (("clash.csv", "--probabilities", "--keep", "probability of ill"), EXIT_BAD_INPUT, "rename yours"),
         (("costs.csv",), EXIT_BAD_INPUT, "has no columns 'age', 'colour'"),
         (("iris",), EXIT_BAD_INPUT, "is no file of rows"),
         (("nowhere.csv",), EXIT_BAD_INPUT, "no file 'nowhere.csv'"),
@@ -175,6 +210,7 @@ def test_a_model_saved_in_python_takes_its_columns_by_name(capsys: pytest.Captur
 def test_a_mistake_in_predict(
     words: tuple[str, ...], code: int, message: str, model: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    Path("clash.csv").write_text("age,colour,prediction,probability of ill\n3,red,a,b\n", encoding="utf-8")
     assert code_of("predict", model, *words) == code
     told = capsys.readouterr().err
     assert message in told

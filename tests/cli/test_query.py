@@ -121,13 +121,36 @@ def test_the_rules_of_disclosure_are_kept_and_told(hospital: Path, capsys: pytes
     entries = [json.loads(line) for line in Path("ledger.jsonl").read_text().splitlines()]
     assert told["disclosure"]["cells_withheld"] == sum(entry["withheld"] for entry in entries) > 0
     assert told["disclosure"]["questions_answered"] == sum(entry["fate"] == "answered" for entry in entries)
+    assert "--min-count, --round-to and --privacy do not cover them" in told["not_covered"]
+
+
+def test_what_no_rule_covers_is_told_before_and_after(hospital: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    printed = query(capsys, f"{hospital}/hospital.duckdb#visits", *SMALL, "--min-count", "10")
+    before, after = printed.split("Asked: ")
+    assert "do not cover them" in before
+    assert "do not cover them" in after
+
+
+def test_a_fit_that_fails_leaves_its_ledger_and_log(hospital: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = (*SMALL, "--min-count", "1000", "--ledger", "ledger.jsonl", "--log", "log.sql")
+    told = query(capsys, f"{hospital}/hospital.duckdb#visits", *words, code=EXIT_BAD_INPUT)
+    entries = [json.loads(line) for line in Path("ledger.jsonl").read_text().splitlines()]
+    withheld = sum(entry["withheld"] for entry in entries)
+    assert withheld > 0
+    assert f"{withheld} cells of too few rows were withheld: lower --min-count" in told
+    assert "GROUPING SETS" in Path("log.sql").read_text()
+
+
+def test_a_column_named_twice_is_asked_about_once(hospital: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    told = as_json(capsys, f"{hospital}/hospital.duckdb#visits", *SMALL, "--columns", "age,ward,age", "--dry-run")
+    assert [column["name"] for column in told["columns"]] == ["again", "age", "ward"]
 
 
 def test_a_privacy_budget_is_not_exceeded(hospital: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("opendp")
     printed = query(capsys, f"{hospital}/hospital.duckdb#visits", *SMALL, "--privacy", "2")
     assert "of a privacy budget of 2 was spent" in printed
-    assert "the budget does not cover them" in printed
+    assert "--privacy do not cover them" in printed
 
 
 @pytest.mark.parametrize(
@@ -141,6 +164,8 @@ def test_a_privacy_budget_is_not_exceeded(hospital: Path, capsys: pytest.Capture
         (("rows.txt", "--target", "again"), EXIT_BAD_INPUT, "neither the URL of a database"),
         (("{}/hospital.duckdb#visits", "--target", "again", "--out", "no/m.tremula"), EXIT_FILE_TROUBLE, "make it"),
         (("{}/hospital.duckdb#visits", "--target", "age", "--task", "regression", "--privacy", "1"), 3, "only classes"),
+        (("{}/hospital.duckdb#visits", "--target", "again", "--privacy", "0"), EXIT_BAD_INPUT, "--privacy=0.0"),
+        (("{}/hospital.duckdb#visits", "--target", "again", "--log", "a", "--ledger", "./a"), 3, "two files"),
         (("{}/hospital.duckdb#visits",), 2, "--target"),
     ],
 )

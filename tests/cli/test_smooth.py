@@ -1,6 +1,7 @@
 """`tremula smooth`: models of several libraries from their files, what they lose before and after, and the file."""
 
 import json
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -8,14 +9,16 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import tremula as tm
 from tremula.cli.main import EXIT_BAD_INPUT, EXIT_FILE_TROUBLE, run
-from tremula.cli.model_files import load_model
+from tremula.cli.model_files import HARMLESS, _read_pickle, load_model, own_levels
+from tremula.cli.smooth import Problem, _divide
 
 
 def make_rows(seed: int) -> pd.DataFrame:
@@ -36,6 +39,19 @@ def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.chdir(tmp_path)
     make_rows(1).drop(columns="sum").to_csv("held_out.csv", index=False)
     make_rows(1).drop(columns="kind").to_csv("numbers.csv", index=False)
+
+
+class Touch:
+    """What a pickle can do: here, make a file."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Path.touch, (Path("touched"),)
+
+
+def run_well(*words: str) -> None:
+    with pytest.raises(SystemExit) as stop:
+        run(words)
+    assert not stop.value.code
 
 
 def smooth(capsys: pytest.CaptureFixture[str], model: str, *words: str, code: int = 0) -> str:
@@ -124,6 +140,80 @@ def test_a_model_without_trees_goes_into_a_skops_file(capsys: pytest.CaptureFixt
     soft = load_model(Path("line_soft.skops"))
     assert (soft.noise_, type(soft.estimator_)) == (0.5, type(line))
     assert abs(soft.predict_proba(X[:9]) - line.predict_proba(X[:9])).max() < 0.2
+
+
+def test_a_skops_file_has_no_function_of_tremula_called_unless_trusted(capsys: pytest.CaptureFixture[str]) -> None:
+    skops = pytest.importorskip("skops.io")
+    joblib.dump(Touch(), "notes.bin")
+    unpickle = FunctionTransformer(_read_pickle, kw_args={"trust": True})
+    steps = [FunctionTransformer(own_levels, kw_args={"table": "notes.bin"}), unpickle, DummyClassifier()]
+    attack = make_pipeline(*steps)
+    attack.steps[-1][1].fit(X, KIND)
+    skops.dump(attack, "attack.skops")
+    message = smooth(capsys, "attack.skops", *HELD_OUT, code=EXIT_BAD_INPUT)
+    assert "tremula.cli.model_files._read_pickle" in message
+    assert "--trust" in message
+    assert not Path("touched").exists()
+
+
+def test_a_skops_file_with_a_model_of_tremula_needs_no_trust() -> None:
+    skops = pytest.importorskip("skops.io")
+    tree = tm.C45Classifier().fit(X, KIND)
+    skops.dump(tree, "tree.skops")
+    assert load_model(Path("tree.skops")).tree_ == tree.tree_
+
+
+def test_what_is_taken_for_harmless_is_a_class() -> None:
+    for name in HARMLESS:
+        module, _, last = name.rpartition(".")
+        kind = getattr(import_module(module), last)
+        assert isinstance(kind, type)
+        assert f"{kind.__module__}.{kind.__qualname__}" == name
+
+
+def test_a_smoothed_model_that_is_smoothed_again_keeps_its_table(capsys: pytest.CaptureFixture[str]) -> None:
+    make_rows(0).drop(columns="sum")[["kind", "b", "a size"]].to_csv("training.csv", index=False)
+    run_well("fit", "training.csv", "--target", "kind", "--method", "c45", "--cv", "2", "--out", "tree.tremula")
+    smooth(capsys, "tree.tremula", "--data", "held_out.csv", "--noise", "0.1", "--out", "once.tremula")
+    kept = tm.load("once.tremula")
+    del kept.estimator_.table_  # as where the wrapper alone was given one
+    tm.save(kept, "once.tremula")
+    make_rows(1)[["kind", "a size", "b", "sum"]].to_csv("other_order.csv", index=False)
+    told = as_json(capsys, "once.tremula", "--data", "other_order.csv", "--noise", "0.2", "--out", "twice.tremula")
+    assert told["target"] == "kind"
+    assert tm.load("twice.tremula").table_.names == ("b", "a size")
+
+
+@pytest.mark.parametrize("ending", ["joblib", "skops", "tremula"])
+def test_names_of_classes_are_in_a_file_of_any_kind(ending: str, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("skops" if ending == "skops" else "joblib")
+    joblib.dump(DecisionTreeClassifier(random_state=0).fit(X, KIND == "small"), "tree.joblib")
+    words = ("--classes", "large,small", "--noise", "0.1", "--trust", "--out", f"soft.{ending}")
+    smooth(capsys, "tree.joblib", *HELD_OUT, *words)
+    assert (load_model(Path(f"soft.{ending}"), trust=True).predict(X) == KIND).mean() > 0.9
+
+
+def test_names_of_classes_of_a_model_without_trees(capsys: pytest.CaptureFixture[str]) -> None:
+    joblib.dump(LogisticRegression().fit(X, KIND == "small"), "line.joblib")
+    words = ("--classes", "large,small", "--noise", "0.1", "--trust", "--out", "soft.joblib")
+    smooth(capsys, "line.joblib", *HELD_OUT, *words)
+    assert (load_model(Path("soft.joblib"), trust=True).predict(X) == KIND).mean() > 0.8
+
+
+@pytest.mark.parametrize(("n_rare", "judge", "in_parts"), [(2, 0.5, [1, 1]), (4, 0.25, [1, 3]), (1, 0.5, [0, 1])])
+def test_rare_classes_are_in_both_parts(n_rare: int, judge: float, in_parts: list[int]) -> None:
+    y = np.zeros(100, dtype=int)
+    y[:n_rare] = 1
+    problem = Problem(np.zeros((100, 1)), y, np.array(["often", "rare"]))
+    for seed in range(5):
+        assert sorted(int(y[part].sum()) for part in _divide(problem, judge, seed)) == in_parts
+
+
+def test_numbers_and_too_many_classes_are_divided_at_random() -> None:
+    many = np.repeat(np.arange(12), 2)
+    for problem in (Problem(many[:, None], many, np.arange(12)), Problem(many[:, None], many.astype(float), None)):
+        choosing, judging = _divide(problem, 0.1, 0)
+        assert (len(choosing), len(judging)) == (21, 3)
 
 
 def test_training_rows_are_suspected(capsys: pytest.CaptureFixture[str]) -> None:

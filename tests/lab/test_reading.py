@@ -74,6 +74,21 @@ def test_sparse_arff_leaves_out_zeros() -> None:
     assert reading.dataset.y.tolist() == ["x", "y"]
 
 
+SPARSE = ["@relation r", "@attribute a numeric", "@attribute b {'no, never', yes}", "@attribute c {x,y}", "@data"]
+
+
+def test_sparse_arff_with_a_comma_in_a_value() -> None:
+    reading = read_data(write("table.arff", [*SPARSE, "{0 5, 1 yes}", "{0 3 , 1 'no, never', 2 y}", "{}"]))
+    assert reading.schema.levels[1] == ("no, never", "yes")
+    assert reading.dataset.X.tolist() == [[5, 1], [3, 0], [0, 0]]
+
+
+@pytest.mark.parametrize("row", ["{3 1}", "{a 1}", "{-1 x}", "{1}", "{0 5", "{0 5}, {2}"])
+def test_sparse_arff_with_a_bad_pair_is_refused(row: str) -> None:
+    with pytest.raises(UnusableDataset, match=r"row 2 of table\.arff is .* from 0 to 2"):
+        read_data(write("table.arff", [*SPARSE, "{0 5, 2 y}", row]))
+
+
 @pytest.mark.parametrize(
     "place",
     [
@@ -173,6 +188,23 @@ def test_windows_text_is_read_and_that_is_said() -> None:
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
 def test_marks_of_the_encoding_are_no_part_of_a_name(encoding: str) -> None:
     assert read_data(write("table.csv", PATIENTS, encoding)).schema.names == ("age", "colour")
+
+
+def test_text_in_utf_16_that_was_cut_is_refused() -> None:
+    Path("table.csv").write_bytes("\n".join(PATIENTS).encode("utf-16")[:-1])
+    with pytest.raises(UnusableDataset, match="in UTF-16, but damaged or cut"):
+        read_data("table.csv")
+
+
+def test_a_value_of_endless_letters_is_refused() -> None:
+    with pytest.raises(UnusableDataset, match="field larger than field limit"):
+        read(["size,kind", f"{'x' * 140_000},a", "2,b"])
+
+
+def test_long_lines_of_short_values_are_read() -> None:
+    names = ",".join(f"c{number}" for number in range(300))
+    one, two = (f"{digit}.{'0' * 450}," * 299 for digit in (1, 2))
+    assert read([names, f"{one}a", f"{two}b"]).dataset.X.shape == (2, 299)
 
 
 def test_numbers_of_rows_that_pandas_writes_are_left_out() -> None:

@@ -92,7 +92,7 @@ def make_summary(task: str = "classification") -> dict[str, Any]:
         "machine": "two cores",
         "dataset": {
             "name": "made", "source": "a test", "target": "answer",
-            "rows": 1234, "numeric": 3, "nominal": 2, "missing": 5,
+            "rows": 1234, "attributes": 5, "numeric": 3, "nominal": 2, "missing": 5,
             "classes": 2 if task == "classification" else None,
             "majority_error": 40.0 if task == "classification" else None,
             "columns": [

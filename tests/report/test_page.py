@@ -7,9 +7,12 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from tremula.lab.dataset import Dataset
 from tremula.report import library, page
+from tremula.report.described import describe
 from tremula.report.library import load_library
 from tremula.report.page import render_page, write_page
 
@@ -118,6 +121,16 @@ def test_a_method_that_failed_is_told_and_not_drawn(summary: dict[str, Any]) -> 
     html = render_page(summary)
     assert "<strong>ID3</strong> was left out: has numbers" in html
     assert "ID3" not in json.dumps(drawings(html))
+
+
+@pytest.mark.usefixtures("without_library")
+def test_classes_and_attributes_that_are_not_shown_are_counted(summary: dict[str, Any]) -> None:
+    y = np.repeat(np.arange(45), np.arange(1, 46))
+    summary["dataset"] = describe(Dataset("wide", "here", np.zeros((len(y), 250)), y), None)
+    html = render_page(summary)
+    assert "The 30 largest of 45 classes: 16 to 45 rows." in html
+    assert "<summary>The first 200 of 250 attributes</summary>" in html
+    assert len(drawings(html)["charts"]["classes"][""]["data"]["values"]) == 30
 
 
 @pytest.mark.usefixtures("without_library")

@@ -120,20 +120,20 @@ class Aspen(Ensemble):
     def _fit_members(self, trainer: Trainer, sample: Sample, n_outputs: int, tasks: MemberTasks) -> None:
         assert isinstance(trainer, TreeTrainer)
         known: Values = self.__dict__.pop("_known")
-        groups = self._groups_to_keep(sample, n_outputs)
-        if not groups:
+        kept = self._groups_to_keep(sample, n_outputs)
+        if not kept:
             self._root_seed = make_root_seed(self.random_state)
         self._begin(sample)
-        self._note_drawing(Drawing(sample, self._perturbations(), 1, self._root_seed), len(groups))
+        self._note_drawing(Drawing(sample, self._perturbations(), 1, self._root_seed), len(kept))
         families = that_apply(self._families, known.n_levels)
         tasks.begin(sum(family.n_members(self._ceiling()) for family in families) + N_PARTS * self.boosting)
         growing = Growing(self, trainer, sample, known, tasks, n_outputs)
-        groups = groups or self._try(growing, families)
-        chosen = self._choose_groups(groups, sample)
+        groups = kept or self._try(growing, families)
+        chosen = kept or self._choose_groups(groups, sample)
         for group in chosen:
             family = next(family for family in families if family.name == group.name)
             growing.grow(group, family, family.n_members(self._ceiling()))
-        self._conclude(groups, chosen, sample, growing)
+        self._conclude(groups, chosen, sample, growing, self.report_.tried if kept else ())
 
     def _try(self, growing: Growing, families: Sequence[Family]) -> list[Group]:
         """Train a few members of every family."""
@@ -168,29 +168,32 @@ class Aspen(Ensemble):
             self._calibrate(self._prepare(answers), judges)
         return self._as_answers(self._margins(answers))
 
-    def _conclude(self, groups: list[Group], chosen: list[Group], sample: Sample, growing: Growing) -> None:
+    def _conclude(
+        self, groups: list[Group], chosen: list[Group], sample: Sample, growing: Growing, before: tuple[Tried, ...]
+    ) -> None:
         """Weigh the groups that are grown, correct their blend, and set all that fit learns."""
         judges = Judges.of_all(chosen, sample)
         weights = self._weights(chosen, judges)
         weight_of = {group.name: float(weight) for group, weight in zip(chosen, weights)}
-        tried = tuple(self._describe(group, judges, weight_of.get(group.name, 0.0)) for group in groups)
+        described = {group.name: self._describe(group, judges, weight_of.get(group.name, 0.0)) for group in groups}
         blend = np.tensordot(weights, np.array([group.means(judges.rows) for group in chosen]), axes=1)
         if judges.weights.any():
             self._calibrate(self._prepare(blend), judges)
         start = self._margins(blend)
-        before = self._as_answers(start)
-        after, n_rounds = growing.correct(start, judges) if self.boosting else (before, 0)
+        blended = self._as_answers(start)
+        after, n_rounds = growing.correct(start, judges) if self.boosting else (blended, 0)
         self.members_ = [member for group in chosen for member in group.members]
         self.member_weights_ = np.concatenate([[w / len(g.members)] * len(g.members) for g, w in zip(chosen, weights)])
         self.report_ = AspenReport(
-            tried=tried,
+            tried=tuple(described.get(one.name, one) for one in before) or tuple(described.values()),
             n_rows=len(judges),
             loss_name=self._loss_name,
-            blend_loss=self._loss(before, judges),
+            blend_loss=self._loss(blended, judges),
             loss=self._loss(after, judges),
             error=self._error(after, judges),
             power=getattr(self, "_power", 1.0),
             n_rounds=n_rounds,
+            has_boosted=growing.has_boosted,
         )
         self._keep_answers(after, judges, sample.n_rows)
         self._keep_groups(chosen)
@@ -255,6 +258,16 @@ class Aspen(Ensemble):
         return GroupedDrawing(sample, drawing.perturbations, 1, self._root_seed, tuple(self._group_sizes))
 
     # --- answers ---
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """Weighted mean of the members' shares in the decrease of impurity, made to sum to 1.
+
+        Splits alone are counted: neither the linear models in the leaves of model trees nor `corrections_`.
+        """
+        importances = super().feature_importances_
+        total = importances.sum()
+        return importances / total if total > 0.0 else importances
 
     def _answer(self, rows: np.ndarray, n_outputs: int) -> np.ndarray:
         blend = combine_members(self.members_, rows, len(rows), n_outputs, "average", self.member_weights_)

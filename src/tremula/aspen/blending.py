@@ -13,6 +13,7 @@ N_STEPS = 200
 ROWS_FOR_EVEN = 10.0  # rows that each family gets for nothing
 SHARE_FOR_EVEN = 0.02  # and the share of all rows that is spread evenly, for classes
 LEAST_SHARE = 1e-12
+LEAST_WEIGHT = 1e-100  # next to nothing, yet stages of the answers may begin with a family of this weight
 POWERS = (0.5, 5.0)
 ROWS_FOR_POWER = 3.0  # rows that want a power of 1
 
@@ -52,7 +53,7 @@ def class_weights(answers: np.ndarray, codes: np.ndarray, row_weights: np.ndarra
 
 
 def number_weights(answers: np.ndarray, target: np.ndarray, row_weights: np.ndarray) -> np.ndarray:
-    """Weigh families by the squared error of their weighted mean.
+    """Weigh families by the squared error of their weighted mean; evenly where errors are too large for numbers.
 
     Parameters
     ----------
@@ -71,13 +72,25 @@ def number_weights(answers: np.ndarray, target: np.ndarray, row_weights: np.ndar
     errors = (answers[:, :, 0] - target) * roots
     n_families = len(errors)
     # Least squares of the errors themselves, with weights that sum to 1 by a row of great weight.
-    products = errors @ errors.T
+    products = _products(errors)
+    if not np.isfinite(products).all():
+        return np.full(n_families, 1.0 / n_families)
     mean = np.trace(products) / n_families
     products = products / (mean or 1.0) + ROWS_FOR_EVEN / len(target) * np.eye(n_families)
     factor = np.linalg.cholesky(products).T
     heavy = 1e3
     solution, _ = nnls(np.vstack([factor, np.full(n_families, heavy)]), np.append(np.zeros(n_families), heavy))
-    return solution / solution.sum()
+    return np.maximum(solution / solution.sum(), LEAST_WEIGHT)
+
+
+def _products(errors: np.ndarray) -> np.ndarray:
+    """Multiply the errors of all families; in units of the largest where their products are too large for numbers."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        products = errors @ errors.T
+        if np.isfinite(products).all() and np.isfinite(np.trace(products)):
+            return products
+        scaled = errors / np.abs(errors).max()
+        return scaled @ scaled.T
 
 
 def find_power(shares: np.ndarray, codes: np.ndarray, row_weights: np.ndarray) -> float:

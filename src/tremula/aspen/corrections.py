@@ -13,6 +13,8 @@ from typing import Protocol
 import numpy as np
 from scipy.special import softmax
 
+from tremula.aspen.blending import logarithms
+from tremula.aspen.groups import Judges
 from tremula.perturb.sample import Sample
 from tremula.seeds import member_generator
 from tremula.trees.criteria import CLASSIFICATION, REGRESSION
@@ -36,7 +38,6 @@ LEAST_ROWS = 5.0
 SHRINKAGE = 5.0  # rows without error that each leaf gets for nothing
 LARGEST_STEP = 4.0
 STREAM = 3  # where the random numbers of boosting branch off from those of the members
-LEAST_SHARE = 1e-12
 
 
 @dataclass(frozen=True)
@@ -130,16 +131,16 @@ class ClassRounds:
     """Rounds of boosting for classes: one tree for all of them, and a Newton step of log loss in each leaf."""
 
     def __init__(self, columns: SortedColumns, sample: Sample, weights: np.ndarray) -> None:
-        self.columns, self.weights = columns, weights
+        self.columns, self.sample, self.weights = columns, sample, weights
         self.codes, self.n_classes = np.ascontiguousarray(sample.target, np.int32), sample.n_classes
         self.rows = np.flatnonzero(weights > 0)
         self.is_class = np.eye(self.n_classes)[self.codes[self.rows]]
         self.rules = _rules(CLASSIFICATION["gini"].code, columns.n_attributes)
 
     def loss(self, margins: np.ndarray, rows: np.ndarray) -> float:
-        """Log loss of some rows."""
+        """Weighted log loss of some rows."""
         shares = softmax(margins, axis=1)[np.arange(len(rows)), self.codes[rows]]
-        return float(-np.log(np.maximum(shares, LEAST_SHARE)).mean()) if len(rows) else 0.0
+        return float(np.average(-logarithms(shares), weights=Judges.of(self.sample, rows).weights))
 
     def grow(self, margins: np.ndarray, random: np.random.Generator) -> Tree:
         """Grow the next tree; its values are steps of the margins."""
@@ -161,12 +162,13 @@ class NumberRounds:
     """Rounds of boosting for numbers: squared error."""
 
     def __init__(self, columns: SortedColumns, sample: Sample, weights: np.ndarray) -> None:
-        self.columns, self.weights, self.target = columns, weights, sample.target
+        self.columns, self.sample, self.weights, self.target = columns, sample, weights, sample.target
         self.rules = _rules(REGRESSION["variance"].code, columns.n_attributes)
 
     def loss(self, margins: np.ndarray, rows: np.ndarray) -> float:
-        """Mean squared error of some rows."""
-        return float(np.mean((margins[:, 0] - self.target[rows]) ** 2)) if len(rows) else 0.0
+        """Weighted mean of the squared errors of some rows."""
+        weights = Judges.of(self.sample, rows).weights
+        return float(np.average((margins[:, 0] - self.target[rows]) ** 2, weights=weights))
 
     def grow(self, margins: np.ndarray, random: np.random.Generator) -> Tree:
         """Grow the next tree; its values are steps of the number."""

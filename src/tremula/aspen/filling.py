@@ -35,8 +35,7 @@ class Filling:
             if n_levels[attribute] or not len(known):
                 values[attribute] = n_levels[attribute]
             else:
-                # So far below that noise on the values does not reach it.
-                values[attribute] = 2.0 * known.min() - known.max() - (known.min() == known.max())
+                values[attribute] = _far_below(known.min(), known.max())
         return cls(values)
 
     def n_levels(self, n_levels: np.ndarray) -> np.ndarray:
@@ -50,3 +49,10 @@ class Filling:
             return table
         gaps = np.isnan(table) & chosen
         return np.where(gaps, self.values, table) if gaps.any() else table
+
+
+def _far_below(least: float, most: float) -> float:
+    """Return a number so far below others that noise on them does not reach it, or the least there is."""
+    with np.errstate(over="ignore"):
+        place = 2.0 * least - most - (least == most)
+    return place if np.isfinite(place) else float(-np.finfo(np.float64).max)

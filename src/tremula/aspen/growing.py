@@ -35,7 +35,7 @@ class Growing:
     ) -> None:
         self.model, self.trainer, self.sample, self.known = model, trainer, sample, known
         self.tasks, self.n_outputs = tasks, n_outputs
-        self.is_stopped = False
+        self.is_stopped = self.has_boosted = False
         self.trained: list[Member] = []
 
     def grow(self, group: Group, family: Family, n_members: int) -> None:
@@ -51,8 +51,7 @@ class Growing:
         model, n_rounds = self.model, N_ROUNDS if self.model._ceiling() >= N_TRIED else EVERY
         margins = np.zeros((self.sample.n_rows, self.n_outputs))
         margins[judges.rows] = start
-        judging = judges.rows[judges.weights > 0]
-        parts = make_parts(self.sample, judging, model._root_seed) if len(judging) >= 2 * N_PARTS else []
+        parts = make_parts(self.sample, judges.rows, model._root_seed) if len(judges) >= 2 * N_PARTS else []
         boosting = Boosting(self.trainer.columns, self.sample, parts, margins, model._root_seed, n_rounds)
         boosted: list[Part] = []
         for part in self._each(boosting, range(len(parts))):
@@ -60,10 +59,12 @@ class Growing:
             self._end_member()
         if len(boosted) < len(parts) or not parts:
             return model._as_answers(start), 0
+        self.has_boosted = True
         rows = np.concatenate([part.rows for part in boosted])
         stages = np.concatenate([part.margins for part in boosted], axis=1)
         judged = Judges.of(self.sample, rows)
-        best = int(np.argmin([model._loss(model._as_answers(stage), judged) for stage in stages]))
+        losses = np.array([model._loss(model._as_answers(stage), judged) for stage in stages])
+        best = int(np.argmin(np.where(np.isnan(losses), np.inf, losses)))
         model.corrections_ = average(boosted, best * EVERY)
         margins[rows] = stages[best]
         return model._as_answers(margins[judges.rows]), best * EVERY

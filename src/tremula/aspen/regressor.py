@@ -46,8 +46,8 @@ class AspenRegressor(Aspen, EnsembleRegressor):
     corrections_ : list of Tree
         Small trees whose values are added to what the blend says.
     oob_score_ : float
-        R squared of the blend on rows left out; `oob_prediction_` has the numbers behind it, NaN for rows that were
-        never left out. Rows that chose the blend judge it somewhat too well.
+        R squared of the blend on rows left out, weighted as in `fit`; `oob_prediction_` has the numbers behind it, NaN
+        for rows that were never left out. Rows that chose the blend judge it somewhat too well.
 
     Notes
     -----
@@ -103,5 +103,9 @@ class AspenRegressor(Aspen, EnsembleRegressor):
     def _keep_answers(self, answers: np.ndarray, judges: Judges, n_rows: int) -> None:
         self.oob_prediction_ = np.full(n_rows, np.nan)
         self.oob_prediction_[judges.rows] = answers[:, 0]
-        spread = float(judges.target.var()) if len(judges) else 0.0
-        self.oob_score_ = 1.0 - float(np.mean((answers[:, 0] - judges.target) ** 2)) / spread if spread else np.nan
+        self.oob_score_ = np.nan
+        if len(judges):
+            middle = np.average(judges.target, weights=judges.weights)
+            spread = float(np.average((judges.target - middle) ** 2, weights=judges.weights))
+            error = float(np.average((answers[:, 0] - judges.target) ** 2, weights=judges.weights))
+            self.oob_score_ = 1.0 - error / spread if spread else np.nan

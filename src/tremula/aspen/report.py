@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from html import escape
+
+from tremula.showing import ShortTable, ShownAsTable
 
 
 @dataclass(frozen=True)
@@ -30,8 +32,8 @@ class Tried:
     weight: float
 
 
-@dataclass(frozen=True)
-class AspenReport:
+@dataclass(frozen=True, repr=False)
+class AspenReport(ShownAsTable):
     """What an Aspen has tried and chosen.
 
     Attributes
@@ -50,6 +52,8 @@ class AspenReport:
         To which class shares are raised: above 1 they are made surer. 1 for numbers.
     n_rounds : int
         Rounds of boosting that correct the blend.
+    has_boosted : bool
+        Whether boosting was tried: not with ``boosting=False``, too few rows that judge, or after a callback's end.
 
     Examples
     --------
@@ -69,6 +73,7 @@ class AspenReport:
     error: float
     power: float
     n_rounds: int
+    has_boosted: bool = True
 
     @property
     def chosen(self) -> tuple[Tried, ...]:
@@ -77,48 +82,57 @@ class AspenReport:
 
     def sentences(self) -> list[str]:
         """Say in words what was chosen and why."""
-        best = min(self.tried, key=lambda one: one.loss)
+        return [*self._of_blend(), *self._of_those_left_out(), *self._of_power(), self._of_boosting()]
+
+    def _of_blend(self) -> list[str]:
         listed = ", ".join(f"{one.name} {one.weight:.0%}" for one in self.chosen)
-        said = [
-            f"Blend of {listed}: weights of the least {self.loss_name} on {self.n_rows} rows that members left out.",
-            f"The blend has {self.blend_loss:.4g}; the best family alone, {best.name}, has {best.loss:.4g}.",
+        if not self.n_rows:
+            return [f"Blend of {listed}: no row was left out by members of every family, so the weights are even."]
+        said = f"Blend of {listed}: weights of the least {self.loss_name} on {self.n_rows} rows that members left out."
+        if not math.isfinite(self.blend_loss):
+            return [said]
+        best = min(self.chosen, key=lambda one: one.loss)
+        return [
+            said,
+            f"The blend has {self.blend_loss:.4g}; the best of its families alone, {best.name}, has {best.loss:.4g}.",
         ]
-        dropped = [one.name for one in self.tried if one.weight == 0.0]
-        if dropped:
-            said.append(f"Left out, since they add nothing: {', '.join(dropped)}.")
-        if self.power != 1.0:
-            said.append(
-                f"Class shares are raised to the power {self.power:.2f}, which makes them "
-                f"{'surer' if self.power > 1.0 else 'less sure'}."
-            )
-        if self.n_rounds:
-            said.append(
-                f"{self.n_rounds} rounds of boosting correct the blend: from {self.blend_loss:.4g} to {self.loss:.4g}."
-            )
-        else:
-            said.append("Boosting does not improve the blend: there are no corrections.")
-        return said
 
-    def __str__(self) -> str:
-        width = max(len(one.name) for one in self.tried)
-        is_class = self.error == self.error
-        lines = [f"{'family':{width}}  members  weight  {self.loss_name}{'   error' if is_class else ''}"]
-        for one in (
-            *self.tried,
-            Tried("all together", sum(t.n_members for t in self.chosen), self.loss, self.error, 1.0),
-        ):
-            error = f"  {one.error:6.3f}" if is_class else ""
-            lines.append(
-                f"{one.name:{width}}  {one.n_members:7d}  {one.weight:6.2f}  {one.loss:{len(self.loss_name)}.4g}{error}"
-            )
-        return "\n".join([*lines, *self.sentences()])
+    def _of_those_left_out(self) -> list[str]:
+        dropped = ", ".join(one.name for one in self.tried if one.weight == 0.0)
+        why = "a rival did at least as well, or under 5 % of the blend" if self.n_rows else "of rivals one is kept"
+        return [f"Left out: {dropped} ({why})."] if dropped else []
 
-    def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><td>{escape(one.name)}</td><td>{one.n_members}</td><td>{one.weight:.2f}</td><td>{one.loss:.4g}</td>"
-            f"<td>{'' if one.error != one.error else format(one.error, '.3f')}</td></tr>"
-            for one in self.tried
-        )
-        head = "".join(f"<th>{escape(name)}</th>" for name in ("family", "members", "weight", self.loss_name, "error"))
-        said = "".join(f"<p>{escape(sentence)}</p>" for sentence in self.sentences())
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{said}"
+    def _of_power(self) -> list[str]:
+        how = "surer" if self.power > 1.0 else "less sure"
+        said = f"Class shares are raised to the power {self.power:.2f}, which makes them {how}."
+        return [said] if self.power != 1.0 else []
+
+    def _of_boosting(self) -> str:
+        if not self.has_boosted:
+            return "Boosting was not tried: there are no corrections."
+        if not self.n_rounds:
+            return "Boosting does not improve the blend: there are no corrections."
+        return f"{self.n_rounds} rounds of boosting correct the blend: from {self.blend_loss:.4g} to {self.loss:.4g}."
+
+    def _short_table(self) -> ShortTable:
+        n_members = sum(one.n_members for one in self.chosen)
+        lines = [*self.tried, Tried("all together", n_members, self.loss, self.error, 1.0)]
+        rows = [
+            [
+                one.name,
+                str(one.n_members),
+                f"{one.weight:.2f}",
+                _or_nothing(one.loss, ".4g"),
+                _or_nothing(one.error, ".3f"),
+            ]
+            for one in lines
+        ]
+        columns = ["family", "members", "weight", self.loss_name, "error"]
+        n_columns = 5 if any(row[-1] for row in rows) else 4
+        caption = f"families of trees, judged by {self.n_rows} rows that members left out"
+        return ShortTable(caption, columns[:n_columns], [row[:n_columns] for row in rows], self.sentences())
+
+
+def _or_nothing(number: float, form: str) -> str:
+    """Write a number; nothing for NaN."""
+    return "" if math.isnan(number) else format(number, form)

@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from threadpoolctl import threadpool_limits
 
+from tremula.cli.options import split_words
 from tremula.lab.speed import OURS, RACES, Timing, choose_races, measure
 
 PACKAGES = ("tremula", "scikit-learn", "numpy", "lightgbm", "xgboost", "xgboost-cpu")
@@ -35,7 +36,7 @@ def bench(
     spread over rounds is shown; a ratio whose quartiles are far apart says little. The numbers are those of this
     machine: benchmarks/RESULTS.md has measured ones on real data.
     """
-    names = choose_races([name.strip() for name in (only or "").split(",") if name.strip()])
+    names = choose_races(split_words(only))
     timings = []
     with threadpool_limits(1):
         for name in names:

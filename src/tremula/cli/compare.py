@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.console import Console
 
 from tremula.cli.model_files import load_model
 from tremula.cli.saving import OTHER, OWN, write_fitted
@@ -151,7 +152,12 @@ def compare(
     ranked = rank_methods(chosen, reading.dataset, found)
     if report and not quick:
         summary["closer"] = _look_closer(reading, ranked, found, kept, jobs)
-    best = _write_best(ranked[0], reading, seed, outputs.model) if outputs.model else None
+    best, trouble = None, None
+    try:
+        best = _write_best(ranked[0], reading, seed, outputs.model) if outputs.model else None
+    except Exception as error:  # the trials were dear: the page comes first, then what went wrong
+        trouble = error
+        summary["notes"] = [*summary["notes"], f"The best model could not be written: {error}"]
     summary |= _about_the_run(begin, jobs)
     summary["files"] = {
         name: None if path is None else str(path)
@@ -164,6 +170,8 @@ def compare(
         print(json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False))
     else:
         print_results(summary)
+    if trouble is not None:
+        raise trouble
 
 
 # --- what is to be done ---
@@ -234,13 +242,15 @@ def _write_best(method: Method, reading: Reading, seed: int, path: Path) -> Path
     own = path.with_suffix(OWN)
     if own.is_file():
         try:
-            if is_made_from(load_model(own), method, reading.dataset, seed):
+            if is_made_from(load_model(own), method, reading.dataset, reading.schema, seed):
                 return own
         except (TremulaError, OSError):
             pass  # whatever it is, it is replaced
     written = write_fitted(fit_method(method, reading.dataset, reading.schema, seed), path)
-    for ending in {OWN, OTHER} - {written.suffix}:
-        path.with_suffix(ending).unlink(missing_ok=True)  # else two files would claim to be the best
+    for other in (path.with_suffix(ending) for ending in (OWN, OTHER)):
+        if other != written and other.exists():  # it may be the user's own, so it stays
+            told = f"{other} was there before and is left as it is; the best of this comparison is {written}"
+            Console(stderr=True, soft_wrap=True).print(told, markup=False, highlight=False)
     return written
 
 

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tremula.cli.helping import describe, show_examples
+from tremula.cli.options import Task
 from tremula.lab.datasets import BUNDLED, KnownDataset, NotFetched, dataset_names, known_datasets, load_dataset
 from tremula.lab.describing import describe_dataset
 from tremula.lab.fetching import DATA_FOLDER_VARIABLE, UnknownDataset, cache_folder
@@ -20,13 +20,6 @@ from tremula.lab.reading import is_table, read_data
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 data = typer.Typer(no_args_is_help=True, help="Datasets: list those known, describe one, fetch some.")
-
-
-class Task(StrEnum):
-    """What is to be predicted."""
-
-    classification = "classification"
-    regression = "regression"
 
 
 def _complete_name(incomplete: str) -> list[str]:

@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from tremula.cli.compare import TASKS, choose_folds, split_words
-from tremula.cli.model_files import check_place
+from tremula.cli.model_files import check_ending, check_place
 from tremula.cli.saving import write_fitted
 from tremula.cli.shown import print_data
 from tremula.diagnostics import binomial_interval
@@ -78,6 +78,7 @@ def fit(
     if jobs == 0:
         raise InvalidParameter("--jobs 0 trains nothing: give 1 or more, or -1 for all processors")
     check_place(out)
+    check_ending(out)
     wanted = None if cv is None else read_folds(cv)
     reading = read_data(data, target, task=task, drop=split_words(drop), table=table)
     chosen = _choose(method, reading.dataset.task)

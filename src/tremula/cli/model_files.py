@@ -7,7 +7,6 @@ import io
 import os
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,7 @@ from tremula.errors import (
     UnsupportedModel,
     did_you_mean,
 )
-from tremula.files import write_whole
+from tremula.files import MODULE_OF, write_whole
 from tremula.lab.dataset import Dataset
 from tremula.lab.refitting import SCHEMA_ATTRIBUTE
 from tremula.lab.schema import TableSchema, conform, table_of
@@ -34,6 +33,8 @@ from tremula.series import show
 NO_NAMES = re.compile(r"Column_\d+")  # what LightGBM calls the columns of an array
 TRUST = "--trust"
 OWN_ENDING = ".tremula"
+# Classes alone, and by their full names: a skops file may name any function too, and have it called.
+HARMLESS = frozenset(f"{module}.{name}" for name, module in MODULE_OF.items())
 
 
 # --- reading ---
@@ -77,13 +78,16 @@ def _read_skops(path: Path, trust: bool) -> Any:
         unknown = skops.get_untrusted_types(file=path)
     except Exception as error:  # whatever a broken archive sets off
         raise FileDamaged(f"{str(path)!r} is no skops file: {_first_line(error)}") from error
-    others = [name for name in unknown if not name.startswith("tremula.")]
+    others = [name for name in unknown if name not in HARMLESS]
     if others and not trust:
         raise InvalidInput(
             f"{str(path)!r} needs types that skops does not know to be harmless ({listed(others[:5])}): if you made "
             f"the file, or trust who did, give {TRUST}"
         )
-    return skops.load(path, trusted=unknown)
+    try:
+        return skops.load(path, trusted=unknown)
+    except Exception as error:  # such as types of other releases
+        raise FileDamaged(f"{str(path)!r} holds no sound model of skops: {_first_line(error)}") from error
 
 
 def _read_pickle(path: Path, trust: bool) -> Any:
@@ -237,8 +241,7 @@ def rows_for(model: Any, data: Dataset) -> Any:
 def _conforming(data: Dataset, schema: TableSchema, with_names: bool) -> Any:
     """Return the rows in the form that the model's table had; dates are numbers of days by now."""
     frame = data.frame()
-    kinds = tuple("number" if kind == "date" else kind for kind in schema.kinds)
-    rows, _ = conform({name: frame[name].tolist() for name in frame}, replace(schema, kinds=kinds), data.source)
+    rows, _ = conform({name: frame[name].tolist() for name in frame}, schema.as_read(), data.source)
     return table_of(rows, with_names)
 
 
@@ -275,14 +278,14 @@ def matching_columns(model: Any, data: Dataset) -> tuple[str, ...]:
                 f"{n_expected}: give the same columns in the same order"
             )
         return names
-    given = {_plain(name): name for name in names}
+    given = {plain_name(name): name for name in names}
     for name in expected:
-        if _plain(name) not in given:
+        if plain_name(name) not in given:
             hint = did_you_mean(name, names) or ": give a file with the columns it was trained on"
             raise ColumnMismatch(
                 f"{type(model).__name__} needs a column {name!r}, which {data.source} lacks (has {show(names)}){hint}"
             )
-    return tuple(given[_plain(name)] for name in expected)
+    return tuple(given[plain_name(name)] for name in expected)
 
 
 def column_names(model: Any) -> tuple[str, ...] | None:
@@ -305,6 +308,6 @@ def _n_columns(model: Any) -> int | None:
     return None
 
 
-def _plain(name: str) -> str:
+def plain_name(name: str) -> str:
     """Return a name as LightGBM keeps it."""
     return str(name).replace(" ", "_")

@@ -14,7 +14,7 @@ import typer
 from rich.console import Console
 
 from tremula.cli.compare import split_words
-from tremula.cli.model_files import check_place, column_names, load_model, own_levels
+from tremula.cli.model_files import check_place, column_names, load_model, own_levels, plain_name
 from tremula.errors import ColumnMismatch, InvalidInput, InvalidParameter, did_you_mean
 from tremula.files import write_whole
 from tremula.lab.places import Columns, is_table, read_table
@@ -22,6 +22,7 @@ from tremula.lab.refitting import SCHEMA_ATTRIBUTE
 from tremula.lab.schema import TableSchema, conform, is_missing, is_number, table_of
 from tremula.lab.table_files import import_pyarrow
 from tremula.series import show
+from tremula.smoothing.foreign import keep_trees, read_model
 
 PREDICTION = "prediction"
 ENDINGS = (".csv", ".parquet")
@@ -59,7 +60,7 @@ def predict(
     """
     if out is not None:
         _check_out(out)
-    fitted = load_model(model, trust)
+    fitted = _as_estimator(load_model(model, trust))
     if probabilities and not hasattr(fitted, "predict_proba"):
         raise InvalidParameter(
             f"{str(model)!r} predicts numbers, which have no probabilities: leave out --probabilities"
@@ -67,9 +68,10 @@ def predict(
     if not is_table(data):
         raise InvalidInput(f"{data!r} is no file of rows: give the path of a CSV, Parquet or ARFF file, or a database")
     columns = read_table(data, table)
-    kept = _kept(columns, split_words(keep))
+    kept = _kept(columns, split_words(keep), _names_of_answers(fitted, probabilities))
+    _name_as_given(fitted, columns)
     rows, notes = _rows_for(fitted, columns)
-    answers = {**kept, **_ask(fitted, rows, probabilities)}
+    answers = kept | dict(zip(_names_of_answers(fitted, probabilities), _ask(fitted, rows, probabilities)))
     for line in (*columns.notes, *notes, *_judged(fitted, columns, answers[PREDICTION])):
         Console(stderr=True, soft_wrap=True).print(line, markup=False, highlight=False)
     _write(answers, out, as_json)
@@ -83,8 +85,27 @@ def _check_out(out: Path) -> None:
         import_pyarrow("writing Parquet")
 
 
-def _kept(columns: Columns, names: Sequence[str]) -> dict[str, list[Any]]:
+def _as_estimator(model: Any) -> Any:
+    """Return a model that answers with classes; a bare booster, which takes no rows or has no classes, as its trees."""
+    return model if hasattr(model, "fit") else keep_trees(read_model(model))
+
+
+def _name_as_given(model: Any, columns: Columns) -> None:
+    """Call the columns of trees as the rows do: LightGBM keeps names without their spaces."""
+    names = column_names(model)
+    if names is not None and hasattr(model, "name_columns") and not hasattr(model, SCHEMA_ATTRIBUTE):
+        given = {plain_name(name): name for name in columns.values}
+        model.name_columns([given.get(plain_name(name), name) for name in names])
+
+
+def _names_of_answers(model: Any, probabilities: bool) -> list[str]:
+    return [PREDICTION, *(f"probability of {label}" for label in (model.classes_ if probabilities else ()))]
+
+
+def _kept(columns: Columns, names: Sequence[str], answers: Sequence[str]) -> dict[str, list[Any]]:
     for name in names:
+        if name in answers:
+            raise InvalidParameter(f"--keep {name!r}: the answers have a column of that name; rename yours first")
         if name not in columns.values:
             hint = did_you_mean(name, columns.values) or ": keep one of these"
             raise ColumnMismatch(f"no column {name!r} in {columns.source} (has {show(list(columns.values))}){hint}")
@@ -115,16 +136,14 @@ def _guessed_schema(model: Any, columns: Columns) -> TableSchema:
     return TableSchema(names, kinds, known, "", task, "")
 
 
-def _ask(model: Any, rows: Any, probabilities: bool) -> dict[str, list[Any]]:
+def _ask(model: Any, rows: Any, probabilities: bool) -> list[list[Any]]:
+    """Return the answers, then the probabilities of each class."""
     with warnings.catch_warnings():
         # Columns were put in order by their names before, whatever the model is given them as.
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
-        answers = {PREDICTION: np.asarray(model.predict(rows)).tolist()}
+        answers = [np.asarray(model.predict(rows)).tolist()]
         if probabilities:
-            given = np.asarray(model.predict_proba(rows))
-            answers |= {
-                f"probability of {label}": given[:, place].tolist() for place, label in enumerate(model.classes_)
-            }
+            answers += np.asarray(model.predict_proba(rows)).T.tolist()
     return answers
 
 

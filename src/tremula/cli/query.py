@@ -8,7 +8,6 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,9 +17,11 @@ from rich.table import Table
 
 import tremula as tm
 from tremula.cli.model_files import check_ending, check_place, write_model
-from tremula.errors import InvalidInput
+from tremula.cli.options import TaskOrAuto, split_words
+from tremula.errors import InvalidInput, TremulaError
 from tremula.files import write_whole
 from tremula.lab.table_files import listed
+from tremula.parameters import check_number
 from tremula.queries import GuardedOracle, connect
 from tremula.queries.tables.database import FILE_READERS, without_password
 from tremula.queries.tables.plan import Plan, plan_queries
@@ -31,15 +32,10 @@ READ_ONLY = "?read_only=True"
 # What sqlglot calls the dialects of engines whose names differ.
 DIALECTS = {"pyspark": "spark"}
 SHOWN_SQL = 1200  # letters of a query that are printed
-PUBLIC = "The classes, levels and quantiles of the columns were asked for as they are: the budget does not cover them."
-
-
-class Task(StrEnum):
-    """What is to be predicted."""
-
-    auto = "auto"
-    classification = "classification"
-    regression = "regression"
+PUBLIC = (
+    "The classes, levels and quantiles of the columns are told as they are, those of a single row too: --min-count, "
+    "--round-to and --privacy do not cover them."
+)
 
 
 def query(
@@ -61,7 +57,9 @@ def query(
     nominal: Annotated[
         str, typer.Option(help="Whole-number columns to take as nominal, separated by commas.", show_default=False)
     ] = "",
-    task: Annotated[Task, typer.Option(help="Classes, or numbers; auto goes by the column's type.")] = Task.auto,
+    task: Annotated[
+        TaskOrAuto, typer.Option(help="Classes, or numbers; auto goes by the column's type.")
+    ] = TaskOrAuto.auto,
     members: Annotated[int, typer.Option(min=1, help="Trees.")] = 20,
     max_depth: Annotated[int, typer.Option(min=1, help="Splits on a path at most: so many passes over the table.")] = 8,
     bins: Annotated[int, typer.Option(min=2, help="Bins of a numeric column.")] = 32,
@@ -98,13 +96,12 @@ def query(
     is saved for tremula predict, and can be written as one SQL query, to predict in the database too.
     """
     address, name = _address(url, table)
-    check_ending(out)
-    places = [place for place in (out, sql, log, ledger) if place is not None]
-    for place in places:
-        check_place(place)
+    places = _check_places(out, sql, log, ledger)
+    if privacy is not None:
+        check_number("--privacy", privacy, 0.0, above=True)
     chosen: dict[str, Any] = {
-        "attributes": None if columns is None else _split(columns),
-        "categorical_features": _split(nominal),
+        "attributes": None if columns is None else split_words(columns),
+        "categorical_features": split_words(nominal),
         "n_bins": bins,
         "task": task.value,
     }
@@ -116,21 +113,32 @@ def query(
         print(json.dumps(told, indent=2, ensure_ascii=False)) if as_json else _print_query(plan)
         return
     guard = {"min_count": min_count, "round_to": round_to, "epsilon": privacy}
-    model, asked = _learn(address, name, target, chosen, guard, ledger, members, max_depth, seed)
+    grown = {"n_estimators": members, "max_depth": max_depth, "random_state": seed}
+    sent: list[str] = []
+    try:
+        model, asked = _learn(address, name, target, chosen, guard, ledger, grown, sent)
+    finally:  # what was asked is told though nothing came of it
+        if log is not None:
+            write_whole(log, ";\n\n".join([*sent, ""]).encode())
     write_model(model, out)
     if sql is not None:
         write_whole(sql, (model.export_sql(name or url, DIALECTS.get(plan.engine, plan.engine)) + "\n").encode())
-    if log is not None:
-        write_whole(log, ";\n\n".join([*asked.pop("sql"), ""]).encode())
-    told |= {key: value for key, value in asked.items() if key != "sql"} | {"wrote": [str(place) for place in places]}
+    told |= asked | {"wrote": [str(place) for place in places]}
     print(json.dumps(told, indent=2, ensure_ascii=False)) if as_json else _print_asked(told)
 
 
 # --- what was given ---
 
 
-def _split(words: str) -> list[str]:
-    return [word.strip() for word in words.split(",") if word.strip()]
+def _check_places(out: Path, *others: Path | None) -> list[Path]:
+    """Return the files to write, once each is known to have a place of its own."""
+    check_ending(out)
+    places = [out, *(place for place in others if place is not None)]
+    for number, place in enumerate(places):
+        check_place(place)
+        if place.resolve() in [other.resolve() for other in places[:number]]:
+            raise InvalidInput(f"two files are to go to {str(place)!r}: give each a name of its own")
+    return places
 
 
 def _address(url: str, table: str | None) -> tuple[str, str | None]:
@@ -161,18 +169,20 @@ def _learn(
     chosen: Mapping[str, Any],
     guard: Mapping[str, Any],
     ledger: Path | None,
-    members: int,
-    max_depth: int,
-    seed: int,
+    grown: Mapping[str, int],
+    sent: list[str],
 ) -> tuple[Any, dict[str, Any]]:
-    """Return the model, and what was asked for it."""
-    sent: list[str] = []
+    """Return the model, and what was asked for it; the queries are added to `sent`."""
     start = time.perf_counter()
     with _counting(sent), connect(address, table, target, on_query=sent.append, **chosen) as oracle:
-        is_guarded = any(guard.values()) or ledger is not None
-        guarded = GuardedOracle(oracle, **guard) if is_guarded else None
+        is_guarded = guard["min_count"] > 0 or guard["round_to"] is not None or guard["epsilon"] is not None
+        guarded = GuardedOracle(oracle, **guard) if is_guarded or ledger is not None else None
         kind = tm.SimulatedBaggingRegressor if oracle.schema.classes is None else tm.SimulatedBaggingClassifier
-        model = kind(n_estimators=members, max_depth=max_depth, random_state=seed).fit(guarded or oracle)
+        model = kind(**grown)
+        if guarded is None:
+            model.fit(oracle)
+        else:
+            _fit_guarded(model, guarded, ledger)
     asked: dict[str, Any] = {
         "model": type(model).__name__,
         "classes": None if oracle.schema.classes is None else [str(label) for label in oracle.schema.classes],
@@ -180,13 +190,24 @@ def _learn(
         "mean_leaves": sum(tree.n_leaves for tree in model.members_) / len(model.members_),
         "queries_sent": oracle.n_queries,
         "seconds": round(time.perf_counter() - start, 3),
-        "sql": sent,
     }
     if guarded is not None:
         asked["disclosure"] = _disclosure(guarded, guard)
-    if guarded is not None and ledger is not None:
-        guarded.export_ledger(ledger)
     return model, asked
+
+
+def _fit_guarded(model: Any, guarded: GuardedOracle, ledger: Path | None) -> None:
+    """Fit on guarded counts; the ledger is written whatever becomes of it."""
+    try:
+        model.fit(guarded)
+    except TremulaError as error:
+        withheld = sum(entry.withheld for entry in guarded.ledger)
+        if not withheld:
+            raise
+        raise type(error)(f"{error}; {withheld} cells of too few rows were withheld: lower --min-count") from error
+    finally:
+        if ledger is not None:
+            guarded.export_ledger(ledger)
 
 
 @contextmanager
@@ -228,6 +249,7 @@ def _plan(plan: Plan, max_depth: int) -> dict[str, Any]:
         "queries_a_level": plan.queries_a_level,
         "queries_planned": plan.n_queries(max_depth),
         "level_query": list(plan.level_query),
+        "not_covered": PUBLIC,
     }
 
 
@@ -246,7 +268,7 @@ def _print_plan(told: Mapping[str, Any], plan: Plan) -> None:
     console.print(
         f"About {told['queries_planned']} queries: {plan.queries_first} for these, then {plan.queries_a_level} for "
         f"each level of all trees together, by {plan.form}; more where many different paths have to be asked about. "
-        "What comes back is counts by path, value and class; never a row.",
+        f"What comes back is counts by path, value and class; never a row. {PUBLIC}",
         markup=False,
     )
 
@@ -270,10 +292,10 @@ def _print_asked(told: Mapping[str, Any]) -> None:
     if disclosure:
         console.print(
             f"Disclosure: {disclosure['questions_answered']} questions answered, {disclosure['questions_refused']} "
-            f"refused, {disclosure['cells_withheld']} cells withheld.",
+            f"refused, {disclosure['cells_withheld']} cells withheld. {PUBLIC}",
             markup=False,
         )
     if disclosure and disclosure["epsilon"] is not None:
         spent = f"{disclosure['epsilon_spent']:.3g} of a privacy budget of {disclosure['epsilon']:g} was spent."
-        console.print(f"{spent} {PUBLIC}", markup=False)
+        console.print(spent, markup=False)
     Console(stderr=True, soft_wrap=True).print(f"wrote {', '.join(told['wrote'])}", markup=False, highlight=False)

@@ -10,7 +10,7 @@ from rich.table import Table
 from tremula.lab.reading import Reading
 
 N_SENTENCES = 2
-SHOWN = "no difference shown"
+NOT_SHOWN = "no difference shown"
 
 
 def print_data(reading: Reading, told: Sequence[str]) -> None:
@@ -41,7 +41,7 @@ def print_results(summary: Mapping[str, Any]) -> None:
 
 def _explanations(summary: Mapping[str, Any]) -> Iterator[str]:
     main, baseline = summary["metrics"][0], summary["dataset"]["baseline"]
-    marked = any(pair["verdict"] != SHOWN for pair in _with_the_best(summary))
+    marked = any(pair["verdict"] != NOT_SHOWN for pair in _with_the_best(summary))
     yield (
         f"By {summary['protocol']['words']}. {baseline['label'].capitalize()} has {main['label']} "
         f"{_number(baseline['error'], main)}{_unit(main)}. Times are medians, to predict of one row."
@@ -85,7 +85,7 @@ def _behind(summary: Mapping[str, Any]) -> dict[str, str]:
     """Return by how much a method is behind the best, marked where that is shown."""
     main = summary["metrics"][0]
     return {
-        pair["second"]: f"{_number(abs(pair['difference']), main)}{' ' if pair['verdict'] == SHOWN else '*'}"
+        pair["second"]: f"{_number(abs(pair['difference']), main)}{' ' if pair['verdict'] == NOT_SHOWN else '*'}"
         for pair in _with_the_best(summary)
     }
 

@@ -156,7 +156,10 @@ def _level(noise: str) -> float | None:
 def _unwrapped(model: Any) -> tuple[Any, list[str]]:
     if not isinstance(model, tm.DualPerturbClassifier | tm.DualPerturbRegressor):
         return model, []
-    return model.estimator_, [f"The model was smoothed already ({_say_noise(model.noise_)}): what it wraps is taken."]
+    inner = model.estimator_
+    if hasattr(model, SCHEMA_ATTRIBUTE) and not hasattr(inner, SCHEMA_ATTRIBUTE):
+        setattr(inner, SCHEMA_ATTRIBUTE, getattr(model, SCHEMA_ATTRIBUTE))
+    return inner, [f"The model was smoothed already ({_say_noise(model.noise_)}): what it wraps is taken."]
 
 
 def _say_noise(noise: Any) -> str:
@@ -239,12 +242,19 @@ def _soften(
 
 
 def _divide(problem: Problem, judge: float, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    counts = np.bincount(problem.y) if problem.labels is not None else np.zeros(1)
-    stratify = problem.y if counts[counts > 0].min(initial=0) >= 2 else None
-    choosing, judging = train_test_split(
-        np.arange(len(problem.y)), test_size=judge, random_state=seed, stratify=stratify
-    )
+    n_rows = len(problem.y)
+    stratify = problem.y if _has_each_class_in_both(problem, judge) else None
+    choosing, judging = train_test_split(np.arange(n_rows), test_size=judge, random_state=seed, stratify=stratify)
     return np.sort(choosing), np.sort(judging)
+
+
+def _has_each_class_in_both(problem: Problem, judge: float) -> bool:
+    """Whether rows can be divided so that either part has rows of each class."""
+    if problem.labels is None:
+        return False
+    counts = np.unique(problem.y, return_counts=True)[1]
+    n_judging = int(np.ceil(judge * len(problem.y)))
+    return counts.min() >= 2 and min(n_judging, len(problem.y) - n_judging) >= len(counts)
 
 
 def _compare(model: Any, soft: Any, problem: Problem, judged: NDArray[np.intp]) -> list[Change]:

@@ -31,42 +31,56 @@ def choose_place(model: Any, file: Path, out: Path | None) -> Path:
     check_ending(place)
     if place.suffix.lower() in WRITERS or type(model).__module__.startswith("tremula."):
         return place
-    try:
-        read_model(model)
+    if _can_be_read(model):
         return place
-    except (UnsupportedModel, MissingLibrary) as error:
-        if out is None and find_spec("skops"):
-            return place.with_suffix(".skops")
-        raise NotStorable(
-            f"{type(model).__name__} is no model of trees that can be read, so {str(place)!r} cannot hold it: give "
-            "--out a name that ends in .skops (which needs skops), or in .joblib for a pickle"
-        ) from error
+    if out is None and find_spec("skops"):
+        return place.with_suffix(".skops")
+    raise NotStorable(
+        f"{type(model).__name__} is no model of trees that can be read, so {str(place)!r} cannot hold it: give "
+        "--out a name that ends in .skops (which needs skops), or in .joblib for a pickle"
+    )
 
 
 def save_smoothed(soft: Any, model: Any, place: Path, reading: Reading, classes: NDArray[Any] | None) -> str:
     """Write the smoothed model, and say how it was kept.
 
-    Trees of another library are taken over, and learn the names of the classes and columns of the rows given.
+    Trees of another library are taken over where they do not fit the format, or where the model has only numbers for
+    its classes; they learn the names of the classes and columns of the rows given.
     """
     schema = _schema(model, reading)
-    if schema is not None:
-        setattr(soft, SCHEMA_ATTRIBUTE, schema)
-    try:
-        write_model(soft, place)
-        return _of_format(place)
-    except NotStorable:
-        pass
+    if classes is not None and [*map(str, classes)] == [*map(str, getattr(model, "classes_", ()))]:
+        classes = None  # the model has these names itself
+    if classes is None or not _can_be_read(model):
+        if classes is not None:
+            soft.classes_ = classes
+        try:
+            write_model(_with_schema(soft, schema), place)
+            return _of_format(place)
+        except NotStorable:
+            pass
     trees = keep_trees(read_model(model))
     if classes is not None:
         trees.classes_ = classes
     trees.name_columns(matching_columns(model, reading.dataset))
     kept = type(soft)(trees, noise=soft.noise_, scale=soft.scale_, prefit=True, n_jobs=soft.n_jobs).fit()
-    if schema is not None:
-        setattr(kept, SCHEMA_ATTRIBUTE, schema)
-    write_model(kept, place)
+    write_model(_with_schema(kept, schema), place)
     library = type(model).__module__.split(".")[0]
-    needless = "" if library == "sklearn" else f", and {library} is not needed to predict"
-    return f"The file holds the trees that were read, without pickle{needless}; tremula predict and tm.load read it."
+    needless = "" if library in ("sklearn", "tremula") else f", and {library} is not needed to predict"
+    return f"The file holds the trees that were read{needless}. {_of_format(place)}"
+
+
+def _can_be_read(model: Any) -> bool:
+    try:
+        read_model(model)
+    except (UnsupportedModel, MissingLibrary):
+        return False
+    return True
+
+
+def _with_schema(model: Any, schema: TableSchema | None) -> Any:
+    if schema is not None:
+        setattr(model, SCHEMA_ATTRIBUTE, schema)
+    return model
 
 
 def _schema(model: Any, reading: Reading) -> TableSchema | None:

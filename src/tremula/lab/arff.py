@@ -2,15 +2,17 @@
 
 import csv
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tremula.lab.delimited import UnusableDataset, _read_text
+from tremula.lab.delimited import UnusableDataset, read_text
 
 ATTRIBUTE = re.compile(r"@attribute\s+('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|\S+)\s+(.+)", re.IGNORECASE)
 NUMBERS = {"numeric", "real", "integer"}
+# One pair of a sparse row: the number of an attribute and its value, up to the next comma.
+PAIR = re.compile(r"\s*([^\s,]+)\s+('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[^,]*?)\s*(?:,|$)")
 ESCAPED = re.compile(r"\\(.)")
 
 
@@ -35,7 +37,7 @@ def read_arff(path: Path) -> tuple[dict[str, list[Any]], set[str], list[str]]:
     nominal : set of str
     notes : list of str
     """
-    text, notes = _read_text(path)
+    text, notes = read_text(path)
     lines = [line.strip() for line in text.splitlines()]
     told = [line for line in lines if line and not line.startswith("%")]
     begin = next((number for number, line in enumerate(told) if line.lower().startswith("@data")), None)
@@ -71,18 +73,28 @@ def _read_attribute(line: str, path: Path) -> _Attribute:
 
 
 def _read_row(number: int, line: str, attributes: Sequence[_Attribute], path: Path) -> list[Any]:
-    if line.startswith("{"):
-        words: list[str] = [attribute.levels[0] if attribute.levels else "0" for attribute in attributes]
-        for pair in _split(line.strip("{} \t"), path):
-            place, _, word = pair.partition(" ")
-            words[int(place)] = _unquoted(word.strip())
-    else:
-        words = _split(line, path)
+    words = _read_sparse(number, line, attributes, path) if line.startswith("{") else _split(line, path)
     if len(words) != len(attributes):
         raise UnusableDataset(
             f"row {number} of {path} has {len(words)} values, but there are {len(attributes)} attributes"
         )
     return [_read_value(number, word, attribute, path) for word, attribute in zip(words, attributes)]
+
+
+def _read_sparse(number: int, line: str, attributes: Sequence[_Attribute], path: Path) -> list[str]:
+    """Return the words of a row that leaves out zeros and first levels."""
+    words = [attribute.levels[0] if attribute.levels else "0" for attribute in attributes]
+    pairs, begin = line[1:].removesuffix("}").rstrip(), 0
+    while begin < len(pairs):
+        pair = PAIR.match(pairs, begin)
+        if not line.endswith("}") or not pair or not pair[1].isdecimal() or int(pair[1]) >= len(words):
+            raise UnusableDataset(
+                f"row {number} of {path} is {line[:60]!r}: a sparse row has pairs of an attribute's number, from 0 to "
+                f"{len(words) - 1}, and its value, separated by commas, in braces"
+            )
+        words[int(pair[1])] = _unquoted(pair[2])
+        begin = pair.end()
+    return words
 
 
 def _read_value(number: int, word: str, attribute: _Attribute, path: Path) -> Any:
@@ -101,11 +113,9 @@ def _read_value(number: int, word: str, attribute: _Attribute, path: Path) -> An
 def _split(line: str, path: Path) -> list[str]:
     """Split at commas that are not within quotation marks of either kind."""
     quote = "'" if line.count("'") > line.count('"') else '"'
-    separated: Callable[[str], Any] = lambda text: csv.reader(  # noqa: E731
-        [text], quotechar=quote, escapechar="\\", skipinitialspace=True
-    )
+    separated = csv.reader([line], quotechar=quote, escapechar="\\", skipinitialspace=True)
     try:
-        return [word.strip() for word in next(separated(line), [])]
+        return [word.strip() for word in next(separated, [])]
     except csv.Error as error:
         raise UnusableDataset(f"{path} has a line that cannot be split at commas ({error}): {line[:60]!r}") from error
 

@@ -28,7 +28,7 @@ class UnusableDataset(InvalidInput):
 
 def read_delimited(path: Path) -> tuple[dict[str, list[str | None]], list[str]]:
     """Return the columns of a text file as words, None where missing, and notes on how it was read."""
-    text, notes = _read_text(path)
+    text, notes = read_text(path)
     separator = _find_separator(text, path)
     if separator != ("\t" if path.suffix.lower() == ".tsv" else ","):
         notes.append(f"{path.name} has {SEPARATOR_NAMES[separator]} between its values.")
@@ -40,12 +40,16 @@ def read_delimited(path: Path) -> tuple[dict[str, list[str | None]], list[str]]:
     return columns, notes
 
 
-def _read_text(path: Path) -> tuple[str, list[str]]:
+def read_text(path: Path) -> tuple[str, list[str]]:
+    """Return the text of a file, and a note if it is not in UTF-8."""
     content = path.read_bytes()
     if b"\0" in content[:4096] and not content.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise UnusableDataset(f"{path} is no text file: save it as CSV in UTF-8")
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return content.decode("utf-16"), [f"{path.name} is in UTF-16."]
+        try:
+            return content.decode("utf-16"), [f"{path.name} is in UTF-16."]
+        except UnicodeDecodeError as error:
+            raise UnusableDataset(f"{path} is in UTF-16, but damaged or cut ({error}): save it in UTF-8") from error
     try:
         return content.decode("utf-8-sig"), []
     except UnicodeDecodeError:
@@ -56,13 +60,18 @@ def _read_text(path: Path) -> tuple[str, list[str]]:
 def _find_separator(text: str, path: Path) -> str:
     """Return the separator that gives the most columns, the same number in the first lines; else that of the name."""
     lines = text.splitlines()[:N_LINES_LOOKED_AT]
-    widths = {
-        separator: [len(row) for row in csv.reader(lines, delimiter=separator) if row] for separator in SEPARATORS
-    }
+    widths = {separator: _widths(lines, separator) for separator in SEPARATORS}
     even = {separator: counts[0] for separator, counts in widths.items() if counts and min(counts) == max(counts) > 1}
     if even:
         return max(even, key=lambda separator: even[separator])
     return "\t" if path.suffix.lower() == ".tsv" else ","
+
+
+def _widths(lines: Sequence[str], separator: str) -> list[int]:
+    try:
+        return [len(row) for row in csv.reader(lines, delimiter=separator) if row]
+    except csv.Error:  # a value too long to be one: not this separator
+        return []
 
 
 def _split_lines(text: str, separator: str, path: Path) -> tuple[list[str], list[list[str]]]:

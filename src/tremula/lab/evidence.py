@@ -18,7 +18,7 @@ from tremula.lab.dataset import Dataset
 from tremula.lab.looks import TERMS, MembersLook, NoiseLook, PartsLook, draw_rows
 from tremula.lab.methods import Method
 from tremula.lab.paper import Result
-from tremula.lab.protocol import checksum
+from tremula.lab.protocol import checksum, kept_as
 from tremula.lab.run import run_experiment
 
 LEVELS = {"classification": (0.0, 0.05, 0.1, 0.2), "regression": (0.0, 0.1, 0.25, 0.5)}
@@ -51,7 +51,9 @@ class _Bench:
         return {method.name: method for method in self.methods}
 
     def settings(self, **others: Any) -> dict[str, Any]:
-        return {"data": checksum(self.dataset), "seed": self.seed, **others}
+        peers = [kept_as(method) for method in self.methods if method.library != "tremula"]
+        versions = {"peers": sorted(peers)} if peers else {}
+        return {"data": checksum(self.dataset), "seed": self.seed, **versions, **others}
 
     def seconds(self, methods: Sequence[Method], share: float) -> float:
         """Guess how long it takes to fit each of these once to a share of the rows, and to have it answer."""

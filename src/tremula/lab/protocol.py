@@ -12,8 +12,9 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -231,12 +232,13 @@ def cross_validate(
     with _store_for_now(store) as kept:
         # A failure is tried again each time: it may have been one of the machine.
         results = run_experiment(experiment, kept, n_jobs, keep_predictions=True, retry_failed=True, progress=progress)
-        failures = {result.method: result.error for result in reversed(results) if result.error is not None}
+        names = {kept_as(method): method.name for method in methods}
+        failures = {names[result.method]: result.error for result in reversed(results) if result.error is not None}
         trials: dict[str, list[Trial]] = {method.name: [] for method in methods if method.name not in failures}
         for result in results:
-            if result.method in trials:
+            if names[result.method] in trials:
                 answers = _answers(kept, experiment, result) if dataset.task == "regression" else None
-                trials[result.method].append(_as_trial(result, answers))
+                trials[names[result.method]].append(_as_trial(result, answers))
     if not trials:
         raise MethodFailed(next(reversed(failures.values())))
     return CrossValidation(trials, dict(reversed(failures.items())), splits, wanted, seed)
@@ -262,9 +264,26 @@ def cross_validation(
     return Experiment(
         name="cross-validation",
         settings={"data": checksum(dataset), "folds": folds.folds, "seed": seed, "protocol": PROTOCOL},
-        cells=[Cell(dataset.name, method.name, split) for split in range(folds.n_splits) for method in methods],
-        measure=_TrainAndTest({method.name: method for method in methods}, dataset, splits, seed),
+        cells=[Cell(dataset.name, kept_as(method), split) for split in range(folds.n_splits) for method in methods],
+        measure=_TrainAndTest({kept_as(method): method for method in methods}, dataset, splits, seed),
     )
+
+
+def kept_as(method: Method) -> str:
+    """Return the name a method's trials are kept under: another release of another library is another method.
+
+    Examples
+    --------
+    >>> from tremula.lab.methods import METHODS
+    >>> kept_as(METHODS["c45"])
+    'c45'
+    """
+    if method.library == "tremula":  # the store itself knows its version
+        return method.name
+    for distribution in (method.library, f"{method.library}-cpu"):  # XGBoost comes as either
+        with suppress(PackageNotFoundError):
+            return f"{method.name}, {method.library} {version(distribution)}"
+    return method.name
 
 
 def checksum(dataset: Dataset) -> str:
@@ -291,15 +310,16 @@ class _TrainAndTest:
 
     def __call__(self, cell: Cell) -> Outcome:
         train, test = self.splits[cell.split]
+        method = self.methods[cell.method]
         X, y = self.dataset.X, self.dataset.y
         seed = (self.seed + cell.split) % 2**32
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what libraries say of single folds: what matters is what comes out
             begin = time.perf_counter()
             try:
-                model = self.methods[cell.method].build(self.dataset.nominal, seed).fit(X[train], y[train])
+                model = method.build(self.dataset.nominal, seed).fit(X[train], y[train])
             except ValueError as error:
-                raise MethodFailed(f"method {cell.method!r} cannot learn from {cell.dataset!r}: {error}") from error
+                raise MethodFailed(f"method {method.name!r} cannot learn from {cell.dataset!r}: {error}") from error
             trained = time.perf_counter()
             predictions = np.asarray(model.predict(X[test])).reshape(len(test))
             predicted = time.perf_counter()

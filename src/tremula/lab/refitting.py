@@ -6,6 +6,7 @@ reads the columns.
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import replace
 from typing import Any
 
@@ -43,21 +44,25 @@ def fit_method(method: Method, dataset: Dataset, schema: TableSchema, seed: int 
     model.set_params(**{name: value for name, value in options.items() if name in model.get_params()})
     table = table_of(dataset)
     if method.library != "tremula":
-        model = Pipeline([("columns", ReadColumns(schema)), ("model", model)])
+        model = Pipeline([("columns", ReadColumns(schema.as_read())), ("model", model)])
     try:
         model.fit(table, dataset.y)
     except InvalidParameter:
         raise
     except ValueError as error:
         raise MethodFailed(f"method {method.name!r} cannot learn from {dataset.name!r}: {error}") from error
-    setattr(model, SCHEMA_ATTRIBUTE, replace(schema, made_from=_made_from(method, dataset, seed)))
+    setattr(model, SCHEMA_ATTRIBUTE, replace(schema, made_from=_made_from(method, dataset, schema, seed)))
     return model
 
 
-def is_made_from(model: Any, method: Method, dataset: Dataset, seed: int) -> bool:
+def is_made_from(model: Any, method: Method, dataset: Dataset, schema: TableSchema, seed: int) -> bool:
     """Whether a model is what `fit_method` would give for these."""
-    return getattr(getattr(model, SCHEMA_ATTRIBUTE, None), "made_from", "") == _made_from(method, dataset, seed)
+    told = getattr(getattr(model, SCHEMA_ATTRIBUTE, None), "made_from", "")
+    return bool(told == _made_from(method, dataset, schema, seed))
 
 
-def _made_from(method: Method, dataset: Dataset, seed: int) -> str:
-    return f"{checksum(dataset)} {method.name} {seed} {__version__}"
+def _made_from(method: Method, dataset: Dataset, schema: TableSchema, seed: int) -> str:
+    # The rows hold codes: the same codes under other names are another table.
+    names = repr((schema.names, schema.kinds, schema.levels, schema.target, schema.task))
+    digest = hashlib.sha256(names.encode()).hexdigest()[:16]
+    return f"{checksum(dataset)} {digest} {method.name} {seed} {__version__}"

@@ -5,7 +5,7 @@ refused; a level that was not there in training counts as missing, and that is s
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any, Self
@@ -52,6 +52,10 @@ class TableSchema:
     task: str
     source: str
     made_from: str = ""
+
+    def as_read(self) -> Self:
+        """Return what the columns are once they are read: dates are numbers of days by then."""
+        return replace(self, kinds=tuple("number" if kind == "date" else kind for kind in self.kinds))
 
 
 def schema_of(dataset: Dataset, target: str = "target", kinds: Sequence[str] | None = None) -> TableSchema:

@@ -12,7 +12,6 @@ from tremula.report.marks import COLOURS, DASHED, Chart, Row, by_label, coded, h
 from tremula.report.readings import Summary
 
 MOST_CURVES = 4
-MOST_CLASSES = 30
 FEWEST_ROWS = 5  # of a point; fewer are chance
 
 
@@ -136,15 +135,18 @@ def classes(summary: Summary) -> Chart | None:
     counts = summary["dataset"].get("class_counts") or []
     if len(counts) < 2:
         return None
-    rows = [{"label": str(one["label"]), "rows": one["rows"], "rank": n} for n, one in enumerate(counts[:MOST_CLASSES])]
+    rows = [{"label": str(one["label"]), "rows": one["rows"], "rank": n} for n, one in enumerate(counts)]
     told = hover(("label", "class", ""), ("rows", "rows", ",d"))
     encoding = {"x": quantitative("rows", "rows", scale={"zero": True}), "y": by_label(), "tooltip": told}
     ends = [show(choose(one["rows"] for one in counts)) for choose in (min, max)]
+    n_classes = summary["dataset"]["classes"]  # of many, only the largest have their counts there
+    whole = len(counts) == n_classes
+    told_of = f"{n_classes} classes" if whole else f"The {len(counts)} largest of {n_classes} classes"
     return Chart(
         "classes",
         "Rows of each class",
-        "The largest classes first." if len(counts) <= MOST_CLASSES else f"The {MOST_CLASSES} largest classes.",
-        f"{len(counts)} classes with {ends[0]} to {ends[1]} rows.",
+        "The largest classes first." if whole else f"{told_of}.",
+        f"{told_of}: {ends[0]} to {ends[1]} rows.",
         {"": spec(rows, 18 * len(rows), mark="bar", encoding=encoding)},
         ["class", "rows"],
         [[str(one["label"]), show(one["rows"])] for one in counts],

@@ -5,7 +5,6 @@ name and then renamed.
 """
 
 import json
-import math
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -18,6 +17,7 @@ from tremula.report import answer_charts, charts, closer_charts, difference_char
 from tremula.report.library import load_library
 from tremula.report.marks import CONFIG, Chart, short, show, with_unit
 from tremula.report.matrix import matrices, sentences
+from tremula.report.summary import only_finite
 
 DRAW = {
     "ranking": charts.ranking,
@@ -115,17 +115,8 @@ def write_page(path: Path, html: str) -> None:
 
 def _as_script(content: Any) -> str:
     """Return JSON that no name inside it can end: a script element ends at the first ``</``."""
-    words = json.dumps(_drawable(content), ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+    words = json.dumps(only_finite(content), ensure_ascii=True, separators=(",", ":"), allow_nan=False)
     return words.replace("<", "\\u003c")
-
-
-def _drawable(content: Any) -> Any:
-    """Return the content with nothing in place of numbers that JSON does not know."""
-    if isinstance(content, Mapping):
-        return {key: _drawable(value) for key, value in content.items()}
-    if isinstance(content, list | tuple):
-        return [_drawable(value) for value in content]
-    return None if isinstance(content, float) and not math.isfinite(content) else content
 
 
 def _read_part(environment: jinja2.Environment, name: str) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+UNCLEAR = "no difference shown"
+
 
 def say_results(
     rows: Sequence[Mapping[str, Any]],
@@ -36,12 +38,12 @@ def say_results(
     of_metric = [pair for pair in pairs if pair["metric"] == metric["name"]]
     named: str = rows[0]["name"] if baseline is None else baseline
     mine = [pair for pair in of_metric if named in (pair["first"], pair["second"])]
-    shown = [_begun(pair["sentence"]) for pair in mine if pair["verdict"] != "no difference shown"]
-    unclear = [pair for pair in mine if pair["verdict"] == "no difference shown"]
+    shown = [_begun(pair["sentence"]) for pair in mine if pair["verdict"] != UNCLEAR]
+    unclear = [pair for pair in mine if pair["verdict"] == UNCLEAR]
     labels = {row["name"]: row["label"] for row in rows}
     if baseline is not None:
         return [*shown, *_say_unclear(named, unclear, labels, lead=False)]
-    if not shown:
+    if all(pair["verdict"] == UNCLEAR for pair in of_metric):
         return [f"No method is shown to be better than the others on this data. {_begun(unclear[0]['sentence'])}"]
     return [*_say_unclear(named, unclear, labels, lead=True), *shown]
 

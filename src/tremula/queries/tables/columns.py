@@ -12,6 +12,7 @@ from tremula.queries.tables.database import Database
 from tremula.series import show
 
 MAX_CLASSES = 100
+MAX_LEVELS = 1000  # unless told otherwise
 MISSING = "missing"
 
 
@@ -58,7 +59,7 @@ def column_names(
         if name not in present:
             hint = did_you_mean(name, present) or ": name one of these"
             raise UnknownTable(f"no column {name!r} in the table (has {show(present)}){hint}")
-    names = [name for name in (present if attributes is None else attributes) if name != target]
+    names = [name for name in dict.fromkeys(present if attributes is None else attributes) if name != target]
     if not names:
         raise InvalidInput(f"the table has no column but the target {target!r}: there is nothing to learn from")
     return names

@@ -14,7 +14,14 @@ from tremula.parameters import check_choice, check_number
 from tremula.queries.arrays import DEFAULT_BINS, TASKS
 from tremula.queries.question import Question, Schema, joint_shape
 from tremula.queries.tables.batches import Batch, expression_measures, read_outputs
-from tremula.queries.tables.columns import column_names, describe_column, holds, read_class_labels, with_target
+from tremula.queries.tables.columns import (
+    MAX_LEVELS,
+    column_names,
+    describe_column,
+    holds,
+    read_class_labels,
+    with_target,
+)
 from tremula.queries.tables.database import Database, open_table
 from tremula.queries.tables.forms import BEST_FORM, FORMS
 
@@ -108,7 +115,7 @@ class TableOracle:
         attributes: Sequence[str] | None = None,
         categorical_features: Sequence[str] = (),
         n_bins: int = DEFAULT_BINS,
-        max_levels: int = 1000,
+        max_levels: int = MAX_LEVELS,
         task: str = "auto",
         cuts: Mapping[str, Sequence[float]] | None = None,
         form: str | None = None,

@@ -15,11 +15,10 @@ from tremula.parameters import check_choice
 from tremula.queries.arrays import DEFAULT_BINS, TASKS
 from tremula.queries.question import EVERYWHERE, Question, Schema
 from tremula.queries.tables.batches import Batch
-from tremula.queries.tables.columns import column_names, describe_column, read_class_labels
+from tremula.queries.tables.columns import MAX_LEVELS, column_names, describe_column, read_class_labels
 from tremula.queries.tables.database import Database, open_table
 from tremula.queries.tables.forms import BEST_FORM, FORMS
 
-MAX_LEVELS = 1000  # as `TableOracle` has it by default
 MADE_UP = "made up {}"  # levels and classes in the queries shown
 
 
