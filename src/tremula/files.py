@@ -361,14 +361,14 @@ class _Reader:
         value = kind(**{parameter: self.read(content) for parameter, content in parameters.items()})
         if fitted:
             vars(value).update({attribute: self.read(content) for attribute, content in fitted.items()})
-            _check_trees_fit(value)
+            check_trees_fit(value)
         return value
 
     def _advice(self) -> str:
         return f"tremula {version('tremula')} does not have: install tremula {self.written_by}, which wrote it"
 
 
-def _check_trees_fit(model: Any) -> None:
+def check_trees_fit(model: Any) -> None:
     """Refuse trees of other attributes or classes than the model's."""
     n_classes = len(getattr(model, "classes_", [0]))
     members = [part for member in getattr(model, "members_", []) for part in getattr(member, "regressors", [member])]

@@ -14,8 +14,9 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from tremula.cli.model_files import load_model
-from tremula.cli.saving import OTHER, OWN, write_fitted
+from tremula.cli.model_files import OWN_ENDING, load_model
+from tremula.cli.options import TASKS, split_words
+from tremula.cli.saving import OTHER_ENDING, write_fitted
 from tremula.cli.shown import print_data, print_results
 from tremula.errors import InvalidParameter, TremulaError
 from tremula.lab.datasets import BUNDLED, BUNDLED_NUMBERS
@@ -42,7 +43,6 @@ DEFAULT_DATASET = "digits"
 PAGE, STORE, MODEL = "report.html", "results.duckdb", "best"
 LEAST_BUDGET, MOST_BUDGET = 2.0, 15.0  # seconds for the closer look
 SHARE_OF_BUDGET = 1 / 3
-TASKS = ("classification", "regression")
 
 
 @dataclass(frozen=True)
@@ -177,11 +177,6 @@ def compare(
 # --- what is to be done ---
 
 
-def split_words(words: str | None) -> list[str]:
-    """Return words that commas separate."""
-    return [word.strip() for word in (words or "").split(",") if word.strip()]
-
-
 def command_of(options: Mapping[str, Any]) -> str:
     """Return the command that gives the same results: what only says where they go is left out."""
     words = ["tremula", "compare", without_password(str(options["data"]))]
@@ -239,7 +234,7 @@ def _look_closer(
 
 def _write_best(method: Method, reading: Reading, seed: int, path: Path) -> Path:
     """Train the best on all rows and write it, unless the file that is there is the same."""
-    own = path.with_suffix(OWN)
+    own = path.with_suffix(OWN_ENDING)
     if own.is_file():
         try:
             if is_made_from(load_model(own), method, reading.dataset, reading.schema, seed):
@@ -247,7 +242,7 @@ def _write_best(method: Method, reading: Reading, seed: int, path: Path) -> Path
         except (TremulaError, OSError):
             pass  # whatever it is, it is replaced
     written = write_fitted(fit_method(method, reading.dataset, reading.schema, seed), path)
-    for other in (path.with_suffix(ending) for ending in (OWN, OTHER)):
+    for other in (path.with_suffix(ending) for ending in (OWN_ENDING, OTHER_ENDING)):
         if other != written and other.exists():  # it may be the user's own, so it stays
             told = f"{other} was there before and is left as it is; the best of this comparison is {written}"
             Console(stderr=True, soft_wrap=True).print(told, markup=False, highlight=False)

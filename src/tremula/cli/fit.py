@@ -8,8 +8,9 @@ import numpy as np
 import typer
 from rich.console import Console
 
-from tremula.cli.compare import TASKS, choose_folds, split_words
+from tremula.cli.compare import choose_folds
 from tremula.cli.model_files import check_ending, check_place
+from tremula.cli.options import TASKS, split_words
 from tremula.cli.saving import write_fitted
 from tremula.cli.shown import print_data
 from tremula.diagnostics import binomial_interval

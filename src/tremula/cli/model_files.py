@@ -6,7 +6,7 @@ A pickle runs what its writer put into it, so one is read only if the user says 
 import io
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from tremula.errors import (
     UnsupportedModel,
     did_you_mean,
 )
-from tremula.files import MODULE_OF, write_whole
+from tremula.files import MODULE_OF, check_trees_fit, write_whole
 from tremula.lab.dataset import Dataset
 from tremula.lab.refitting import SCHEMA_ATTRIBUTE
 from tremula.lab.schema import TableSchema, conform, table_of
@@ -85,9 +85,32 @@ def _read_skops(path: Path, trust: bool) -> Any:
             f"the file, or trust who did, give {TRUST}"
         )
     try:
-        return skops.load(path, trusted=unknown)
+        model = skops.load(path, trusted=unknown)
+        _check_trees(model)
     except Exception as error:  # such as types of other releases
         raise FileDamaged(f"{str(path)!r} holds no sound model of skops: {_first_line(error)}") from error
+    return model
+
+
+def _check_trees(model: Any) -> None:
+    """Refuse unsound trees wherever they are in a model, as `tm.load` does: the loops behind trust what they get."""
+    seen: dict[int, Any] = {}
+    waiting = [model]
+    while waiting:
+        value = waiting.pop()
+        if id(value) in seen or isinstance(value, type):
+            continue
+        seen[id(value)] = value
+        if isinstance(value, tm.Tree):
+            value.check()
+        elif isinstance(value, Mapping):
+            waiting += value.values()
+        elif isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.dtype == object):
+            waiting += np.ravel(value).tolist() if isinstance(value, np.ndarray) else value
+        elif hasattr(value, "__dict__"):
+            if f"{type(value).__module__}.{type(value).__qualname__}" in HARMLESS:
+                check_trees_fit(value)
+            waiting += vars(value).values()
 
 
 def _read_pickle(path: Path, trust: bool) -> Any:

@@ -13,8 +13,8 @@ import numpy as np
 import typer
 from rich.console import Console
 
-from tremula.cli.compare import split_words
 from tremula.cli.model_files import check_place, column_names, load_model, own_levels, plain_name
+from tremula.cli.options import split_words
 from tremula.errors import ColumnMismatch, InvalidInput, InvalidParameter, did_you_mean
 from tremula.files import write_whole
 from tremula.lab.places import Columns, is_table, read_table

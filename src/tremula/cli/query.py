@@ -169,7 +169,7 @@ def _learn(
     chosen: Mapping[str, Any],
     guard: Mapping[str, Any],
     ledger: Path | None,
-    grown: Mapping[str, int],
+    grown: Mapping[str, Any],
     sent: list[str],
 ) -> tuple[Any, dict[str, Any]]:
     """Return the model, and what was asked for it; the queries are added to `sent`."""

@@ -21,6 +21,7 @@ from sklearn.model_selection import train_test_split
 import tremula as tm
 from tremula.cli.inner_models import model_inside
 from tremula.cli.model_files import READERS, TRUST, check_place, load_model, rows_for
+from tremula.cli.options import split_words
 from tremula.cli.smoothed_files import choose_place, save_smoothed
 from tremula.errors import InvalidInput
 from tremula.lab.before_after import Change, compare_classes, compare_numbers
@@ -109,7 +110,7 @@ def smooth(
     given, notes = _unwrapped(load_model(model, trust))
     given, names = model_inside(given)
     if classes is not None:
-        names = np.array([name.strip() for name in classes.split(",")])
+        names = np.array(split_words(classes))
     place = choose_place(given, model, out)
     check_place(place)
     is_classifier = _learns_classes(given)
