@@ -8,6 +8,7 @@ plain is said in notes.
 import csv
 import io
 import re
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -92,7 +93,7 @@ def _split_lines(text: str, separator: str, path: Path) -> tuple[list[str], list
 
 
 def _check_names(names: Sequence[str], path: Path) -> None:
-    twice = [name for place, name in enumerate(names) if name in names[:place]]
+    twice = [name for name, times in Counter(names).items() if times > 1]
     if len(names) > 1 and all(_is_number(name) for name in names):
         raise UnusableDataset(f"the first line of {path} holds numbers: it must hold the names of the columns")
     if twice:
