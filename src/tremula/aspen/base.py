@@ -32,7 +32,7 @@ from tremula.parallel import cut
 from tremula.parameters import check_flag
 from tremula.perturb import Bootstrap, Perturbation, Sample
 from tremula.perturb.sample import Values
-from tremula.seeds import make_root_seed
+from tremula.seeds import RandomState, make_root_seed
 from tremula.trees.growing import sort_columns
 from tremula.trees.tree import Tree
 
@@ -42,7 +42,6 @@ LEAST_WEIGHT = 0.05  # what a family must have in the blend to be kept
 class Aspen(Ensemble):
     """Base of the two estimators; they add the families, the loss and the blend."""
 
-    boosting: bool
     estimator = None
     combine = "average"
     oob_score = False
@@ -57,6 +56,24 @@ class Aspen(Ensemble):
     _group_counts: np.ndarray
     _families: ClassVar[tuple[Family, ...]]
     _loss_name: ClassVar[str]
+
+    def __init__(
+        self,
+        n_estimators: int = 100,
+        boosting: bool = True,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        categorical_features: Any = "from_dtype",
+        random_state: RandomState = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.boosting = boosting
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.categorical_features = categorical_features
+        self.random_state = random_state
+        self.verbose = verbose
 
     # --- what differs between classes and numbers ---
 

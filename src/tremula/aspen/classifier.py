@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy.special import softmax
 
@@ -13,7 +11,6 @@ from tremula.aspen.families import CLASS_FAMILIES
 from tremula.aspen.groups import Judges
 from tremula.ensembles.base import EnsembleClassifier
 from tremula.perturb import Sample
-from tremula.seeds import RandomState
 
 PRIOR_SHARE = 0.008  # of the classes' shares in training, mixed into every answer: no class is impossible
 
@@ -74,24 +71,6 @@ class AspenClassifier(Aspen, EnsembleClassifier):
     _loss_name = "log loss"
     _prior: np.ndarray
     _power: float
-
-    def __init__(
-        self,
-        n_estimators: int = 100,
-        boosting: bool = True,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        categorical_features: Any = "from_dtype",
-        random_state: RandomState = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.boosting = boosting
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.categorical_features = categorical_features
-        self.random_state = random_state
-        self.verbose = verbose
 
     def _begin(self, sample: Sample) -> None:
         counts = np.bincount(sample.target, sample.weights, sample.n_classes)

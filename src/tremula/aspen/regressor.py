@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from tremula.aspen.base import Aspen
@@ -12,7 +10,6 @@ from tremula.aspen.families import NUMBER_FAMILIES
 from tremula.aspen.groups import Judges
 from tremula.ensembles.base import EnsembleRegressor
 from tremula.perturb import Sample
-from tremula.seeds import RandomState
 
 
 class AspenRegressor(Aspen, EnsembleRegressor):
@@ -64,24 +61,6 @@ class AspenRegressor(Aspen, EnsembleRegressor):
 
     _families = NUMBER_FAMILIES
     _loss_name = "RMSE"
-
-    def __init__(
-        self,
-        n_estimators: int = 100,
-        boosting: bool = True,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        categorical_features: Any = "from_dtype",
-        random_state: RandomState = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.boosting = boosting
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.categorical_features = categorical_features
-        self.random_state = random_state
-        self.verbose = verbose
 
     def _begin(self, sample: Sample) -> None:
         self.corrections_ = []

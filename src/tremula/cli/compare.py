@@ -15,10 +15,10 @@ import typer
 from rich.console import Console
 
 from tremula.cli.model_files import OWN_ENDING, load_model
-from tremula.cli.options import TASKS, split_words
+from tremula.cli.options import DropOption, TableOption, TargetOption, TaskOption, check_task_and_jobs, split_words
 from tremula.cli.saving import OTHER_ENDING, write_fitted
 from tremula.cli.shown import print_data, print_results
-from tremula.errors import InvalidParameter, TremulaError
+from tremula.errors import TremulaError
 from tremula.lab.datasets import BUNDLED, BUNDLED_NUMBERS
 from tremula.lab.evidence import look_closer
 from tremula.lab.methods import METHODS, REGRESSION_METHODS, Method, UnknownMethod, choose_methods
@@ -65,13 +65,8 @@ def compare(
             "(see tremula data list).",
         ),
     ] = DEFAULT_DATASET,
-    target: Annotated[
-        str | None,
-        typer.Option(help="The column to predict.", show_default="the column 'target' or 'class', else the last"),
-    ] = None,
-    task: Annotated[
-        str | None, typer.Option(help=f"What to predict: {' or '.join(TASKS)}.", show_default="guessed")
-    ] = None,
+    target: TargetOption = None,
+    task: TaskOption = None,
     methods: Annotated[
         str | None,
         typer.Option(
@@ -94,8 +89,8 @@ def compare(
             show_default=f"{USUAL_FOLDS}, fewer if there are few rows",
         ),
     ] = None,
-    drop: Annotated[str | None, typer.Option(help="Columns to leave out, separated by commas.")] = None,
-    table: Annotated[str | None, typer.Option(help="The table of a database, if not written behind its URL.")] = None,
+    drop: DropOption = None,
+    table: TableOption = None,
     out: Annotated[
         Path, typer.Option("--out", "-o", help=f"The folder for {PAGE}, {STORE} and {MODEL}.tremula.")
     ] = Path(),
@@ -125,10 +120,7 @@ def compare(
     """
     begin = time.monotonic()
     command = command_of(locals())
-    if task not in (*TASKS, None):
-        raise typer.BadParameter(f"--task {task}: give {' or '.join(TASKS)}")
-    if jobs == 0:
-        raise InvalidParameter("--jobs 0 measures nothing: give 1 or more, or -1 for all processors")
+    check_task_and_jobs(task, jobs)
     wanted = None if cv is None else read_folds(cv)
     reading = read_data(data, target, task=task, drop=split_words(drop), table=table)
     chosen = _choose(split_words(methods), split_words(against), baseline, reading.dataset.task)
@@ -158,18 +150,7 @@ def compare(
     except Exception as error:  # the trials were dear: the page comes first, then what went wrong
         trouble = error
         summary["notes"] = [*summary["notes"], f"The best model could not be written: {error}"]
-    summary |= _about_the_run(begin, jobs)
-    summary["files"] = {
-        name: None if path is None else str(path)
-        for name, path in {"report": outputs.report, "results": outputs.results, "model": best}.items()
-    }
-    summary = only_finite(summary)
-    if outputs.report:
-        write_page(outputs.report, render_page(summary))
-    if as_json:
-        print(json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False))
-    else:
-        print_results(summary)
+    _show(summary | _about_the_run(begin, jobs), outputs, best, as_json)
     if trouble is not None:
         raise trouble
 
@@ -247,6 +228,19 @@ def _write_best(method: Method, reading: Reading, seed: int, path: Path) -> Path
             told = f"{other} was there before and is left as it is; the best of this comparison is {written}"
             Console(stderr=True, soft_wrap=True).print(told, markup=False, highlight=False)
     return written
+
+
+def _show(summary: dict[str, Any], outputs: _Outputs, best: Path | None, as_json: bool) -> None:
+    """Write the page, and print the table or the JSON."""
+    files = {"report": outputs.report, "results": outputs.results, "model": best}
+    summary["files"] = {name: None if path is None else str(path) for name, path in files.items()}
+    summary = only_finite(summary)
+    if outputs.report:
+        write_page(outputs.report, render_page(summary))
+    if as_json:
+        print(json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False))
+    else:
+        print_results(summary)
 
 
 def _about_the_run(begin: float, jobs: int) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from tremula.cli.compare import choose_folds
 from tremula.cli.model_files import check_ending, check_place
-from tremula.cli.options import TASKS, split_words
+from tremula.cli.options import DropOption, TableOption, TargetOption, TaskOption, check_task_and_jobs, split_words
 from tremula.cli.saving import write_fitted
 from tremula.cli.shown import print_data
 from tremula.diagnostics import binomial_interval
@@ -38,10 +38,7 @@ def fit(
             "name of a dataset.",
         ),
     ],
-    target: Annotated[
-        str | None,
-        typer.Option(help="The column to predict.", show_default="the column 'target' or 'class', else the last"),
-    ] = None,
+    target: TargetOption = None,
     method: Annotated[
         str,
         typer.Option(
@@ -49,9 +46,7 @@ def fit(
             "Or one of another library, such as sklearn-boosting, lightgbm or xgboost.",
         ),
     ] = USUAL_METHOD,
-    task: Annotated[
-        str | None, typer.Option(help=f"What to predict: {' or '.join(TASKS)}.", show_default="guessed")
-    ] = None,
+    task: TaskOption = None,
     cv: Annotated[
         str | None,
         typer.Option(
@@ -59,8 +54,8 @@ def fit(
             show_default="by rows left out of members, else 5 folds",
         ),
     ] = None,
-    drop: Annotated[str | None, typer.Option(help="Columns to leave out, separated by commas.")] = None,
-    table: Annotated[str | None, typer.Option(help="The table of a database, if not written behind its URL.")] = None,
+    drop: DropOption = None,
+    table: TableOption = None,
     out: Annotated[
         Path,
         typer.Option("--out", "-o", help="The file to write; its ending may also be .joblib or .skops."),
@@ -74,10 +69,7 @@ def fit(
     The score is measured on rows that the model, or a copy of it, has not seen: those left out of an ensemble's
     members, or the folds of a cross-validation.
     """
-    if task not in (*TASKS, None):
-        raise typer.BadParameter(f"--task {task}: give {' or '.join(TASKS)}")
-    if jobs == 0:
-        raise InvalidParameter("--jobs 0 trains nothing: give 1 or more, or -1 for all processors")
+    check_task_and_jobs(task, jobs)
     check_place(out)
     check_ending(out)
     wanted = None if cv is None else read_folds(cv)
