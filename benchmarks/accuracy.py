@@ -22,7 +22,6 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 import pandas as pd
 from cells import Cells
-from data import as_indicators, load, stratified_folds
 from measure import environment, store, table
 from peers import ask_weka
 from sklearn.base import clone
@@ -32,6 +31,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
 import tremula as tm
+from data import as_indicators, load, stratified_folds
 from tremula.diagnostics import corrected_t_test
 
 DATASETS = [

@@ -58,7 +58,7 @@ def by_counts(path: Path, members: int) -> str:
 
 
 def by_each_row(path: Path, members: int) -> str:
-    importlib.import_module("tremula.queries.tables.batches").MAX_ALIKE = 0
+    importlib.import_module("tremula.queries.sql.batch").MAX_ALIKE = 0
     return by_counts(path, members)
 
 

@@ -18,13 +18,13 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
-from data import MADE, as_numbers, load
 from measure import environment, peak_memory, store, table
 from peers import ask_weka, time_ranger
 from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier, RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import tremula as tm
+from data import MADE, as_numbers, load
 
 DATASETS = ["letter", "satimage", "pendigits", "waveform-5000", MADE]
 BOOSTED_DEPTH = 8  # so that neither stops for want of errors

@@ -14,12 +14,12 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
-from data import load
 from measure import environment, store, table
 from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
 from sklearn.tree import DecisionTreeClassifier
 
 import tremula as tm
+from data import load
 
 DATASETS = ["waveform-5000", "pendigits", "spambase", "segment", "vehicle"]
 SMALL = 5000  # rows up to which errors are measured on several splits

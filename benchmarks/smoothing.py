@@ -16,13 +16,13 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
-from data import load
 from measure import environment, store, table, take_turns
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
+from data import load
 from tremula.smoothing.exact import soften
-from tremula.smoothing.foreign import read_model
+from tremula.smoothing.models import read_model
 
 NOISE = 0.2
 N_DRAWS = 100

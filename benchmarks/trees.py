@@ -16,11 +16,11 @@ from pathlib import Path
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-from data import MADE, as_numbers, load
 from measure import environment, peak_memory, per_call, store, table, take_turns
 from sklearn.tree import DecisionTreeClassifier
 
 import tremula as tm
+from data import MADE, as_numbers, load
 
 DATASETS = ["iris", "letter", "satimage", "waveform-5000", "shuttle", "covtype-20k", "adult", MADE]
 MEMORY_CODE = """

@@ -13,7 +13,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import tremula as tm
-from tremula.lab.generators import sine_points, sine_value, two_norm
+from tremula.lab.datasets.generators import sine_points, sine_value, two_norm
 
 plt.rcParams["font.size"] = 8
 QUICK = bool(os.environ.get("TREMULA_QUICK"))

@@ -5,13 +5,13 @@ from importlib.metadata import version as _version
 from tremula import diagnostics, queries
 from tremula.aspen.classifier import AspenClassifier
 from tremula.aspen.regressor import AspenRegressor
+from tremula.ensembles.adaboost import AdaBoostM1Classifier
 from tremula.ensembles.bagging import (
     BaggingClassifier,
     BaggingRegressor,
     DaggingClassifier,
     RandomSubspaceClassifier,
 )
-from tremula.ensembles.boosting import AdaBoostM1Classifier
 from tremula.ensembles.composed import PerturbCombineClassifier, PerturbCombineRegressor
 from tremula.ensembles.decorate import DecorateClassifier
 from tremula.ensembles.forest import (
@@ -20,20 +20,20 @@ from tremula.ensembles.forest import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from tremula.ensembles.outputs import OutputSmearingClassifier, OutputSmearingRegressor
+from tremula.ensembles.input_smearing import SmearedBaggingClassifier, SmearedBaggingRegressor
+from tremula.ensembles.output_smearing import OutputSmearingClassifier, OutputSmearingRegressor
 from tremula.ensembles.pruning import prune_each, prune_together
-from tremula.ensembles.randomized import RandomizedC45Classifier
-from tremula.ensembles.smearing import SmearedBaggingClassifier, SmearedBaggingRegressor
-from tremula.ensembles.three import ThreeBoostClassifier
-from tremula.files import load, save
+from tremula.ensembles.randomized_c45 import RandomizedC45Classifier
+from tremula.ensembles.three_boost import ThreeBoostClassifier
+from tremula.persistence.archive import load, save
 from tremula.queries.simulated import SimulatedBaggingClassifier, SimulatedBaggingRegressor
 from tremula.smoothing.classifier import DualPerturbClassifier
+from tremula.smoothing.joint_tuning import tune_together
 from tremula.smoothing.regressor import DualPerturbRegressor
-from tremula.smoothing.together import tune_together
 from tremula.trees.c45 import C45Classifier
 from tremula.trees.cart import CARTClassifier, CARTRegressor
 from tremula.trees.id3 import ID3Classifier
-from tremula.trees.m5 import M5Regressor
+from tremula.trees.m5.regressor import M5Regressor
 from tremula.trees.reptree import REPTreeClassifier, REPTreeRegressor
 from tremula.trees.tree import Tree
 

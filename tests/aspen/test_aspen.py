@@ -15,8 +15,8 @@ from sklearn.metrics import log_loss, mean_squared_error, r2_score
 
 import tremula as tm
 from tremula.aspen.blending import number_weights
-from tremula.aspen.corrections import ROUNDS
-from tremula.aspen.filling import Filling
+from tremula.aspen.boosted_corrections import ROUNDS
+from tremula.aspen.missing_values import Filling
 from tremula.aspen.report import AspenReport, Tried
 from tremula.errors import InvalidInput, InvalidParameter
 from tremula.perturb import Sample

@@ -11,9 +11,9 @@ import pytest
 import tremula as tm
 from tremula.cli.compare import command_of
 from tremula.cli.main import EXIT_BAD_INPUT, EXIT_FILE_TROUBLE, run
-from tremula.lab.methods import METHODS, Method
-from tremula.lab.protocol import kept_as
-from tremula.lab.store import Store
+from tremula.lab.comparison.cross_validation import kept_as
+from tremula.lab.comparison.methods import METHODS, Method
+from tremula.lab.experiments.store import Store
 
 QUICK = ("--quick", "--no-model")
 IRIS = ("iris", "--methods", "c45,reptree", "--cv", "3")
@@ -312,7 +312,7 @@ def test_a_file_of_the_users_own_is_left_and_that_is_said(capsys: pytest.Capture
 def test_another_release_of_another_library_is_measured_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     method = METHODS["sklearn-tree"]
     first = kept_as(method)
-    monkeypatch.setattr("tremula.lab.protocol.version", lambda library: "99.0")
+    monkeypatch.setattr("tremula.lab.comparison.cross_validation.version", lambda library: "99.0")
     assert kept_as(method) == "sklearn-tree, scikit-learn 99.0" != first
 
 
@@ -353,7 +353,7 @@ def test_a_mistake_gives_a_message_and_a_code(
 def test_a_library_that_is_not_installed_is_named_with_the_command(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("tremula.lab.peers.find_spec", lambda name: None)
+    monkeypatch.setattr("tremula.lab.comparison.peers.find_spec", lambda name: None)
     with pytest.raises(SystemExit) as stop:
         run(["compare", *IRIS, "--against", "lightgbm"])
     assert stop.value.code == EXIT_BAD_INPUT

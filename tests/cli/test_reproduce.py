@@ -9,9 +9,9 @@ import pytest
 
 from tremula.cli.main import EXIT_BAD_INPUT, EXIT_CELLS_FAILED, EXIT_FILE_TROUBLE, run
 from tremula.diagnostics import WeightTraceDisplay
-from tremula.lab.cells import Cell, Experiment, Outcome
-from tremula.lab.paper import Budget, Paper, Part, Result, ShownFigure, ShownTable
-from tremula.lab.verdict import judge_on_test_set
+from tremula.lab.experiments.cell import Cell, Experiment, Outcome
+from tremula.lab.papers.paper import Budget, Paper, Part, Result, ShownFigure, ShownTable
+from tremula.lab.papers.verdict import judge_on_test_set
 
 CELLS = [Cell("coin", "guessing", 0), Cell("coin", "knowing", 0), Cell("dice", "guessing", 0)]
 PUBLISHED = {"guessing": 0.5, "knowing": 0.4}

@@ -24,14 +24,14 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from tremula import BaggingClassifier, C45Classifier
 from tremula.diagnostics import bias_variance, bias_variance_curve
-from tremula.diagnostics.decomposition import (
+from tremula.diagnostics.decomposition.terms import (
     CORRECTIONS,
     spread_of_logs,
     spread_of_squares,
     terms_left_out,
     terms_of,
 )
-from tremula.diagnostics.intervals import interval_of
+from tremula.diagnostics.significance.intervals import interval_of
 from tremula.errors import InvalidInput, InvalidParameter, OneClassTarget
 
 SCHEMES = ["pool", "fresh", "bootstrap", "subsampled_cv"]

@@ -28,7 +28,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from tremula import BaggingClassifier, C45Classifier
 from tremula.diagnostics import compare, mcnemar_test, paired_t_test
-from tremula.diagnostics.verdicts import Verdict
+from tremula.diagnostics.comparison.verdict import Verdict
 from tremula.errors import InvalidInput, InvalidParameter
 
 X, Y = load_iris(return_X_y=True)

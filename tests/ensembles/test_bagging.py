@@ -20,7 +20,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import tremula as tm
 from tremula.combine import largest
-from tremula.ensembles.base import Ensemble
+from tremula.ensembles.base.ensemble import Ensemble
 from tremula.errors import InvalidInput, InvalidParameter
 from tremula.seeds import make_root_seed, member_generator
 

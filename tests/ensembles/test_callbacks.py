@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import tremula as tm
-from tremula.ensembles.base import Ensemble
+from tremula.ensembles.base.ensemble import Ensemble
 
 X, Y = load_iris(return_X_y=True)
 ENSEMBLES = [
@@ -38,8 +38,8 @@ def test_without_callbacks_in_scikit_learn_all_else_works() -> None:
 import sys
 sys.modules["sklearn.callback"] = None  # as in scikit-learn before 1.9
 import tremula as tm
-from tremula.ensembles.callbacks import CallbackSupportMixin
-assert CallbackSupportMixin.__module__ == "tremula.ensembles.callbacks"
+from tremula.ensembles.base.callbacks import CallbackSupportMixin
+assert CallbackSupportMixin.__module__ == "tremula.ensembles.base.callbacks"
 table, classes = [[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]
 for kind in (tm.BaggingClassifier, tm.AdaBoostM1Classifier, tm.DecorateClassifier):
     assert not hasattr(kind(), "set_callbacks")

@@ -17,7 +17,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
 import tremula as tm
-from tremula.ensembles.prices import PricedTree
+from tremula.ensembles.cost_complexity import PricedTree
 from tremula.errors import InvalidInput, InvalidParameter
 from tremula.trees.pruning import cut_tree
 
@@ -244,7 +244,7 @@ def test_rows_are_judged_alike_however_few_at_a_time(monkeypatch: pytest.MonkeyP
     X, y, _ = frame_of_many_kinds()
     bagged = tm.BaggingClassifier(n_estimators=5, random_state=0).fit(X[:250], y[:250])
     at_once = tm.prune_together(bagged, X[250:], y[250:]).pruned_sequence_
-    monkeypatch.setattr("tremula.ensembles.prices.MAX_NUMBERS", 1000)
+    monkeypatch.setattr("tremula.ensembles.cost_complexity.MAX_NUMBERS", 1000)
     in_parts = tm.prune_together(bagged, X[250:], y[250:]).pruned_sequence_
     np.testing.assert_allclose(in_parts.losses, at_once.losses, rtol=1e-12)
 

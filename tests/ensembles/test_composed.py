@@ -25,7 +25,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import tremula as tm
-from tremula.ensembles.base import Ensemble
+from tremula.ensembles.base.ensemble import Ensemble
 from tremula.errors import InvalidParameter, UnsupportedType
 from tremula.perturb import (
     AttributeSubset,

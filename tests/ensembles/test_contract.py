@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import tremula as tm
-from tremula.ensembles.base import Ensemble
+from tremula.ensembles.base.ensemble import Ensemble
 from tremula.perturb import AttributeSubset, Bootstrap, RandomSplits
 
 FEW: dict[str, Any] = {"n_estimators": 4, "random_state": 0}

@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier
 
 import tremula as tm
-from tremula.ensembles.training import Training
+from tremula.ensembles.base.training import Training
 from tremula.errors import InvalidParameter
 from tremula.perturb import RandomSplits
 
@@ -69,7 +69,7 @@ def count_arrivals(dask_client: Any) -> None:
     """Make every worker count the tables it unpacks."""
 
     def install() -> None:
-        from tremula.ensembles.training import Training
+        from tremula.ensembles.base.training import Training
 
         Training.n_arrived = 0  # type: ignore[attr-defined]
 
@@ -84,7 +84,7 @@ def count_arrivals(dask_client: Any) -> None:
 
 def arrivals(dask_client: Any) -> list[int]:
     def count() -> int:
-        from tremula.ensembles.training import Training
+        from tremula.ensembles.base.training import Training
 
         return Training.n_arrived  # type: ignore[attr-defined]
 

@@ -16,7 +16,7 @@ from sklearn.datasets import load_iris
 from sklearn.tree import DecisionTreeClassifier
 
 import tremula as tm
-from tremula.ensembles.base import Ensemble
+from tremula.ensembles.base.ensemble import Ensemble
 
 X, Y = load_iris(return_X_y=True)
 

@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.naive_bayes import GaussianNB
 
 import tremula as tm
-from tremula.ensembles.base import Ensemble
+from tremula.ensembles.base.ensemble import Ensemble
 
 pytest.importorskip("ray", reason="Ray is not installed: pip install ray")
 pytestmark = pytest.mark.ray

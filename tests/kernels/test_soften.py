@@ -236,7 +236,7 @@ def test_shared_columns_and_own_columns_agree(monkeypatch: pytest.MonkeyPatch) -
     noise = np.full(len(N_LEVELS), 0.7)
     answers = []
     for limit in (0.0, 1.0):
-        monkeypatch.setattr("tremula.smoothing.programs.SHARED_IF_BELOW", limit)
+        monkeypatch.setattr("tremula.smoothing.tree_program.SHARED_IF_BELOW", limit)
         answers.append(soften(model, rows, noise).margins.tobytes())
     assert answers[0] == answers[1]
 

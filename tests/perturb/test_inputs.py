@@ -11,8 +11,8 @@ from scipy import stats
 from tremula.errors import InvalidParameter
 from tremula.perturb import Bootstrap, Draw, Sample, SmearedInputs
 from tremula.perturb.inputs import Draws
+from tremula.perturb.noise_units import deviation, likeliest_bandwidth, rule_of_thumb
 from tremula.perturb.sample import Values
-from tremula.perturb.units import deviation, likeliest_bandwidth, rule_of_thumb
 from tremula.seeds import member_generator
 
 N_ROWS = 4000

@@ -7,7 +7,7 @@ import pytest
 import tremula as tm
 from tremula.errors import UnknownTable
 from tremula.queries import connect
-from tremula.queries.tables.plan import plan_queries
+from tremula.queries.sql.plan import plan_queries
 
 LINES = ["ward,age,fee", *(f"{'AB'[number % 2]},{number % 9},{number / 7:.3f}" for number in range(60))]
 

@@ -18,7 +18,7 @@ import tremula as tm
 from tremula.errors import InvalidInput, InvalidParameter, InvalidTarget, OneClassTarget, QueryFailed, UnknownTable
 from tremula.queries import ArrayOracle, Question, TableOracle
 from tremula.queries.question import narrow
-from tremula.queries.tables.database import without_password
+from tremula.queries.sql.database import without_password
 
 from .tables import NOMINAL, random_table
 
@@ -283,7 +283,7 @@ def test_a_level_of_all_trees_is_one_query() -> None:
 def test_answers_are_the_same_whether_rows_alike_are_counted_first(
     max_alike: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tremula.queries.tables.batches.MAX_ALIKE", max_alike)
+    monkeypatch.setattr("tremula.queries.sql.batch.MAX_ALIKE", max_alike)
     table, sent = random_table(1), []
     oracle = TableOracle(ibis.memtable(table), "again", ATTRIBUTES, n_bins=4, on_query=sent.append)
     model = tm.SimulatedBaggingClassifier(n_estimators=5, max_depth=3, random_state=0)
@@ -321,7 +321,7 @@ class Server:
 
 @pytest.fixture
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Server:
-    monkeypatch.setattr("tremula.queries.tables.database.LONGEST_PAUSE", 0.01)
+    monkeypatch.setattr("tremula.queries.sql.database.LONGEST_PAUSE", 0.01)
     return Server(tmp_path, random_table(2))
 
 
@@ -388,7 +388,7 @@ def test_a_killed_backend_of_postgres_is_survived(monkeypatch: pytest.MonkeyPatc
     url = os.environ.get("TREMULA_POSTGRES")
     if not url:
         pytest.skip("TREMULA_POSTGRES is not set: it has the URL of a PostgreSQL server to test with")
-    monkeypatch.setattr("tremula.queries.tables.database.LONGEST_PAUSE", 0.1)
+    monkeypatch.setattr("tremula.queries.sql.database.LONGEST_PAUSE", 0.1)
     table, name = random_table(3), "visits to be cut off"
     admin = ibis.connect(url)
     admin.create_table(name, table, overwrite=True)

@@ -4,10 +4,13 @@ from typing import Any
 
 import pytest
 
-from tremula.report import answer_charts, charts, closer_charts, difference_charts
-from tremula.report.matrix import matrices, sentences
+from tremula.report import analysis_charts as closer_charts
+from tremula.report import difference_charts
+from tremula.report import prediction_charts as answer_charts
+from tremula.report import ranking_charts as charts
 from tremula.report.page import draw_charts
-from tremula.report.readings import joined, mean_ranks, pairs_of
+from tremula.report.pair_matrix import matrices, sentences
+from tremula.report.summary_access import joined, mean_ranks, pairs_of
 
 ERROR = {"name": "error", "label": "error", "unit": "%", "less_is_better": True}
 AREA = {"name": "auc", "label": "area under ROC", "unit": "", "less_is_better": False}

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tremula.lab.dataset import Dataset
-from tremula.report import library, page
-from tremula.report.described import describe
-from tremula.report.library import load_library
+from tremula.lab.datasets.dataset import Dataset
+from tremula.report import page
+from tremula.report import vega as library
+from tremula.report.data_description import describe
 from tremula.report.page import render_page, write_page
+from tremula.report.vega import load_library
 
 HOSTILE = "</script><script>alert('1')</script>\"&"
 MOST_BYTES = 3_000_000

@@ -10,7 +10,7 @@ from sklearn.datasets import load_iris, make_classification
 
 from tremula import BaggingRegressor, CARTClassifier, RandomForestClassifier
 from tremula.errors import InvalidInput, InvalidParameter
-from tremula.smoothing import programs
+from tremula.smoothing import tree_program as programs
 from tremula.smoothing.exact import gradient, leaf_weights, soften, variance
 from tremula.smoothing.tree_sum import TreeSum, mean_of_trees
 from tremula.trees.tree import NODE_DTYPE, Tree

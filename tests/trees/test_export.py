@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tremula.trees.export import export_dot, export_text
+from tremula.trees.export.labels import number_text
+from tremula.trees.export.text import export_dot, export_text
 from tremula.trees.tree import NODE_DTYPE, Tree
-from tremula.trees.wording import number_text
 
 NAMES = ("humidity", 'wind "gusts"', "outlook")
 LEVELS = (None, ["calm", "strong\\wild"], ["overcast", "rainy", "sunny"])

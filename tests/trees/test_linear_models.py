@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tremula.trees.linear_models import NodeModels, fit_node_models
+from tremula.trees.m5.linear_models import NodeModels, fit_node_models
 from tremula.trees.structure import NODE_DTYPE
 
 from .naive_m5 import choose_model

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from matplotlib.transforms import Bbox
 
-from tremula.trees.plotting import plot_tree
+from tremula.trees.export.plotting import plot_tree
 from tremula.trees.tree import NODE_DTYPE, Tree
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tremula.trees.sql import double, export_sql, literal
+from tremula.trees.export.sql import double, export_sql, literal
 from tremula.trees.tree import NODE_DTYPE, Tree
 
 COLUMNS = ["width", 'a "quoted" name', "it's; DROP", "kind"]

@@ -14,19 +14,19 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.base import BaseEstimator
 
-from tremula.aspen.corrections import N_PARTS, add_corrections
+from tremula.aspen.boosted_corrections import N_PARTS, add_corrections
 from tremula.aspen.families import Family, GroupedDrawing, that_apply
-from tremula.aspen.filling import Filling
-from tremula.aspen.groups import Group, Judges
-from tremula.aspen.growing import N_TRIED, Growing
+from tremula.aspen.family_members import Group, Judges
+from tremula.aspen.missing_values import Filling
 from tremula.aspen.report import AspenReport, Tried
-from tremula.columns import read_training_columns
+from tremula.aspen.training import N_TRIED, Growing
 from tremula.combine import Member, combine_members, largest
-from tremula.ensembles.answers import MIN_ROWS_PER_THREAD
-from tremula.ensembles.base import Ensemble
-from tremula.ensembles.callbacks import MemberTasks
-from tremula.ensembles.members import Trainer, TreeTrainer
-from tremula.ensembles.training import Drawing
+from tremula.data.encoding import read_training_columns
+from tremula.ensembles.base.callbacks import MemberTasks
+from tremula.ensembles.base.ensemble import Ensemble
+from tremula.ensembles.base.member import Trainer, TreeTrainer
+from tremula.ensembles.base.prediction import MIN_ROWS_PER_THREAD
+from tremula.ensembles.base.training import Drawing
 from tremula.errors import InvalidInput, InvalidParameter
 from tremula.parallel import cut
 from tremula.parameters import check_flag

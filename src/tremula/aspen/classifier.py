@@ -8,8 +8,8 @@ from scipy.special import softmax
 from tremula.aspen.base import Aspen
 from tremula.aspen.blending import class_weights, find_power, logarithms
 from tremula.aspen.families import CLASS_FAMILIES
-from tremula.aspen.groups import Judges
-from tremula.ensembles.base import EnsembleClassifier
+from tremula.aspen.family_members import Judges
+from tremula.ensembles.base.ensemble import EnsembleClassifier
 from tremula.perturb import Sample
 
 PRIOR_SHARE = 0.008  # of the classes' shares in training, mixed into every answer: no class is impossible

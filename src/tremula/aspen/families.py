@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 
 from tremula.combine import Member
-from tremula.ensembles.members import Trainer, TreeTrainer
-from tremula.ensembles.training import Drawing
+from tremula.ensembles.base.member import Trainer, TreeTrainer
+from tremula.ensembles.base.training import Drawing
 from tremula.perturb import Bootstrap, Perturbation, Sample, SmearedInputs
 from tremula.perturb.inputs import LearnedNoise
 from tremula.perturb.sample import Values
 from tremula.trees.cart import CARTClassifier, CARTRegressor
 from tremula.trees.learner import TreeLearner
-from tremula.trees.m5 import M5Regressor
+from tremula.trees.m5.regressor import M5Regressor
 
 MOST_TO_SMEAR = 50
 

@@ -7,8 +7,8 @@ import numpy as np
 from tremula.aspen.base import Aspen
 from tremula.aspen.blending import number_weights
 from tremula.aspen.families import NUMBER_FAMILIES
-from tremula.aspen.groups import Judges
-from tremula.ensembles.base import EnsembleRegressor
+from tremula.aspen.family_members import Judges
+from tremula.ensembles.base.ensemble import EnsembleRegressor
 from tremula.perturb import Sample
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from tremula.showing import ShortTable, ShownAsTable
+from tremula.display import ShortTable, ShownAsTable
 
 
 @dataclass(frozen=True)

@@ -14,16 +14,13 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+from tremula.cli.comparison_table import print_data, print_results
 from tremula.cli.model_files import OWN_ENDING, load_model
+from tremula.cli.model_saving import OTHER_ENDING, write_fitted
 from tremula.cli.options import DropOption, TableOption, TargetOption, TaskOption, check_task_and_jobs, split_words
-from tremula.cli.saving import OTHER_ENDING, write_fitted
-from tremula.cli.shown import print_data, print_results
 from tremula.errors import TremulaError
-from tremula.lab.datasets import BUNDLED, BUNDLED_NUMBERS
-from tremula.lab.evidence import look_closer
-from tremula.lab.methods import METHODS, REGRESSION_METHODS, Method, UnknownMethod, choose_methods
-from tremula.lab.peers import LIBRARIES, choose_peers
-from tremula.lab.protocol import (
+from tremula.lab.comparison.analyses import look_closer
+from tremula.lab.comparison.cross_validation import (
     USUAL_FOLDS,
     CrossValidation,
     Folds,
@@ -32,10 +29,13 @@ from tremula.lab.protocol import (
     most_folds,
     read_folds,
 )
-from tremula.lab.reading import Reading, read_data
-from tremula.lab.refitting import fit_method, is_made_from
-from tremula.lab.store import Store
-from tremula.queries.tables.database import without_password
+from tremula.lab.comparison.methods import METHODS, REGRESSION_METHODS, Method, UnknownMethod, choose_methods
+from tremula.lab.comparison.peers import LIBRARIES, choose_peers
+from tremula.lab.comparison.refit import fit_method, is_made_from
+from tremula.lab.datasets.by_name import BUNDLED, BUNDLED_NUMBERS
+from tremula.lab.datasets.reader import Reading, read_data
+from tremula.lab.experiments.store import Store
+from tremula.queries.sql.database import without_password
 from tremula.report.page import render_page, write_page
 from tremula.report.summary import only_finite, rank_methods, summarize
 

@@ -10,12 +10,12 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from tremula.cli.helping import describe, show_examples
+from tremula.cli.help_text import describe, show_examples
 from tremula.cli.options import Task
 from tremula.lab.datasets import BUNDLED, KnownDataset, NotFetched, dataset_names, known_datasets, load_dataset
-from tremula.lab.describing import describe_dataset
-from tremula.lab.fetching import DATA_FOLDER_VARIABLE, UnknownDataset, cache_folder
-from tremula.lab.reading import is_table, read_data
+from tremula.lab.datasets.description import describe_dataset
+from tremula.lab.datasets.openml import DATA_FOLDER_VARIABLE, UnknownDataset, cache_folder
+from tremula.lab.datasets.reader import is_table, read_data
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 

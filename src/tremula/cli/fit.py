@@ -9,17 +9,24 @@ import typer
 from rich.console import Console
 
 from tremula.cli.compare import choose_folds
+from tremula.cli.comparison_table import print_data
 from tremula.cli.model_files import check_ending, check_place
+from tremula.cli.model_saving import write_fitted
 from tremula.cli.options import DropOption, TableOption, TargetOption, TaskOption, check_task_and_jobs, split_words
-from tremula.cli.saving import write_fitted
-from tremula.cli.shown import print_data
 from tremula.diagnostics import binomial_interval
 from tremula.errors import InvalidParameter
-from tremula.lab.methods import METHODS, METHODS_OF, REGRESSION_METHODS, Method, UnknownMethod, choose_methods
-from tremula.lab.peers import LIBRARIES, choose_peers
-from tremula.lab.protocol import cross_validate, read_folds
-from tremula.lab.reading import Reading, read_data
-from tremula.lab.refitting import fit_method
+from tremula.lab.comparison.cross_validation import cross_validate, read_folds
+from tremula.lab.comparison.methods import (
+    METHODS,
+    METHODS_OF,
+    REGRESSION_METHODS,
+    Method,
+    UnknownMethod,
+    choose_methods,
+)
+from tremula.lab.comparison.peers import LIBRARIES, choose_peers
+from tremula.lab.comparison.refit import fit_method
+from tremula.lab.datasets.reader import Reading, read_data
 from tremula.report.summary import METRICS, summarize
 
 USUAL_METHOD = "aspen"

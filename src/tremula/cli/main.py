@@ -17,7 +17,7 @@ from tremula.cli.bench import bench
 from tremula.cli.compare import compare
 from tremula.cli.data import data
 from tremula.cli.fit import fit
-from tremula.cli.helping import describe, show_examples
+from tremula.cli.help_text import describe, show_examples
 from tremula.cli.predict import predict
 from tremula.cli.query import query
 from tremula.cli.reproduce import EXIT_CELLS_FAILED, reproduce

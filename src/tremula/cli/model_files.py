@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 import tremula as tm
+from tremula.data.column import show
 from tremula.errors import (
     ColumnMismatch,
     FileDamaged,
@@ -23,12 +24,11 @@ from tremula.errors import (
     UnsupportedModel,
     did_you_mean,
 )
-from tremula.files import MODULE_OF, check_trees_fit, write_whole
-from tremula.lab.dataset import Dataset
-from tremula.lab.refitting import SCHEMA_ATTRIBUTE
-from tremula.lab.schema import TableSchema, conform, table_of
-from tremula.lab.table_files import listed
-from tremula.series import show
+from tremula.lab.comparison.refit import SCHEMA_ATTRIBUTE
+from tremula.lab.datasets.dataset import Dataset
+from tremula.lab.datasets.formats.table_files import listed
+from tremula.lab.datasets.schema import TableSchema, conform, table_of
+from tremula.persistence.archive import MODULE_OF, check_trees_fit, write_whole
 
 NO_NAMES = re.compile(r"Column_\d+")  # what LightGBM calls the columns of an array
 TRUST = "--trust"

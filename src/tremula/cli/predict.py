@@ -15,14 +15,14 @@ from rich.console import Console
 
 from tremula.cli.model_files import check_place, column_names, load_model, own_levels, plain_name
 from tremula.cli.options import split_words
+from tremula.data.column import show
 from tremula.errors import ColumnMismatch, InvalidInput, InvalidParameter, did_you_mean
-from tremula.files import write_whole
-from tremula.lab.places import Columns, is_table, read_table
-from tremula.lab.refitting import SCHEMA_ATTRIBUTE
-from tremula.lab.schema import TableSchema, conform, is_missing, is_number, table_of
-from tremula.lab.table_files import import_pyarrow
-from tremula.series import show
-from tremula.smoothing.foreign import keep_trees, read_model
+from tremula.lab.comparison.refit import SCHEMA_ATTRIBUTE
+from tremula.lab.datasets.formats.table_files import import_pyarrow
+from tremula.lab.datasets.schema import TableSchema, conform, is_missing, is_number, table_of
+from tremula.lab.datasets.tables import Columns, is_table, read_table
+from tremula.persistence.archive import write_whole
+from tremula.smoothing.models import keep_trees, read_model
 
 PREDICTION = "prediction"
 ENDINGS = (".csv", ".parquet")

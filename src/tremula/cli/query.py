@@ -19,12 +19,12 @@ import tremula as tm
 from tremula.cli.model_files import check_ending, check_place, write_model
 from tremula.cli.options import TaskOrAuto, split_words
 from tremula.errors import InvalidInput, TremulaError
-from tremula.files import write_whole
-from tremula.lab.table_files import listed
+from tremula.lab.datasets.formats.table_files import listed
 from tremula.parameters import check_number
+from tremula.persistence.archive import write_whole
 from tremula.queries import GuardedOracle, connect
-from tremula.queries.tables.database import FILE_READERS, without_password
-from tremula.queries.tables.plan import Plan, plan_queries
+from tremula.queries.sql.database import FILE_READERS, without_password
+from tremula.queries.sql.plan import Plan, plan_queries
 
 # Database files given without a scheme, by the ending of their names.
 SCHEMES = dict.fromkeys((".duckdb", ".ddb"), "duckdb") | dict.fromkeys((".sqlite", ".sqlite3", ".db"), "sqlite")

@@ -13,12 +13,12 @@ from rich.console import Console
 from rich.table import Table
 
 from tremula.errors import MissingLibrary, TremulaError, did_you_mean
-from tremula.lab.cells import Experiment
+from tremula.lab.comparison.methods import UnknownMethod
 from tremula.lab.datasets import UnknownDataset
-from tremula.lab.methods import UnknownMethod
-from tremula.lab.paper import Budget, Paper, Part, Result, ShownTable
+from tremula.lab.experiments.cell import Experiment
 from tremula.lab.papers import PAPERS, find_parts, load_paper
-from tremula.report.reproduction import Origin, Shown, show_cell, write_part
+from tremula.lab.papers.paper import Budget, Paper, Part, Result, ShownTable
+from tremula.report.reproduction_files import Origin, Shown, show_cell, write_part
 
 EXIT_CELLS_FAILED = 5
 DEFAULT_STORE = Path("reproduce.duckdb")
@@ -140,13 +140,13 @@ def _check_folder(out: Path) -> None:
 
 
 def _run(experiment: Experiment, store: Path, jobs: int, retry: bool) -> list[Result]:
-    from tremula.lab.run import run_experiment
+    from tremula.lab.experiments.run import run_experiment
 
     return run_experiment(experiment, store, n_jobs=jobs, retry_failed=retry)
 
 
 def _kept(experiment: Experiment, store: Path) -> list[Result]:
-    from tremula.lab.store import Store
+    from tremula.lab.experiments.store import Store
 
     results = Store(store).results(experiment)
     _say(f"{experiment.name}: {len(results)} of {len(experiment.cells)} cells are in {store}")

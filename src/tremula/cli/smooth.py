@@ -19,19 +19,19 @@ from rich.table import Table
 from sklearn.model_selection import train_test_split
 
 import tremula as tm
-from tremula.cli.inner_models import model_inside
 from tremula.cli.model_files import READERS, TRUST, check_place, load_model, rows_for
 from tremula.cli.options import split_words
-from tremula.cli.smoothed_files import choose_place, save_smoothed
+from tremula.cli.smoothed_model_files import choose_place, save_smoothed
+from tremula.cli.unwrapping import model_inside
+from tremula.data.take import take_rows
 from tremula.errors import InvalidInput
-from tremula.lab.before_after import Change, compare_classes, compare_numbers
-from tremula.lab.dataset import Dataset
-from tremula.lab.reading import read_data
-from tremula.lab.refitting import SCHEMA_ATTRIBUTE
-from tremula.lab.schema import TableSchema
-from tremula.lab.table_files import listed
-from tremula.parts import take_rows
-from tremula.smoothing.foreign import read_model
+from tremula.lab.comparison.model_pair import Change, compare_classes, compare_numbers
+from tremula.lab.comparison.refit import SCHEMA_ATTRIBUTE
+from tremula.lab.datasets.dataset import Dataset
+from tremula.lab.datasets.formats.table_files import listed
+from tremula.lab.datasets.reader import read_data
+from tremula.lab.datasets.schema import TableSchema
+from tremula.smoothing.models import read_model
 
 LEAST_ROWS = 20
 # By whether numbers are predicted. On a few hundred rows the error has many ties; the log loss chose noise with as few

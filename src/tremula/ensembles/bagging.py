@@ -7,7 +7,7 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
-from tremula.ensembles.base import EnsembleClassifier, EnsembleRegressor
+from tremula.ensembles.base.ensemble import EnsembleClassifier, EnsembleRegressor
 from tremula.perturb import AttributeSubset, Bootstrap, DisjointParts, Perturbation
 from tremula.seeds import RandomState
 from tremula.trees.c45 import C45Classifier

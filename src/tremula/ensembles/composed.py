@@ -7,7 +7,7 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
-from tremula.ensembles.base import EnsembleClassifier, EnsembleRegressor
+from tremula.ensembles.base.ensemble import EnsembleClassifier, EnsembleRegressor
 from tremula.errors import InvalidParameter
 from tremula.perturb import Perturbation
 from tremula.seeds import RandomState

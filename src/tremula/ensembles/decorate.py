@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from tremula.columns import read_training_columns
 from tremula.combine import Member, combine_members, largest
-from tremula.ensembles.base import EnsembleClassifier
-from tremula.ensembles.callbacks import MemberTasks
-from tremula.ensembles.members import EstimatorTrainer, Trainer, TreeTrainer
-from tremula.ensembles.tables import name_columns
+from tremula.data.encoding import read_training_columns
+from tremula.ensembles.base.callbacks import MemberTasks
+from tremula.ensembles.base.ensemble import EnsembleClassifier
+from tremula.ensembles.base.member import EstimatorTrainer, Trainer, TreeTrainer
+from tremula.ensembles.base.table import name_columns
 from tremula.errors import InvalidParameter
 from tremula.parameters import check_number
 from tremula.perturb import Perturbation, Sample

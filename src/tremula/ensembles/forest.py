@@ -7,7 +7,7 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
-from tremula.ensembles.base import EnsembleClassifier, EnsembleRegressor
+from tremula.ensembles.base.ensemble import EnsembleClassifier, EnsembleRegressor
 from tremula.perturb import Bootstrap, Perturbation, RandomAttributes, RandomThresholds
 from tremula.seeds import RandomState
 from tremula.trees.cart import CARTClassifier, CARTRegressor

@@ -11,10 +11,10 @@ from typing import Any, TypeVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from tremula.ensembles.base import OOB_ATTRIBUTES, Ensemble, EnsembleClassifier
-from tremula.ensembles.prices import Judges, PricedTree
+from tremula.data.target import read_further_classes, read_further_target
+from tremula.ensembles.base.ensemble import OOB_ATTRIBUTES, Ensemble, EnsembleClassifier
+from tremula.ensembles.cost_complexity import Judges, PricedTree
 from tremula.errors import InvalidParameter
-from tremula.targets import read_further_classes, read_further_target
 from tremula.trees.tree import Tree
 
 Model = TypeVar("Model", bound=Ensemble)

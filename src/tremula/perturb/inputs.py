@@ -15,8 +15,8 @@ import numpy as np
 
 from tremula.errors import InvalidParameter
 from tremula.parameters import check_choice, check_flag, check_number
+from tremula.perturb.noise_units import UNITS
 from tremula.perturb.sample import Draw, Perturbation, Sample, Values
-from tremula.perturb.units import UNITS
 
 
 class Draws:

@@ -6,7 +6,7 @@ from tremula.queries.federated import FederatedOracle, agree_on_cuts
 from tremula.queries.guard import GuardedOracle
 from tremula.queries.itemsets import ItemsetOracle
 from tremula.queries.question import Attribute, Condition, Question, Schema
-from tremula.queries.tables.oracle import TableOracle, connect
+from tremula.queries.sql.oracle import TableOracle, connect
 
 __all__ = [
     "ADTreeOracle",

@@ -11,10 +11,10 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import type_of_target
 
 import tremula._kernels.counts as kernel
-from tremula.columns import ColumnEncoder, read_training_columns
+from tremula.data.encoding import ColumnEncoder, read_training_columns
+from tremula.data.target import read_classes, read_target
 from tremula.parameters import check_choice, check_number
 from tremula.queries.question import EVERYWHERE, Attribute, Path, Question, Schema, is_within, joint_shape
-from tremula.targets import read_classes, read_target
 
 CODE_TYPES = (np.uint8, np.uint16, np.int32)
 DEFAULT_BINS = 32

@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tremula.display import ShortTable, ShownAsTable
 from tremula.errors import BudgetExhausted, InvalidInput, MissingLibrary, QueryRefused
-from tremula.files import write_whole
 from tremula.parameters import check_flag, check_number
-from tremula.queries.covers import cover_paths
+from tremula.persistence.archive import write_whole
 from tremula.queries.oracle import Oracle
 from tremula.queries.question import UNKNOWN, Path, Question, Schema, narrow
-from tremula.showing import ShortTable, ShownAsTable
+from tremula.queries.sql.path_covers import cover_paths
 
 LEVELS_PAID_FOR = 8  # by default the budget lasts for so many levels of trees that agree
 

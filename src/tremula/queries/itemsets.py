@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tremula.errors import InvalidInput, MissingLibrary, QueryRefused
-from tremula.files import write_whole
 from tremula.parameters import check_number
+from tremula.persistence.archive import write_whole
 from tremula.queries.arrays import DEFAULT_BINS, encode_table
 from tremula.queries.question import UNKNOWN, Attribute, Path, Question, Schema
 

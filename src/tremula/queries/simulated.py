@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from tremula.combine import COMBINERS, largest
+from tremula.data.target import read_classes, read_target
 from tremula.errors import InvalidTarget, OneClassTarget
 from tremula.parameters import check_choice
 from tremula.queries.arrays import DEFAULT_BINS
-from tremula.queries.ensemble import SimulatedBagging
+from tremula.queries.base import SimulatedBagging
 from tremula.queries.oracle import count_rows
 from tremula.seeds import RandomState
-from tremula.targets import read_classes, read_target
 
 
 class SimulatedBaggingClassifier(ClassifierMixin, SimulatedBagging):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from tremula.report.marks import (
+from tremula.report.chart_style import (
     DASHED,
     GREEN,
     GREY,
@@ -22,7 +22,7 @@ from tremula.report.marks import (
     show,
     spec,
 )
-from tremula.report.readings import (
+from tremula.report.summary_access import (
     OUTCOMES,
     Metric,
     Summary,

@@ -12,24 +12,24 @@ from typing import Any
 
 import jinja2
 
-from tremula.files import write_whole
-from tremula.report import answer_charts, charts, closer_charts, difference_charts
-from tremula.report.library import load_library
-from tremula.report.marks import CONFIG, Chart, short, show, with_unit
-from tremula.report.matrix import matrices, sentences
+from tremula.persistence.archive import write_whole
+from tremula.report import analysis_charts, difference_charts, prediction_charts, ranking_charts
+from tremula.report.chart_style import CONFIG, Chart, short, show, with_unit
+from tremula.report.pair_matrix import matrices, sentences
 from tremula.report.summary import only_finite
+from tremula.report.vega import load_library
 
 DRAW = {
-    "ranking": charts.ranking,
+    "ranking": ranking_charts.ranking,
     "kohavi": difference_charts.kohavi,
     "ranks": difference_charts.critical_difference,
-    "time": charts.time_against_error,
-    "kappa": closer_charts.kappa,
-    "bias_variance": closer_charts.bias_and_variance,
-    "noise": closer_charts.noise,
-    "calibration": answer_charts.calibration,
-    "predicted": answer_charts.predicted_and_true,
-    "classes": answer_charts.classes,
+    "time": ranking_charts.time_against_error,
+    "kappa": analysis_charts.kappa,
+    "bias_variance": analysis_charts.bias_and_variance,
+    "noise": analysis_charts.noise,
+    "calibration": prediction_charts.calibration,
+    "predicted": prediction_charts.predicted_and_true,
+    "classes": prediction_charts.classes,
 }
 # What a reader of the page may miss, by the task, and why it is not there when nobody gave a better reason.
 EXPECTED = {

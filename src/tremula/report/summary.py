@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 
 from tremula.diagnostics import binomial_interval, corrected_t_test
-from tremula.diagnostics.comparison import Comparison
-from tremula.diagnostics.verdicts import Verdict
-from tremula.lab.calibration import reliability
+from tremula.diagnostics.comparison.comparison import Comparison
+from tremula.diagnostics.comparison.verdict import Verdict
+from tremula.lab.comparison.calibration import reliability
+from tremula.lab.comparison.cross_validation import CrossValidation, Trial
+from tremula.lab.comparison.methods import Method
 from tremula.lab.datasets import Dataset
-from tremula.lab.methods import Method
-from tremula.lab.protocol import CrossValidation, Trial
-from tremula.report.described import describe
+from tremula.report.data_description import describe
 from tremula.report.sentences import say_results
 
 SCHEMA = 2

@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, is_regressor
 
 from tremula.combine import largest
+from tremula.data.target import read_further_classes
 from tremula.errors import InvalidParameter
 from tremula.parameters import check_choice
+from tremula.smoothing.base import DualPerturb
 from tremula.smoothing.certificate import UNITS, certified_radii, in_unit, rounding_way, tested_levels
-from tremula.smoothing.dual import DualPerturb
-from tremula.smoothing.smoothers import NO_CERTIFICATE, LinearSmoother, Noise, TreeSmoother
-from tremula.targets import read_further_classes
+from tremula.smoothing.methods import NO_CERTIFICATE, LinearSmoother, Noise, TreeSmoother
 from tremula.trees.cart import CARTClassifier
 
 Floats = NDArray[np.float64]

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tremula.errors import InvalidParameter
-from tremula.smoothing.prepared import Prepared, prepare
-from tremula.smoothing.programs import Values
+from tremula.smoothing.kernel_input import Prepared, prepare
+from tremula.smoothing.tree_program import Values
 from tremula.smoothing.tree_sum import TreeSum
 from tremula.trees.structure import branch_shares, copy_nodes
 from tremula.trees.tree import Tree

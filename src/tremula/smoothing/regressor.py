@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin, is_classifier
 
+from tremula.data.target import read_further_target
 from tremula.errors import InvalidParameter
 from tremula.parameters import check_number
+from tremula.smoothing.base import DualPerturb
 from tremula.smoothing.certificate import certified_interval, rounding_way
-from tremula.smoothing.dual import DualPerturb
-from tremula.smoothing.smoothers import NO_CERTIFICATE, LinearSmoother, TreeSmoother
+from tremula.smoothing.methods import NO_CERTIFICATE, LinearSmoother, TreeSmoother
 from tremula.smoothing.tree_sum import LINKS
-from tremula.targets import read_further_target
 from tremula.trees.cart import CARTRegressor
 
 Floats = NDArray[np.float64]

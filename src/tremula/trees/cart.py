@@ -28,7 +28,7 @@ from tremula.trees.growing import (
 )
 from tremula.trees.learner import HeldOut, TreeClassifier, TreeLearner, TreeRegressor
 from tremula.trees.pruning import cut_at, subtree_losses, training_errors, weakest_link_prices
-from tremula.trees.subtrees import PrunedSequence, choose_price, cross_validated_losses
+from tremula.trees.subtree_choice import PrunedSequence, choose_price, cross_validated_losses
 from tremula.trees.tree import Tree
 
 CHOICES_OF_PRICE = ("validation", "cv")

@@ -14,12 +14,12 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.exceptions import NotFittedError
 
-from tremula.columns import ColumnEncoder, read_columns, read_training_columns
+from tremula.data.encoding import ColumnEncoder, read_columns, read_training_columns
+from tremula.data.target import read_classes, read_further_classes, read_further_target, read_target, read_weights
 from tremula.errors import InvalidInput
 from tremula.seeds import make_generator
-from tremula.targets import read_classes, read_further_classes, read_further_target, read_target, read_weights
-from tremula.trees.fitted import FittedTreeMixin
 from tremula.trees.growing import SortedColumns, sort_columns
+from tremula.trees.inspection import FittedTreeMixin
 from tremula.trees.tree import Tree
 
 _NO_DRAWS = np.random.default_rng(0)

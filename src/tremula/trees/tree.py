@@ -263,7 +263,7 @@ class Tree:
         )
 
     def _repr_html_(self) -> str:
-        from tremula.trees.export import export_text
+        from tremula.trees.export.text import export_text
 
         return f"<b>{escape(repr(self))}</b><pre>{escape(export_text(self, max_depth=4, max_lines=60))}</pre>"
 

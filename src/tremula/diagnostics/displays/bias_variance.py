@@ -10,7 +10,7 @@ from tremula.diagnostics.displays.style import BLACK, BLUE, GREY, ORANGE, canvas
 from tremula.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from tremula.diagnostics.bias_and_variance import BiasVarianceCurve
+    from tremula.diagnostics.decomposition.bias_variance import BiasVarianceCurve
 
 TERMS = {"bias": ("bias²", BLUE), "variance": ("variance", ORANGE), "noise": ("noise", GREY)}
 
@@ -98,7 +98,7 @@ class BiasVarianceDisplay:
         -------
         BiasVarianceDisplay
         """
-        from tremula.diagnostics.bias_and_variance import bias_variance_curve
+        from tremula.diagnostics.decomposition.bias_variance import bias_variance_curve
 
         curve = bias_variance_curve(estimator, X, y, parameter=parameter, values=values, **kwargs)
         return cls.from_results(curve, ax=ax)

@@ -9,9 +9,9 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from tremula.data.take import take_rows
 from tremula.diagnostics.displays.style import MARKERS, PALETTE, canvas, legend_above
 from tremula.errors import InvalidInput, InvalidParameter
-from tremula.parts import take_rows
 
 STRONGEST = 0.55  # share of its colour that a class has where it is certain; the rest is white
 MARGIN = 0.08  # of the range of the data, on every side

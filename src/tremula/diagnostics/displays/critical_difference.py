@@ -11,7 +11,7 @@ from tremula.diagnostics.displays.style import BLACK, BLUE, canvas
 from tremula.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from tremula.diagnostics.many_datasets import Ranking
+    from tremula.diagnostics.comparison.ranking import Ranking
 
 # In lines of text: from the axis down to the first bar, between bars, from the last bar to the first name.
 FIRST_BAR, BETWEEN_BARS, TO_NAMES = 0.5, 0.4, 0.7

@@ -6,8 +6,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from tremula.diagnostics.agreement import KappaError, kappa_error
 from tremula.diagnostics.displays.style import BLUE, canvas, legend_size
+from tremula.diagnostics.members.kappa import KappaError, kappa_error
 from tremula.errors import InvalidInput
 
 N_CELLS = 60

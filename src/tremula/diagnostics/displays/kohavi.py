@@ -12,7 +12,7 @@ from tremula.diagnostics.displays.style import BLUE, GREY, RED, canvas, legend_a
 from tremula.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from tremula.diagnostics.comparison import Comparison
+    from tremula.diagnostics.comparison.comparison import Comparison
 
 ROW_HEIGHT, FRAME_HEIGHT = 0.15, 0.95  # inches
 LINE_LENGTH = 44  # letters of the label of the axis
@@ -107,7 +107,7 @@ class KohaviDisplay:
         -------
         KohaviDisplay
         """
-        from tremula.diagnostics.error_tables import name_datasets
+        from tremula.diagnostics.comparison.error_table import name_datasets
 
         named = name_datasets(results)
         found = [_scaled(name, comparison, first, second, baseline, test) for name, comparison in named.items()]

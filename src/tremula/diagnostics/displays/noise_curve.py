@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from tremula.data.column import show
 from tremula.diagnostics.displays.style import BLUE, RED, canvas, legend_above
 from tremula.errors import InvalidInput
 from tremula.parameters import check_choice
-from tremula.series import show
 
 if TYPE_CHECKING:
-    from tremula.diagnostics.bias_and_variance import BiasVarianceCurve
+    from tremula.diagnostics.decomposition.bias_variance import BiasVarianceCurve
 
 
 def best_level(levels: np.ndarray, errors: np.ndarray) -> float:
@@ -114,7 +114,7 @@ class NoiseCurveDisplay:
         -------
         NoiseCurveDisplay
         """
-        from tremula.diagnostics.bias_and_variance import bias_variance_curve
+        from tremula.diagnostics.decomposition.bias_variance import bias_variance_curve
 
         curve = bias_variance_curve(estimator, X, y, parameter=parameter, values=values, **kwargs)
         return cls.from_results(curve, chosen=chosen, ax=ax)

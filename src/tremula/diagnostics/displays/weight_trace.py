@@ -10,7 +10,7 @@ from tremula.diagnostics.displays.style import BLUE, GREY, RED, canvas, legend_a
 from tremula.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from tremula.diagnostics.label_noise import WeightTrace
+    from tremula.diagnostics.class_noise import WeightTrace
 
 
 class WeightTraceDisplay:
@@ -59,7 +59,7 @@ class WeightTraceDisplay:
         -------
         WeightTraceDisplay
         """
-        from tremula.diagnostics.label_noise import weight_trace
+        from tremula.diagnostics.class_noise import weight_trace
 
         return cls.from_results(weight_trace(model, mask), ax=ax, **kwargs)
 

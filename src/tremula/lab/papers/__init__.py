@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 
 from tremula.errors import TremulaError, did_you_mean
-from tremula.lab.paper import Paper, Part
+from tremula.lab.papers.paper import Paper, Part
 
 PAPERS = {
     "dietterich2000": "tremula.lab.papers.dietterich2000",

@@ -1,6 +1,5 @@
 """Dietterich (2000): bagging, boosting and randomization of C4.5 compared, with and without class noise."""
 
-from tremula.lab.paper import Paper, Part
 from tremula.lab.papers.dietterich2000.figures import (
     kappa_experiment,
     show_kappa,
@@ -10,6 +9,7 @@ from tremula.lab.papers.dietterich2000.figures import (
 )
 from tremula.lab.papers.dietterich2000.protocol import table1_experiment, table3_experiment
 from tremula.lab.papers.dietterich2000.tables import show_table1, show_table2, show_table3
+from tremula.lab.papers.paper import Paper, Part
 
 PAPER = Paper(
     name="dietterich2000",

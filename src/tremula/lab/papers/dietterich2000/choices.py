@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tremula.diagnostics import TestResult, difference_of_proportions, paired_t_test
-from tremula.lab.paper import Result
 from tremula.lab.papers.dietterich2000.domains import DOMAINS, NOISY_NAMES
 from tremula.lab.papers.dietterich2000.protocol import CONFIDENCE, METHODS
+from tremula.lab.papers.paper import Result
 
 PRUNED, UNPRUNED = CONFIDENCE
 CHOICES = ("test", "training")

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tremula.diagnostics import add_class_noise
-from tremula.lab.published import read_published
-from tremula.lab.trials import Split, kept_dataset, official_split, seed_of, stratified_folds
+from tremula.lab.papers.published import read_published
+from tremula.lab.papers.shared_protocol import Split, kept_dataset, official_split, seed_of, stratified_folds
 
 FOLDS = 10
 NOISE_RATES = (0, 5, 10, 20)  # percent

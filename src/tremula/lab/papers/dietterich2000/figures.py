@@ -18,8 +18,7 @@ from tremula.diagnostics import (
     kappa_error,
     weight_trace,
 )
-from tremula.lab.cells import Cell, Experiment, Outcome
-from tremula.lab.paper import Budget, Result, ShownFigure, ShownTable
+from tremula.lab.experiments.cell import Cell, Experiment, Outcome
 from tremula.lab.papers.dietterich2000.choices import Measured, differ, gather
 from tremula.lab.papers.dietterich2000.domains import DOMAINS, NOISY_NAMES, load_table, noisy_name
 from tremula.lab.papers.dietterich2000.protocol import (
@@ -33,7 +32,8 @@ from tremula.lab.papers.dietterich2000.protocol import (
     build,
 )
 from tremula.lab.papers.dietterich2000.tables import sizes_note
-from tremula.lab.trials import official_split, seed_of
+from tremula.lab.papers.paper import Budget, Result, ShownFigure, ShownTable
+from tremula.lab.papers.shared_protocol import official_split, seed_of
 
 SICK_TRAINING_ROWS = 2800  # of the training file; a fifth of them is the 560 of the paper
 NOISE = 20  # percent

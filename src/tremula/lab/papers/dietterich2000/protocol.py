@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tremula import AdaBoostM1Classifier, BaggingClassifier, C45Classifier, RandomizedC45Classifier
-from tremula.lab.cells import Cell, Experiment, Outcome
-from tremula.lab.paper import Budget
+from tremula.lab.experiments.cell import Cell, Experiment, Outcome
 from tremula.lab.papers.dietterich2000.domains import (
     DOMAINS,
     NOISE_DOMAINS,
@@ -25,7 +24,8 @@ from tremula.lab.papers.dietterich2000.domains import (
     noisy_name,
     split_of,
 )
-from tremula.lab.trials import Split, seed_of, stratified_folds, try_classifier
+from tremula.lab.papers.paper import Budget
+from tremula.lab.papers.shared_protocol import Split, seed_of, stratified_folds, try_classifier
 
 SEED = 0
 C45, RANDOMIZED, BAGGED, BOOSTED = METHODS = ("C4.5", "randomized C4.5", "bagged C4.5", "AdaBoosted C4.5")

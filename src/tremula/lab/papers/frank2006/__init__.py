@@ -1,10 +1,10 @@
 """Frank and Pfahringer (2006): input smearing against bagging and single trees, on classes and on numbers."""
 
-from tremula.lab.paper import Paper, Part
 from tremula.lab.papers.frank2006.bias import bias_experiment, show_bias
 from tremula.lab.papers.frank2006.options import options_experiment, show_options
 from tremula.lab.papers.frank2006.protocol import classes_experiment, numbers_experiment
 from tremula.lab.papers.frank2006.tables import show_classes, show_numbers
+from tremula.lab.papers.paper import Paper, Part
 
 PAPER = Paper(
     name="frank2006",

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from tremula.diagnostics import bias_variance
-from tremula.lab.cells import Cell, Experiment, Outcome
-from tremula.lab.paper import Budget, Result, ShownTable
+from tremula.lab.experiments.cell import Cell, Experiment, Outcome
 from tremula.lab.papers.frank2006.protocol import BAGGING, CLASS_MAKERS, SEED, SIZES, SMEARING, load_rows
-from tremula.lab.trials import seed_of
+from tremula.lab.papers.paper import Budget, Result, ShownTable
+from tremula.lab.papers.shared_protocol import seed_of
 
 MOST_ROWS = 2000
 

@@ -23,10 +23,17 @@ from tremula import (
     SmearedBaggingClassifier,
     SmearedBaggingRegressor,
 )
-from tremula.lab.cells import Cell, Experiment, Outcome
 from tremula.lab.datasets import Dataset, known_datasets
-from tremula.lab.paper import Budget
-from tremula.lab.trials import Split, count_nodes, kept_dataset, random_division, seed_of, try_classifier
+from tremula.lab.experiments.cell import Cell, Experiment, Outcome
+from tremula.lab.papers.paper import Budget
+from tremula.lab.papers.shared_protocol import (
+    Split,
+    count_nodes,
+    kept_dataset,
+    random_division,
+    seed_of,
+    try_classifier,
+)
 
 SEED = 0
 N_MEMBERS = 10

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from tremula.diagnostics import corrected_t_test
-from tremula.lab.paper import Budget, Result, ShownTable
 from tremula.lab.papers.frank2006.protocol import (
     BAGGING,
     CLASSES,
@@ -24,6 +23,7 @@ from tremula.lab.papers.frank2006.protocol import (
     SMEARING,
     UNPRUNED,
 )
+from tremula.lab.papers.paper import Budget, Result, ShownTable
 
 LEVEL = 0.05
 OTHERS = (BAGGING, UNPRUNED, PRUNED)

@@ -1,9 +1,9 @@
 """Geurts (2001): dual perturb and combine, on single and bagged trees."""
 
-from tremula.lab.paper import Paper, Part
 from tremula.lab.papers.geurts2001.curves import boundary_experiment, curves_experiment, show_boundary, show_curves
 from tremula.lab.papers.geurts2001.protocol import draws_experiment, levels_experiment, table2_experiment
 from tremula.lab.papers.geurts2001.tables import show_draws, show_levels, show_table2
+from tremula.lab.papers.paper import Paper, Part
 
 PAPER = Paper(
     name="geurts2001",

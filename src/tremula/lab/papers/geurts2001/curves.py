@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from tremula import CARTClassifier, DualPerturbClassifier
 from tremula.diagnostics import BoundaryDisplay
 from tremula.diagnostics.displays.style import BLACK, LETTERS, PALETTE, canvas, import_pyplot, legend_above
-from tremula.lab.cells import Cell, Experiment, Outcome
-from tremula.lab.generators import diagonal_square
-from tremula.lab.paper import Budget, Result, ShownFigure, ShownTable
+from tremula.lab.datasets.generators import diagonal_square
+from tremula.lab.experiments.cell import Cell, Experiment, Outcome
 from tremula.lab.papers.geurts2001.problems import SEED
 from tremula.lab.papers.geurts2001.protocol import CRITERION, FORMS, SIZES
-from tremula.lab.trials import seed_of
+from tremula.lab.papers.paper import Budget, Result, ShownFigure, ShownTable
+from tremula.lab.papers.shared_protocol import seed_of
 
 SQUARE = "diagonal square"
 N_ROWS, N_POOL, LEARNING_ROWS = 20_000, 18_000, 500

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tremula.lab.datasets import Dataset
-from tremula.lab.generators import one_machine_proxy, two_norm, waveform
-from tremula.lab.published import read_published
-from tremula.lab.trials import kept_dataset, seed_of
+from tremula.lab.datasets.generators import one_machine_proxy, two_norm, waveform
+from tremula.lab.papers.published import read_published
+from tremula.lab.papers.shared_protocol import kept_dataset, seed_of
 
 SEED = 0
 PROXY = "one machine (a proxy)"

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from tremula import BaggingClassifier, CARTClassifier, DualPerturbClassifier, prune_together
-from tremula.lab.cells import Cell, Experiment, Outcome
-from tremula.lab.paper import Budget
+from tremula.lab.experiments.cell import Cell, Experiment, Outcome
 from tremula.lab.papers.geurts2001.problems import PROBLEMS, SEED, Division, divide
-from tremula.lab.trials import count_nodes, seed_of
+from tremula.lab.papers.paper import Budget
+from tremula.lab.papers.shared_protocol import count_nodes, seed_of
 
 TREE, BAGGED = "tree", "bagged trees"
 CRITERION = "symmetric_uncertainty"

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tremula.diagnostics import paired_t_test
-from tremula.lab.paper import Budget, Result, ShownTable
 from tremula.lab.papers.geurts2001.problems import PROBLEMS
 from tremula.lab.papers.geurts2001.protocol import BAGGED, SIZES, TREE, drawn_problems
-from tremula.lab.published import read_published
-from tremula.lab.verdict import judge_mean
+from tremula.lab.papers.paper import Budget, Result, ShownTable
+from tremula.lab.papers.published import read_published
+from tremula.lab.papers.verdict import judge_mean
 
 N_PUBLISHED = 10
 ROUNDING = 0.00005  # half a unit of the last printed digit

@@ -1,6 +1,6 @@
 """Van Assche and Blockeel (2006): bagging simulated from counts, compared with bagging of the same trees."""
 
-from tremula.lab.paper import Paper, Part
+from tremula.lab.papers.paper import Paper, Part
 from tremula.lab.papers.vanassche2006.figure1 import figure1_experiment, show_figure1
 from tremula.lab.papers.vanassche2006.protocol import table1_experiment
 from tremula.lab.papers.vanassche2006.tables import show_table1

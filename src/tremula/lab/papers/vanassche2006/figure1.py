@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tremula.lab.cells import Cell, Experiment, Outcome
-from tremula.lab.paper import Budget, Result, ShownTable
-from tremula.lab.trials import seed_of
+from tremula.lab.experiments.cell import Cell, Experiment, Outcome
+from tremula.lab.papers.paper import Budget, Result, ShownTable
+from tremula.lab.papers.shared_protocol import seed_of
 from tremula.queries.resampling import branch_gains, resample
 
 SEED = 0

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from tremula import BaggingClassifier, ID3Classifier, SimulatedBaggingClassifier
-from tremula.lab.cells import Cell, Experiment, Outcome
 from tremula.lab.datasets import known_datasets
-from tremula.lab.paper import Budget
+from tremula.lab.experiments.cell import Cell, Experiment, Outcome
+from tremula.lab.papers.paper import Budget
+from tremula.lab.papers.shared_protocol import Split, kept_dataset, seed_of, stratified_folds, try_classifier
 from tremula.lab.papers.vanassche2006.preparation import class_aware_cuts, equal_frequency_cuts, prepare
-from tremula.lab.trials import Split, kept_dataset, seed_of, stratified_folds, try_classifier
 
 SEED = 0
 N_MEMBERS = 20

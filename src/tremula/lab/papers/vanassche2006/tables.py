@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from tremula.diagnostics import TestResult, corrected_t_test
-from tremula.lab.paper import Budget, Result, ShownTable
+from tremula.lab.papers.paper import Budget, Result, ShownTable
+from tremula.lab.papers.published import read_published
 from tremula.lab.papers.vanassche2006.protocol import (
     BAG,
     CELL_NAMES,
@@ -20,8 +21,7 @@ from tremula.lab.papers.vanassche2006.protocol import (
     SB_STOP,
     SIZES,
 )
-from tremula.lab.published import read_published
-from tremula.lab.verdict import judge_mean
+from tremula.lab.papers.verdict import judge_mean
 
 METHODS = (SB, SB_STOP, BAG)
 N_PUBLISHED = FOLDS * REPETITIONS

@@ -1,6 +1,6 @@
 """Variance Reduction and Ensemble Methods, slides by N. Ruozzi: bias and variance, and Breiman's bagging experiment."""
 
-from tremula.lab.paper import Paper, Part
+from tremula.lab.papers.paper import Paper, Part
 from tremula.lab.papers.variance_reduction.bagging import bagging_experiment, neighbours_experiment
 from tremula.lab.papers.variance_reduction.bagging_tables import show_bagging, show_neighbours
 from tremula.lab.papers.variance_reduction.fits import fits_experiment, show_fits

@@ -15,10 +15,17 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from tremula import BaggingClassifier, CARTClassifier, prune_each
-from tremula.lab.cells import Cell, Experiment, Outcome
-from tremula.lab.generators import waveform
-from tremula.lab.paper import Budget
-from tremula.lab.trials import Split, count_nodes, kept_dataset, random_division, seed_of, try_classifier
+from tremula.lab.datasets.generators import waveform
+from tremula.lab.experiments.cell import Cell, Experiment, Outcome
+from tremula.lab.papers.paper import Budget
+from tremula.lab.papers.shared_protocol import (
+    Split,
+    count_nodes,
+    kept_dataset,
+    random_division,
+    seed_of,
+    try_classifier,
+)
 
 SEED = 0
 SINGLE, BAGGED = "tree pruned by cross-validation", "bagged trees pruned on the learning set"

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from tremula.diagnostics import paired_t_test
-from tremula.lab.paper import Budget, Result, ShownTable
+from tremula.lab.papers.paper import Budget, Result, ShownTable
+from tremula.lab.papers.published import read_published
 from tremula.lab.papers.variance_reduction.bagging import (
     BAGGED,
     BAGGED_NEIGHBOUR,
@@ -18,8 +19,7 @@ from tremula.lab.papers.variance_reduction.bagging import (
     SIZES,
     TREE,
 )
-from tremula.lab.published import read_published
-from tremula.lab.verdict import judge_mean, not_comparable
+from tremula.lab.papers.verdict import judge_mean, not_comparable
 
 N_PUBLISHED = 100  # divisions
 ROUNDING = 0.0005  # half a digit of the printed percents

@@ -15,10 +15,10 @@ from sklearn.preprocessing import MinMaxScaler, PolynomialFeatures
 
 from tremula import BaggingRegressor, CARTRegressor
 from tremula.diagnostics import BiasVarianceDisplay, bias_variance
-from tremula.lab.cells import Cell, Experiment, Outcome
-from tremula.lab.generators import SINE_RANGE, sine_points, sine_value
-from tremula.lab.paper import Budget, Result, ShownFigure, ShownTable
-from tremula.lab.trials import seed_of
+from tremula.lab.datasets.generators import SINE_RANGE, sine_points, sine_value
+from tremula.lab.experiments.cell import Cell, Experiment, Outcome
+from tremula.lab.papers.paper import Budget, Result, ShownFigure, ShownTable
+from tremula.lab.papers.shared_protocol import seed_of
 
 SEED = 0
 DATASET = "sine"

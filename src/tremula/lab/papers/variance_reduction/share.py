@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from tremula import BaggingClassifier, C45Classifier
-from tremula.lab.cells import Cell, Experiment, Outcome
-from tremula.lab.paper import Budget, Result, ShownTable
-from tremula.lab.published import read_published
-from tremula.lab.trials import seed_of
+from tremula.lab.experiments.cell import Cell, Experiment, Outcome
+from tremula.lab.papers.paper import Budget, Result, ShownTable
+from tremula.lab.papers.published import read_published
+from tremula.lab.papers.shared_protocol import seed_of
 
 SEED = 0
 METHOD = "bootstrap"

@@ -1,6 +1,6 @@
 """Which method to take by default: all of tremula's and their peers on all datasets."""
 
-from tremula.lab.paper import Paper, Part
+from tremula.lab.papers.paper import Paper, Part
 from tremula.lab.studies.default import protocol, tables
 
 PAPER = Paper(

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tremula.diagnostics import Ranking, WinLossTie, compare_over_datasets, corrected_t_test, five_by_two_f_test
-from tremula.lab.paper import Result
+from tremula.lab.papers.paper import Result
 
 Floats = NDArray[np.float64]
 CONFIDENCE = 0.95

@@ -18,7 +18,7 @@ from sklearn.preprocessing import LabelEncoder, OneHotEncoder
 
 import tremula
 from tremula.errors import MissingLibrary
-from tremula.lab.dataset import Dataset
+from tremula.lab.datasets.dataset import Dataset
 
 Maker = Callable[[Sequence[int], int], Any]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tremula.lab.paper import ShownTable
+from tremula.lab.papers.paper import ShownTable
 from tremula.lab.studies.default.comparing import count_wins, judge, rank
 from tremula.lab.studies.default.halves import JUDGED
 from tremula.lab.studies.default.learners import ASPEN, FOREST, PEERS

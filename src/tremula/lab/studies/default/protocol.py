@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 from sklearn.model_selection import KFold
 from threadpoolctl import threadpool_limits
 
-from tremula.lab.cells import Cell, Experiment, Outcome
-from tremula.lab.dataset import Dataset
-from tremula.lab.known import KnownDataset, known_datasets
-from tremula.lab.paper import Budget
+from tremula.data.take import take_rows
+from tremula.lab.datasets.dataset import Dataset
+from tremula.lab.datasets.registry import KnownDataset, known_datasets
+from tremula.lab.experiments.cell import Cell, Experiment, Outcome
+from tremula.lab.papers.paper import Budget
+from tremula.lab.papers.shared_protocol import Split, count_nodes, kept_dataset, seed_of, stratified_folds
 from tremula.lab.studies.default.halves import half
 from tremula.lab.studies.default.learners import ASPEN, CLASS_LEARNERS, FOREST, NUMBER_LEARNERS, READERS, SLOW, Learner
-from tremula.lab.trials import Split, count_nodes, kept_dataset, seed_of, stratified_folds
-from tremula.parts import take_rows
 
 SEED = 0
 MOST_ROWS_OF_CLASSES = 25_000  # larger classification problems are left out

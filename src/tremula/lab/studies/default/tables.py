@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from tremula.diagnostics import CriticalDifferenceDisplay, Ranking
-from tremula.lab.known import known_datasets
-from tremula.lab.paper import Budget, Result, ShownFigure, ShownTable
+from tremula.lab.datasets.registry import known_datasets
+from tremula.lab.papers.paper import Budget, Result, ShownFigure, ShownTable
 from tremula.lab.studies.default.comparing import Found, times_of
 from tremula.lab.studies.default.learners import ASPEN, FOREST
 from tremula.lab.studies.default.losses import kinds_table, losses_table, wins_table

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tremula.diagnostics import Ranking
-from tremula.lab.known import known_datasets
-from tremula.lab.paper import Budget, Result, ShownFigure, ShownTable
+from tremula.lab.datasets.registry import known_datasets
+from tremula.lab.papers.paper import Budget, Result, ShownFigure, ShownTable
 from tremula.lab.studies.default.comparing import Found, rank
 from tremula.lab.studies.default.halves import DECIDING, JUDGED, half
 from tremula.lab.studies.default.protocol import LEARNERS, SIZES, datasets_of

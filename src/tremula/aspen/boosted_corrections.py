@@ -1,0 +1,224 @@
+"""Small trees that correct a forest: boosting that starts from what the forest says of rows it has not seen.
+
+Rows are cut into parts; boosting is done once without each part, and the rows held out tell how many rounds pay. None
+may be the answer. The corrections of all parts are averaged, which makes them one sum of trees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from scipy.special import softmax
+
+from tremula.aspen.blending import logarithms
+from tremula.aspen.family_members import Judges
+from tremula.perturb.sample import Sample
+from tremula.seeds import member_generator
+from tremula.trees.criteria import CLASSIFICATION, REGRESSION
+from tremula.trees.growing import (
+    GrownTree,
+    Rules,
+    SortedColumns,
+    grow_classification_tree,
+    grow_regression_tree,
+)
+from tremula.trees.structure import copy_nodes
+from tremula.trees.tree import Tree
+
+N_PARTS = 4
+N_ROUNDS = 100
+EVERY = 5  # rounds between two looks at the rows held out
+PATIENCE = 20  # rounds without a gain on them, after which a part ends
+RATE = 0.15
+MAX_DEPTH = 6
+LEAST_ROWS = 5.0
+SHRINKAGE = 5.0  # rows without error that each leaf gets for nothing
+LARGEST_STEP = 4.0
+STREAM = 3  # where the random numbers of boosting branch off from those of the members
+
+
+@dataclass(frozen=True)
+class Part:
+    """Boosting without one part of the rows.
+
+    Attributes
+    ----------
+    rows : array
+        The rows held out.
+    margins : array (n_stages, n_rows, n_outputs)
+        Their margins, or numbers, before the first round and after every few; the last again where boosting ended.
+    trees : list of Tree
+        One a round.
+    """
+
+    rows: np.ndarray
+    margins: np.ndarray
+    trees: list[Tree]
+
+
+def make_parts(sample: Sample, rows: np.ndarray, root_seed: int) -> list[np.ndarray]:
+    """Cut rows into parts to hold out, classes spread evenly."""
+    random = np.random.default_rng(np.random.SeedSequence(root_seed, spawn_key=(0, STREAM)))
+    order = random.permutation(rows)
+    if sample.n_classes:
+        order = order[np.argsort(sample.target[order], kind="stable")]
+    return [np.sort(order[number::N_PARTS]) for number in range(N_PARTS)]
+
+
+@dataclass(frozen=True)
+class Boosting:
+    """All that is needed to boost without any part, anywhere.
+
+    Attributes
+    ----------
+    columns : SortedColumns
+    sample : Sample
+    parts : list of arrays
+        Rows to hold out; only rows of a part are used.
+    start : array (n_rows, n_outputs)
+        Margins, or numbers, that are to be corrected.
+    root_seed, n_rounds : int
+    """
+
+    columns: SortedColumns
+    sample: Sample
+    parts: list[np.ndarray]
+    start: np.ndarray
+    root_seed: int
+    n_rounds: int = N_ROUNDS
+
+    def __call__(self, members: range) -> list[Part]:
+        """Boost once without each of these parts."""
+        return [self._boost(number) for number in members]
+
+    def _weights(self, number: int) -> np.ndarray:
+        weights = np.zeros(self.sample.n_rows)
+        rows = np.concatenate([part for other, part in enumerate(self.parts) if other != number])
+        weights[rows] = 1.0 if self.sample.weights is None else self.sample.weights[rows]
+        return weights * (np.count_nonzero(weights) / weights.sum())  # limits and shrinkage are told in rows
+
+    def _boost(self, number: int) -> Part:
+        held, margins, trees = self.parts[number], self.start.copy(), list[Tree]()
+        rounds = ROUNDS[self.sample.n_classes > 0](self.columns, self.sample, self._weights(number))
+        random = member_generator(self.root_seed ^ STREAM, number)
+        kept, losses = [margins[held]], [rounds.loss(margins[held], held)]
+        for done in range(1, self.n_rounds + 1):
+            trees.append(rounds.grow(margins, random))
+            trees[-1].add_values(self.columns.values, 1.0, margins)
+            if done % EVERY == 0:
+                kept.append(margins[held])
+                losses.append(rounds.loss(margins[held], held))
+                if (len(losses) - 1 - int(np.argmin(losses))) * EVERY >= PATIENCE:
+                    break
+        n_stages = self.n_rounds // EVERY + 1
+        return Part(held, np.array([*kept, *[kept[-1]] * (n_stages - len(kept))]), trees)
+
+
+class Rounds(Protocol):
+    """What boosting asks of a kind of target."""
+
+    def loss(self, margins: np.ndarray, rows: np.ndarray) -> float:
+        """Loss of some rows."""
+
+    def grow(self, margins: np.ndarray, random: np.random.Generator) -> Tree:
+        """Grow the next tree; its values are steps of the margins."""
+
+
+class ClassRounds:
+    """Rounds of boosting for classes: one tree for all of them, and a Newton step of log loss in each leaf."""
+
+    def __init__(self, columns: SortedColumns, sample: Sample, weights: np.ndarray) -> None:
+        self.columns, self.sample, self.weights = columns, sample, weights
+        self.codes, self.n_classes = np.ascontiguousarray(sample.target, np.int32), sample.n_classes
+        self.rows = np.flatnonzero(weights > 0)
+        self.is_class = np.eye(self.n_classes)[self.codes[self.rows]]
+        self.rules = _rules(CLASSIFICATION["gini"].code, columns.n_attributes)
+
+    def loss(self, margins: np.ndarray, rows: np.ndarray) -> float:
+        """Weighted log loss of some rows."""
+        shares = softmax(margins, axis=1)[np.arange(len(rows)), self.codes[rows]]
+        return float(np.average(-logarithms(shares), weights=Judges.of(self.sample, rows).weights))
+
+    def grow(self, margins: np.ndarray, random: np.random.Generator) -> Tree:
+        """Grow the next tree; its values are steps of the margins."""
+        shares = softmax(margins[self.rows], axis=1)
+        rest = self.is_class - shares
+        weights = np.zeros(len(self.weights))
+        # What is left to learn of a row is what it weighs.
+        weights[self.rows] = self.weights[self.rows] * np.maximum((rest * self.is_class).sum(axis=1), 1e-6)
+        weights *= self.weights.sum() / weights.sum()
+        grown = grow_classification_tree(self.columns, self.codes, self.n_classes, weights, self.rules, random)
+        given = self.weights[self.rows, None]
+        sums = _sum_by_leaf(grown, self.columns, self.rows, np.hstack([given * rest, given * shares * (1.0 - shares)]))
+        steps = sums[:, : self.n_classes] / (sums[:, self.n_classes :] + SHRINKAGE)
+        scale = RATE * (self.n_classes - 1.0) / self.n_classes
+        return _with_values(grown, scale * np.clip(steps, -LARGEST_STEP, LARGEST_STEP), self.columns)
+
+
+class NumberRounds:
+    """Rounds of boosting for numbers: squared error."""
+
+    def __init__(self, columns: SortedColumns, sample: Sample, weights: np.ndarray) -> None:
+        self.columns, self.sample, self.weights, self.target = columns, sample, weights, sample.target
+        self.rules = _rules(REGRESSION["variance"].code, columns.n_attributes)
+
+    def loss(self, margins: np.ndarray, rows: np.ndarray) -> float:
+        """Weighted mean of the squared errors of some rows."""
+        weights = Judges.of(self.sample, rows).weights
+        return float(np.average((margins[:, 0] - self.target[rows]) ** 2, weights=weights))
+
+    def grow(self, margins: np.ndarray, random: np.random.Generator) -> Tree:
+        """Grow the next tree; its values are steps of the number."""
+        rest = np.where(self.weights > 0, self.target - margins[:, 0], 0.0)
+        grown = grow_regression_tree(self.columns, rest, self.weights, self.rules, random)
+        weight, total = grown.statistics[grown.nodes["n_branches"] == 0, :2].T
+        return _with_values(grown, RATE * (total / (weight + SHRINKAGE))[:, None], self.columns)
+
+
+ROUNDS: dict[bool, Callable[[SortedColumns, Sample, np.ndarray], Rounds]] = {True: ClassRounds, False: NumberRounds}
+
+
+def _rules(criterion: int, n_attributes: int) -> Rules:
+    return Rules(
+        criterion,
+        subsets=True,
+        n_drawn=max(1, min(n_attributes // 2, int(3 * n_attributes**0.5))),
+        max_depth=MAX_DEPTH,
+        min_side_weight=LEAST_ROWS,
+        min_variance=0.0,
+    )
+
+
+def _sum_by_leaf(grown: GrownTree, columns: SortedColumns, rows: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Sum the values of the rows in each leaf, column by column."""
+    is_leaf = grown.nodes["n_branches"] == 0
+    tree = Tree(grown.nodes, [[0.0]], grown.subsets, columns.n_levels, strict=False)
+    leaves = (np.cumsum(is_leaf) - 1)[tree.apply(columns.values[rows])]
+    n_leaves, n_columns = int(is_leaf.sum()), values.shape[1]
+    places = leaves[:, None] * n_columns + np.arange(n_columns)
+    return np.bincount(places.ravel(), values.ravel(), n_leaves * n_columns).reshape(n_leaves, n_columns)
+
+
+def _with_values(grown: GrownTree, values: np.ndarray, columns: SortedColumns) -> Tree:
+    """Make the tree whose leaves, in their order, have these values."""
+    nodes = copy_nodes(grown.nodes)
+    is_leaf = nodes["n_branches"] == 0
+    nodes["index"][is_leaf] = np.arange(len(values))
+    return Tree(nodes, values, grown.subsets, columns.n_levels, strict=False)
+
+
+def average(parts: Sequence[Part], n_rounds: int) -> list[Tree]:
+    """Return the trees of the first rounds of all parts, whose sum is the mean of the parts' corrections."""
+    trees = [tree for part in parts for tree in part.trees[:n_rounds]]
+    return [Tree(t.nodes, t.values / len(parts), t.subsets, t.n_levels, t.strict) for t in trees]
+
+
+def add_corrections(trees: Sequence[Tree], rows: np.ndarray, n_outputs: int) -> np.ndarray:
+    """Return the sum of the trees' values for each row."""
+    total = np.zeros((len(rows), n_outputs))
+    for tree in trees:
+        tree.add_values(rows, 1.0, total)
+    return total

@@ -1,0 +1,35 @@
+"""What ``tremula fit`` and ``compare`` put around a model of another library, taken off where trees are wanted."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
+
+from tremula.errors import MissingLibrary, UnsupportedModel
+from tremula.lab.comparison.peers import CodedClassifier, ToldBooster
+from tremula.lab.comparison.refit import SCHEMA_ATTRIBUTE
+from tremula.lab.datasets.schema import ReadColumns, TableSchema
+from tremula.smoothing.models import read_model
+
+
+def model_inside(model: Any) -> tuple[Any, NDArray[Any] | None]:
+    """Return the model of trees inside, with its table, and the labels of its class codes where it has only these.
+
+    The model given is returned where nothing is around it, where levels would have to be coded, or where what is
+    inside is not read as trees.
+    """
+    schema: TableSchema | None = getattr(model, SCHEMA_ATTRIBUTE, None)
+    is_ours = isinstance(model, Pipeline) and isinstance(model.steps[0][1], ReadColumns)
+    if not is_ours or schema is None or any(levels is not None for levels in schema.levels):
+        return model, None
+    inner, labels = model.steps[-1][1], None
+    while isinstance(inner, CodedClassifier | ToldBooster):
+        labels = inner.classes_ if isinstance(inner, CodedClassifier) else labels
+        inner = inner.estimator
+    try:
+        read_model(inner)
+    except (UnsupportedModel, MissingLibrary):
+        return model, None
+    setattr(inner, SCHEMA_ATTRIBUTE, schema)
+    return inner, None if labels is None else np.asarray(labels)

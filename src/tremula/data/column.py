@@ -1,0 +1,250 @@
+"""One column of any library becomes numbers, NaN where missing, or labels with a code for each row.
+
+Tables (`tremula.data.encoding`) and targets (`tremula.data.target`) are read through it. Numbers are never infinite.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from math import isfinite
+from numbers import Real
+from typing import Any, ClassVar, NoReturn, TypeAlias
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import numpy.typing as npt
+
+from tremula.errors import InfiniteValue, UnsupportedType
+
+Array: TypeAlias = npt.NDArray[Any]
+Floats: TypeAlias = npt.NDArray[np.float64]
+
+NUMERIC_KINDS = "biuf"
+MISSING_TYPES = {"NoneType", "NAType", "NaTType"}
+TIME_TYPES = ("date", "time", "duration", "period")
+UNKNOWN_TO_NUMPY = (nw.Boolean, nw.Decimal, nw.Int128, nw.UInt128)  # at least where values are missing
+PLAIN_TYPES = {str, bool, int, float}
+FLOATING_TYPES = (float, np.floating, Decimal)
+PLAIN_CONTAINERS = (np.ndarray, list, tuple)
+FEW_ROWS = 1_000
+BLOCK = 8_192
+
+
+def is_numeric_array(data: Any, n_dimensions: int) -> bool:
+    """Tell whether scikit-learn's checks, slow beside the growing of a small tree, would find nothing to say."""
+    return type(data) is np.ndarray and data.ndim == n_dimensions and data.size > 0 and data.dtype.kind in NUMERIC_KINDS
+
+
+def show(values: Iterable[Any]) -> str:
+    """Write the first of some values, for an error message."""
+    items = [repr(value) for value in values]
+    return ", ".join(items[:3]) + (", …" if len(items) > 3 else "")
+
+
+# --- infinities ---
+
+
+def first_infinity(values: Floats) -> tuple[int, int] | None:
+    """Return row and column of an infinite value of a contiguous matrix, without a copy where there is none."""
+    flat = values if values.flags.c_contiguous else values.T
+    # The sum of squares is the cheapest look at some values: finite unless one is missing, infinite or huge.
+    if flat.size <= BLOCK and isfinite(np.vdot(flat, flat)):
+        return None
+    flat = flat.reshape(-1)
+    for start in range(0, flat.size, BLOCK):
+        block = flat[start : start + BLOCK]
+        if not isfinite(np.vdot(block, block)) and np.isinf(block).any():
+            row, column = np.argwhere(np.isinf(values))[0].tolist()
+            return row, column
+    return None
+
+
+def refuse_infinity(label: str, row: int) -> NoReturn:
+    """Raise the error for an infinite value."""
+    raise InfiniteValue(
+        f"{label} is infinite (inf) in row {row}; finite numbers and missing values (NaN) were expected: replace it"
+    )
+
+
+# --- a column as read ---
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A column of numbers, NaN where missing."""
+
+    label: str
+    numbers: Floats
+    nominal_by_type: bool = False
+
+    def to_numbers(self) -> Floats:
+        """Return the column as that of a numeric attribute."""
+        return self.numbers
+
+    def find_levels(self) -> Array:
+        """Return the levels of the column as that of a nominal attribute, in their order."""
+        return np.array([False, True]) if self.nominal_by_type else np.unique(self.numbers[~np.isnan(self.numbers)])
+
+    def encode(self, levels: Array) -> Floats:
+        """Return the code of each number among `levels`, NaN where it is none of them."""
+        codes = np.full(len(self.numbers), np.nan)
+        if len(levels) == 0 or np.isnan(self.numbers).all():
+            return codes
+        if levels.dtype.kind not in NUMERIC_KINDS:
+            raise UnsupportedType(
+                f"{self.label} holds numbers, but in fit its levels were {show(levels.tolist())}: give such values"
+            )
+        order = np.argsort(levels, kind="stable")
+        in_order = levels[order].astype(np.float64)
+        place = np.searchsorted(in_order, self.numbers).clip(max=len(levels) - 1)
+        known = in_order[place] == self.numbers
+        codes[known] = order[place[known]]
+        return codes
+
+
+@dataclass(frozen=True)
+class Labels:
+    """A column of labels: the distinct ones and, for each row, which of them it holds (-1 = missing)."""
+
+    label: str
+    distinct: list[Any]
+    codes: npt.NDArray[np.integer[Any]]
+    listed: list[Any] | None = None  # levels that the type of the column lists, in its order
+    nominal_by_type: ClassVar[bool] = True
+
+    def to_numbers(self) -> Floats:
+        """Return the column as that of a numeric attribute, if its labels are numbers."""
+        if not all(isinstance(value, Real) for value in self.distinct):
+            raise UnsupportedType(
+                f"{self.label} holds {show(self.distinct)} where numbers were expected: "
+                "turn it into numbers, or name it in categorical_features when fitting"
+            )
+        return np.array([*self.distinct, np.nan], dtype=np.float64)[self.codes]
+
+    def find_levels(self) -> Array:
+        """Return the levels of the column as that of a nominal attribute, in their order."""
+        values = sorted(self.distinct) if self.listed is None else self.listed
+        kinds = set(map(type, values)) or {str}
+        if len(kinds) == 1 and kinds <= PLAIN_TYPES:
+            return np.array(values, dtype=kinds.pop())
+        return np.fromiter(values, dtype=object, count=len(values))
+
+    def encode(self, levels: Array) -> Floats:
+        """Return the code of each label among `levels`, by its value, NaN where it is none of them."""
+        numeric = len(levels) > 0 and levels.dtype.kind in NUMERIC_KINDS
+        if numeric and any(isinstance(value, str) for value in self.distinct):
+            raise UnsupportedType(
+                f"{self.label} holds {show(self.distinct)}, but in fit its levels were {show(levels.tolist())}: "
+                "give such values"
+            )
+        code_of = {level: code for code, level in enumerate(levels.tolist())}
+        recoded = [code_of.get(value, np.nan) for value in self.distinct]
+        return np.array([*recoded, np.nan], dtype=np.float64)[self.codes]
+
+
+Column: TypeAlias = Numbers | Labels
+
+
+# --- reading a column ---
+
+
+def read_vector(label: str, column: Array) -> Column:
+    """Read a column of an array; `label` names it in messages."""
+    kind = column.dtype.kind
+    if kind in NUMERIC_KINDS:
+        return _read_numbers(label, column.astype(np.float64), nominal_by_type=kind == "b")
+    return _read_objects(label, column.astype(object)) if kind in "OUT" else _refuse_type(label, column.dtype)
+
+
+def read_series(label: str, series: nw.Series[Any], *, in_fit: bool) -> Column:
+    """Read a column of a frame; the levels its type lists are kept where a fit may need them."""
+    dtype = series.dtype
+    if dtype.is_numeric() or isinstance(dtype, nw.Boolean):
+        plain = series.cast(nw.Float64) if isinstance(dtype, UNKNOWN_TO_NUMPY) else series
+        numbers = np.asarray(plain.to_numpy(), dtype=np.float64)
+        return _read_numbers(label, numbers, nominal_by_type=isinstance(dtype, nw.Boolean))
+    if isinstance(dtype, (nw.String, nw.Categorical, nw.Enum)):
+        return Labels(label, *_factorize(series), _listed_levels(series) if in_fit else None)
+    if isinstance(dtype, (nw.Object, nw.Unknown)):
+        return read_vector(label, series.to_numpy())
+    return _refuse_type(label, dtype)
+
+
+def is_present(objects: Array) -> npt.NDArray[np.bool_]:
+    """Tell for each of some Python objects whether it is something else than a missing value."""
+    kinds = set(map(type, objects))
+    if not any(kind.__name__ in MISSING_TYPES or issubclass(kind, FLOATING_TYPES) for kind in kinds):
+        return np.ones(len(objects), dtype=bool)
+    return np.array([not _is_missing(value) for value in objects], dtype=bool)
+
+
+def _is_missing(value: Any) -> bool:
+    if isinstance(value, FLOATING_TYPES):
+        return bool(value != value)
+    return type(value).__name__ in MISSING_TYPES
+
+
+def _read_numbers(label: str, numbers: Floats, *, nominal_by_type: bool) -> Numbers:
+    place = first_infinity(np.ascontiguousarray(numbers)[:, np.newaxis])
+    return Numbers(label, numbers, nominal_by_type) if place is None else refuse_infinity(label, place[0])
+
+
+def _read_objects(label: str, column: Array) -> Column:
+    """Read a column of Python objects: numbers, booleans or strings throughout, save for missing values."""
+    present = is_present(column)
+    kinds = set(map(type, column[present]))
+    if all(issubclass(kind, (Real, Decimal, np.bool_)) for kind in kinds):
+        numbers = np.full(len(column), np.nan)
+        numbers[present] = column[present].astype(np.float64)
+        boolean = len(kinds) > 0 and all(issubclass(kind, (bool, np.bool_)) for kind in kinds)
+        return _read_numbers(label, numbers, nominal_by_type=boolean)
+    if all(issubclass(kind, str) for kind in kinds):
+        return Labels(label, *_number_labels(column.tolist()))
+    raise UnsupportedType(
+        f"{label} holds values of type {', '.join(sorted(kind.__name__ for kind in kinds))}; every argument must be a "
+        "string or a number, and a column all strings or all numbers: convert it, or leave it out"
+    )
+
+
+def _refuse_type(label: str, dtype: Any) -> NoReturn:
+    hint = "turn it into numbers or strings, or leave it out"
+    if str(dtype).lower().startswith(TIME_TYPES):
+        hint = "turn it into numbers, such as the year, the month, or the days since some date"
+    raise UnsupportedType(f"{label} is of type {dtype}, neither numeric nor nominal: {hint}")
+
+
+def _number_labels(labels: list[Any]) -> tuple[list[Any], npt.NDArray[np.integer[Any]]]:
+    """Return the distinct labels and, for each row, which of them it holds (-1 = missing)."""
+    distinct = [label for label in dict.fromkeys(labels) if not _is_missing(label)]
+    code_of = {label: code for code, label in enumerate(distinct)}
+    return distinct, np.array([code_of.get(label, -1) for label in labels], dtype=np.intp)
+
+
+def _factorize(series: nw.Series[Any]) -> tuple[list[Any], npt.NDArray[np.integer[Any]]]:
+    """Return what `_number_labels` does, by the fastest way there is for the library and the number of rows."""
+    native: Any = series.to_native()
+    if series.implementation.is_pandas() and hasattr(native, "cat"):
+        return native.cat.categories.tolist(), native.cat.codes.to_numpy()
+    if len(series) <= FEW_ROWS:
+        return _number_labels(series.to_list())
+    if series.implementation.is_pandas():
+        codes, distinct = native.factorize()
+        return distinct.tolist(), codes
+    if series.implementation.is_pyarrow():
+        encoded = native.dictionary_encode().unify_dictionaries().combine_chunks()
+        return encoded.dictionary.to_pylist(), encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    found = series.drop_nulls().unique().to_list()
+    numbered = series.replace_strict(found, list(range(len(found))), return_dtype=nw.Int64)
+    return found, numbered.fill_null(-1).to_numpy()
+
+
+def _listed_levels(series: nw.Series[Any]) -> list[Any] | None:
+    """Return the levels that a category type lists. polars' Categorical lists none: all frames share one pool."""
+    if isinstance(series.dtype, nw.Enum):
+        return list(series.dtype.categories)
+    if series.implementation.is_pandas():
+        categories = getattr(series.to_native().dtype, "categories", None)
+        return None if categories is None else categories.tolist()
+    if series.implementation.is_pyarrow() and isinstance(series.dtype, nw.Categorical):
+        return series.cat.get_categories().to_list()
+    return None

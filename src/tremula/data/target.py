@@ -1,0 +1,188 @@
+"""The border for targets and row weights: what users give becomes class codes, or float64 numbers, one for each row.
+
+Behind it a target has no missing value, and weights are finite, none negative and not all zero.
+"""
+
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import column_or_1d
+
+from tremula.data.column import (
+    NUMERIC_KINDS,
+    PLAIN_CONTAINERS,
+    Array,
+    Floats,
+    Labels,
+    is_numeric_array,
+    is_present,
+    read_vector,
+    show,
+)
+from tremula.errors import ConstantTarget, InvalidTarget, InvalidWeights, OneClassTarget
+
+
+def _unwrap_series(data: Any) -> Any:
+    """Return a column of pandas, polars or pyarrow as an array, anything else as it is."""
+    series = data if isinstance(data, PLAIN_CONTAINERS) else nw.from_native(data, series_only=True, pass_through=True)
+    return series.to_numpy() if isinstance(series, nw.Series) else data
+
+
+def _is_usable(target: Array) -> npt.NDArray[np.bool_]:
+    if target.dtype.kind == "f":
+        return np.isfinite(target)
+    return is_present(target) if target.dtype.kind == "O" else target == target
+
+
+def _one_target(y: Any, n_rows: int) -> Array:
+    """Return y as an array of one dimension and the right length, with no missing value."""
+    if y is None:
+        raise InvalidTarget("fit requires y to be passed, but the target y is None: give one value for each row of X")
+    target = _unwrap_series(y)
+    if not is_numeric_array(target, 1):
+        try:
+            target = column_or_1d(target, warn=True)
+        except (TypeError, ValueError) as error:
+            raise InvalidTarget(str(error)) from error
+    if len(target) != n_rows:
+        raise InvalidTarget(f"y has {len(target)} values, but X has {n_rows} rows: give one value for each row")
+    usable = _is_usable(target)
+    if not usable.all():
+        row = int(np.argmin(usable))
+        raise InvalidTarget(f"y is {target[row]} in row {row}: leave out rows whose target is NaN, missing or infinite")
+    return target
+
+
+def _whole_numbers_in_order(labels: Array) -> tuple[Array, npt.NDArray[np.int32]]:
+    """Do the same for whole numbers of a small range by counting them, several times faster than by comparing."""
+    wide = labels.astype(np.int64) if labels.dtype.kind == "i" else labels
+    offsets = (wide - wide.min()).astype(np.intp)
+    occurs = np.bincount(offsets) > 0
+    classes = (np.flatnonzero(occurs).astype(wide.dtype) + wide.min()).astype(labels.dtype)
+    return classes, (np.cumsum(occurs, dtype=np.int32) - 1)[offsets]
+
+
+def _in_sorted_order(labels: Array) -> tuple[Array, npt.NDArray[np.int32]]:
+    """Return the distinct labels, sorted and of their own type, and the code of each row."""
+    if labels.dtype.kind in "iu" and len(labels) and int(labels.max()) - int(labels.min()) < len(labels) + 256:
+        return _whole_numbers_in_order(labels)
+    if labels.dtype.kind in NUMERIC_KINDS:
+        classes = np.unique(labels)
+        return classes, np.searchsorted(classes, labels).astype(np.int32)
+    # Many times faster for strings than the sorting of all rows in numpy.unique.
+    listed = labels.tolist()
+    try:
+        distinct = sorted(set(listed))
+    except TypeError as error:
+        kinds = ", ".join(sorted({type(label).__name__ for label in listed}))
+        raise InvalidTarget(f"y has labels of types {kinds}, which have no order: give labels of one type") from error
+    classes = np.empty(len(distinct), dtype=labels.dtype)
+    classes[:] = distinct
+    code_of = {label: code for code, label in enumerate(distinct)}
+    return classes, np.fromiter(map(code_of.__getitem__, listed), dtype=np.int32, count=len(listed))
+
+
+def read_classes(y: Any, n_rows: int, weights: Floats | None = None) -> tuple[Array, npt.NDArray[np.int32]]:
+    """Return the classes of a target, sorted and of the type they were given in, and the code of each row's class.
+
+    Examples
+    --------
+    >>> read_classes(["yes", "no", "yes"], n_rows=3)
+    (array(['no', 'yes'], dtype='<U3'), array([1, 0, 1], dtype=int32))
+    """
+    classes, codes = _in_sorted_order(_one_target(y, n_rows))
+    fractions = [label for label in classes.tolist() if isinstance(label, float) and not label.is_integer()]
+    if fractions:
+        raise InvalidTarget(
+            f"Unknown label type: continuous. y holds {show(fractions)}, but a classifier needs discrete classes: "
+            "use a regressor, or give classes as whole numbers or strings"
+        )
+    counted = codes if weights is None else codes[weights > 0]
+    if (counted == counted[0]).all():
+        raise OneClassTarget(
+            f"y has one class, {classes.tolist()[counted[0]]!r}, in all {len(counted)} rows of positive weight: "
+            "a classifier needs rows of two classes or more"
+        )
+    return classes, codes
+
+
+def read_further_classes(
+    y: Any, n_rows: int, classes: Array, codes: npt.NDArray[np.int32]
+) -> tuple[Array, npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+    """Read a further target such as `y_val`, which may hold classes that the first one lacks.
+
+    Returns
+    -------
+    classes : array
+        Those of both targets.
+    codes, further_codes : int32 arrays
+        The rows of the first target, and of this one, among them.
+    """
+    labels, further_codes = _in_sorted_order(_one_target(y, n_rows))
+    kinds = {labels.dtype.kind, classes.dtype.kind}
+    if kinds & set(NUMERIC_KINDS) and kinds & set("US"):
+        given, known = show(labels.tolist()), show(classes.tolist())
+        raise InvalidTarget(f"y holds {given}, but the classes of fit are {known}: give labels of one type")
+    union, places = _in_sorted_order(np.concatenate([classes, labels]))
+    if len(union) == len(classes):
+        union = classes  # of the type of the first target, which joining the two may have changed
+    return union, places[: len(classes)][codes], places[len(classes) :][further_codes]
+
+
+def read_further_target(y: Any, n_rows: int) -> Floats:
+    """Return a further numeric target, such as `y_val`, as float64; it may be constant."""
+    column = read_vector("y", _one_target(y, n_rows))
+    if isinstance(column, Labels):
+        raise InvalidTarget(f"y holds {show(column.distinct)}, but a regressor needs numbers: use a classifier")
+    return column.to_numbers()
+
+
+def read_target(y: Any, n_rows: int, weights: Floats | None = None) -> Floats:
+    """Return a numeric target as float64.
+
+    Examples
+    --------
+    >>> read_target([1, 2, 4], n_rows=3)
+    array([1., 2., 4.])
+    """
+    target = read_further_target(y, n_rows)
+    counted = target if weights is None else target[weights > 0]
+    if counted.min() == counted.max():
+        rows = "1 sample" if len(counted) == 1 else f"all {len(counted)} samples"
+        raise ConstantTarget(
+            f"y is {counted[0]} in {rows} of positive weight: a regressor needs a target of two values or more"
+        )
+    return target
+
+
+def read_weights(sample_weight: Any, n_rows: int) -> Floats | None:
+    """Return row weights as float64, or None where None was given.
+
+    Examples
+    --------
+    >>> read_weights([1, 0, 2], n_rows=3)
+    array([1., 0., 2.])
+    """
+    if sample_weight is None:
+        return None
+    try:
+        weights = np.asarray(_unwrap_series(sample_weight), dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidWeights(f"sample_weight holds something that is no number ({error}): give numbers") from error
+    if weights.ndim == 0:
+        weights = np.full(n_rows, weights)
+    if weights.shape != (n_rows,):
+        raise InvalidWeights(
+            f"sample_weight has shape {weights.shape}, but X has {n_rows} rows: give one weight for each row"
+        )
+    usable = (weights >= 0) & np.isfinite(weights)
+    if not usable.all():
+        row = int(np.argmin(usable))
+        raise InvalidWeights(
+            f"sample_weight is {weights[row]} in row {row}: weights must be finite numbers of zero or more"
+        )
+    if not weights.any():
+        raise InvalidWeights("sample_weight is zero in every row: give at least one row a positive weight")
+    return np.ascontiguousarray(weights)

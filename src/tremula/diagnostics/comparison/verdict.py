@@ -1,0 +1,93 @@
+"""A verdict on two methods in plain words: which is better, by how much, and how sure that is."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from tremula.diagnostics.significance.paired import TestResult, say_p
+
+
+@dataclass(frozen=True, repr=False)
+class Verdict:
+    """What a test says of two methods, after correction for the number of pairs that were tested.
+
+    The interval is that of this pair alone; whether the difference is real is decided by the adjusted p-value.
+
+    Attributes
+    ----------
+    first, second : str
+        Names of the methods.
+    result : TestResult
+        Of the errors of the first minus those of the second.
+    adjusted_p_value : float
+        After correction.
+    correction : str
+        Its name.
+    n_pairs : int
+        How many pairs were tested at once.
+    scoring : str
+        What the difference is one of.
+
+    Examples
+    --------
+    >>> from tremula.diagnostics import paired_t_test
+    >>> result = paired_t_test([0.20, 0.24, 0.22], [0.17, 0.20, 0.20])
+    >>> print(Verdict("C4.5", "bagging", result, result.p_value, "none", 1, "error"))
+    bagging is better than C4.5 on this data: 3.0 points, 95 % interval 0.5 to 5.5 (paired t, p = 0.035).
+    """
+
+    first: str
+    second: str
+    result: TestResult
+    adjusted_p_value: float
+    correction: str
+    n_pairs: int
+    scoring: str
+
+    @property
+    def better(self) -> str | None:
+        """Name of the method that is better, None where no difference is shown."""
+        if self.adjusted_p_value > 1 - self.result.confidence + 1e-12 or self.result.difference == 0:
+            return None
+        return self._ahead[0]
+
+    @property
+    def sentence(self) -> str:
+        """The verdict in words."""
+        ahead, behind = self._ahead
+        evidence = f"{self._amounts} ({self.result.test}, p {say_p(self.adjusted_p_value)}{self._corrected})."
+        if self.better:
+            return f"{ahead} is better than {behind} on this data: {evidence}"
+        if self.result.difference == 0:
+            return f"{ahead} and {behind} are not shown to differ on this data: a difference of {evidence}"
+        return f"{ahead} and {behind} are not shown to differ on this data: {ahead} leads by {evidence}"
+
+    def __str__(self) -> str:
+        return self.sentence
+
+    def __repr__(self) -> str:
+        return self.sentence
+
+    @property
+    def _ahead(self) -> tuple[str, str]:
+        return (self.first, self.second) if self.result.difference <= 0 else (self.second, self.first)
+
+    @property
+    def _amounts(self) -> str:
+        """The lead and its interval, in points of a percent for errors."""
+        low, high = self.result.interval
+        lead, ends = abs(self.result.difference), (low, high) if self.result.difference > 0 else (-high, -low)
+        scale, unit = (100, " points") if self.scoring == "error" else (1, f" in {self.scoring}")
+        form = "#.3g" if scale == 1 else (".1f" if 100 * (high - low) >= 1 else ".2f")
+        if math.isnan(low):
+            return f"{scale * lead:{form}}{unit}, no interval"
+        interval = " to ".join(f"{scale * end + 0.0:{form}}" for end in ends)
+        alone = " of this pair alone" if self._corrected else ""
+        return f"{scale * lead:{form}}{unit}, {100 * self.result.confidence:g} % interval{alone} {interval}"
+
+    @property
+    def _corrected(self) -> str:
+        if self.n_pairs == 1 or self.correction == "none":
+            return ""
+        return f" after {self.correction.title()} for {self.n_pairs} pairs"

@@ -1,0 +1,187 @@
+"""Expected error of a learner over learning sets, taken apart: bias, variance and noise.
+
+With the usual correction the three terms sum to the error exactly, and none of them is shifted by the number of models.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from sklearn.base import clone
+
+from tremula.diagnostics.decomposition.experiment import prepare
+from tremula.diagnostics.decomposition.result import BiasVariance, BiasVarianceCurve
+from tremula.diagnostics.decomposition.retraining import require_estimator
+from tremula.errors import InvalidParameter
+from tremula.parameters import check_choice
+from tremula.seeds import RandomState
+
+__all__ = ["BiasVariance", "BiasVarianceCurve", "bias_variance", "bias_variance_curve"]
+
+
+def bias_variance(
+    estimator: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    loss: str = "auto",
+    scheme: Any = "auto",
+    n_models: int = 50,
+    train_size: int | float | None = None,
+    test_size: int | float | None = None,
+    truth: Any = None,
+    noise: Any = None,
+    correction: str = "both",
+    least_probability: float = 1e-6,
+    confidence: float = 0.95,
+    n_jobs: int | None = None,
+    random_state: RandomState = None,
+) -> BiasVariance:
+    """Estimate bias, variance and noise of a learner by training it on many learning sets.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Any scikit-learn classifier or regressor; copies of it are trained. A `random_state` of None in it is drawn anew
+        for each copy, so that the learner's own randomness counts as variance; a number stays the same in all.
+    X : array-like or frame of shape (n_rows, n_attributes), or callable
+        The data; or a generator of fresh data, ``X(n_rows, seed)``, that returns so many rows and their targets.
+    y : array-like of shape (n_rows,), default=None
+        The target, unless `X` is a generator.
+    loss : {"auto", "zero_one", "class_probability", "squared", "log"}, default="auto"
+        "zero_one" is the decomposition of Kohavi and Wolpert, "class_probability" the squared error of class
+        probabilities over the number of classes, "log" the logarithmic loss with the divergence from the normalised
+        geometric mean as its variance. "auto" is "squared" for regressors and "zero_one" for others.
+    scheme : {"auto", "pool", "fresh", "bootstrap", "subsampled_cv"} or iterable of pairs, default="auto"
+        "pool" draws learning sets without replacement from a pool, and the other rows judge them all; "fresh" cuts the
+        pool into learning sets without common rows, or takes new data from a generator; "bootstrap" draws with
+        replacement and judges by the rows not drawn; "subsampled_cv" repeats a cross-validation with `train_size` of
+        the rows outside each fold. Pairs are row numbers to learn from and to judge by. "auto" is "pool", or
+        "fresh" for a generator.
+    n_models : int, default=50
+        Learning sets; with "subsampled_cv" rounds of cross-validation, that is models that judge each row.
+    train_size : int, float or None, default=None
+        Rows to learn from, or their share. None is a quarter of all rows for "pool", an equal part of the pool for
+        "fresh", as many as the pool has for "bootstrap", half of all rows for "subsampled_cv".
+    test_size : int, float or None, default=None
+        Rows that judge, outside the pool. None leaves a pool of twice `train_size` for "pool", but takes at least half
+        of the rows beside a learning set; a third of the rows for "fresh" (1000 from a generator), and the rows not
+        drawn for "bootstrap".
+    truth : array-like, callable or None, default=None
+        What is known of the data: class probabilities (n_rows, n_classes) in the order of the sorted classes, or the
+        mean of a numeric target; or a function of `X` that gives them. Without it the observed target stands in.
+    noise : float, "replicates" or None, default=None
+        Noise in units of the loss, where `truth` is not known; "replicates" estimates it from rows with equal
+        attributes. With neither the noise is counted in the bias.
+    correction : {"both", "weka", "none"}, default="both"
+        Whether bias and variance are freed of the finite number of models: both of them, the bias alone as in Weka's
+        BVDecompose (the terms then sum to less than the error), or neither.
+    least_probability : float, default=1e-06
+        For "log": lower class probabilities count as this.
+    confidence : float, default=0.95
+        Of the intervals.
+    n_jobs : int or None, default=None
+        Models trained at once, as in joblib.
+    random_state : int, RandomState, Generator or None, default=None
+        Draws learning sets and the seeds of the copies.
+
+    Returns
+    -------
+    BiasVariance
+
+    Notes
+    -----
+    A learning set of one class (or a constant target) gives a model that always answers just that. Classes that a
+    learning set lacks have probability zero in its model.
+
+    An interval is for other test rows and other learning sets drawn in the same way: its variance is the sum of that
+    of a mean over rows and the jackknife's over models. It does not cover the choice of the pool, nor of the data
+    that the rows came from; learning sets that overlap make it narrower than fresh ones would. In simulations intervals
+    of 95 % covered the truth 92 to 96 times in 100 with fifty models; the variance's covers less with few models whose
+    differences are the same at all rows (88 in 100 with ten). With two models there are none: NaN.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from tremula import C45Classifier
+    >>> from tremula.diagnostics import bias_variance
+    >>> X, y = load_wine(return_X_y=True)
+    >>> result = bias_variance(C45Classifier(), X, y, n_models=20, random_state=0)
+    >>> print(result)
+    zero_one loss of 20 models at 90 rows, scheme pool
+    error ...
+    bias ...
+    variance ...
+    noise      0.0000   (0.0000 to 0.0000)
+    >>> bool(abs(result.bias + result.variance + result.noise - result.error) < 1e-12)
+    True
+    """
+    experiment = prepare(
+        estimator,
+        X,
+        y,
+        loss=loss,
+        scheme=scheme,
+        n_models=n_models,
+        train_size=train_size,
+        test_size=test_size,
+        truth=truth,
+        noise=noise,
+        correction=correction,
+        least_probability=least_probability,
+        confidence=confidence,
+        n_jobs=n_jobs,
+        random_state=random_state,
+    )
+    return experiment.run(estimator)
+
+
+def bias_variance_curve(
+    estimator: Any, X: Any, y: Any = None, *, parameter: str, values: Sequence[Any], **options: Any
+) -> BiasVarianceCurve:
+    """Estimate bias and variance at each value of a parameter, from the same learning sets.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Any scikit-learn classifier or regressor.
+    X : array-like or frame of shape (n_rows, n_attributes), or callable
+        As for `bias_variance`.
+    y : array-like of shape (n_rows,), default=None
+        As for `bias_variance`.
+    parameter : str
+        The parameter, as `set_params` calls it: "max_depth", "estimator__max_depth".
+    values : sequence
+        Its values.
+    **options
+        As for `bias_variance`.
+
+    Returns
+    -------
+    BiasVarianceCurve
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tremula import CARTClassifier
+    >>> from tremula.diagnostics import bias_variance_curve
+    >>> X, y = load_iris(return_X_y=True)
+    >>> curve = bias_variance_curve(
+    ...     CARTClassifier(), X, y, parameter="max_depth", values=[1, 2, 3], n_models=10, random_state=0
+    ... )
+    >>> bool(curve.bias[0] > curve.bias[2])
+    True
+    """
+    require_estimator(estimator)
+    known = estimator.get_params(deep=True)
+    if parameter not in known:
+        check_choice("parameter", parameter, sorted(known))
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise InvalidParameter(f"values is {values!r}: give a list of values of the parameter")
+    chosen = list(values)
+    if not chosen:
+        raise InvalidParameter("values is empty: give at least one value of the parameter")
+    experiment = prepare(estimator, X, y, **options)
+    results = [experiment.run(clone(estimator).set_params(**{parameter: value})) for value in chosen]
+    return BiasVarianceCurve(parameter, chosen, results)

@@ -1,0 +1,195 @@
+"""How much models of one learner differ when the learning set changes a little, and what combining them gains.
+
+The disagreement does not look at the true targets: for classes it is the chance that two models answer a case
+differently, for numbers the squared difference of two answers in units of that of two targets.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_regressor
+
+from tremula.diagnostics.decomposition.learning_sets import Sizes, divide, read_size
+from tremula.diagnostics.decomposition.losses import observed_target
+from tremula.diagnostics.decomposition.retraining import (
+    Answers,
+    ask_labels,
+    ask_numbers,
+    gather_answers,
+    read_task,
+    require_estimator,
+)
+from tremula.diagnostics.decomposition.terms import spread_of_squares
+from tremula.diagnostics.significance.intervals import check_confidence, interval_of, interval_of_rows
+from tremula.display import ShortTable, ShownAsTable
+from tremula.parameters import check_number
+from tremula.seeds import RandomState, make_generator, make_root_seed
+
+# Words for a disagreement below each of these.
+LEVELS = ((0.05, "stable"), (0.1, "fairly stable"), (np.inf, "unstable"))
+
+
+@dataclass(frozen=True, repr=False)
+class Stability(ShownAsTable):
+    """How much models of one learner differ, and what their combination gains.
+
+    Attributes
+    ----------
+    kind : str
+        "classification" or "regression".
+    disagreement : float
+        Classification: the share of cases on which two models give different classes. Regression: the variance of the
+        models' answers to a case, averaged over cases, over the variance of the target.
+    interval : tuple of float
+        Its confidence interval, over test rows and models.
+    error : float
+        Of a single model, on average: share of wrong answers, or mean squared error. It is trained on a resample, and
+        so a little worse than one that is trained on all rows.
+    combined_error : float
+        Of the vote, or the mean, of the models that did not learn from the row.
+    gain_interval : tuple of float
+        Confidence interval of the first less the second, over test rows and for these models.
+    per_row : ndarray
+        Disagreement at each test row.
+    n_models : int
+        Models trained.
+    confidence : float
+        Of the interval.
+    """
+
+    kind: str
+    disagreement: float
+    interval: tuple[float, float]
+    error: float
+    combined_error: float
+    gain_interval: tuple[float, float]
+    per_row: np.ndarray
+    n_models: int
+    confidence: float = 0.95
+
+    @property
+    def level(self) -> str:
+        """The disagreement in a word: "stable", "fairly stable" or "unstable"."""
+        return next(word for limit, word in LEVELS if self.disagreement < limit)
+
+    @property
+    def reading(self) -> str:
+        """What it says about bagging, in a line."""
+        low, high = self.gain_interval
+        promise = "bagging may help" if low > 0 else "bagging may hurt" if high < 0 else "no clear gain from bagging"
+        if self.level == "stable":
+            promise = "bagging will change little"
+        errors = f"error {self.error:.4g} alone, {self.combined_error:.4g} combined"
+        return f"{self.level} (disagreement {self.disagreement:.3f}): {promise}, {errors}"
+
+    def _short_table(self) -> ShortTable:
+        (low, high), (least, most) = self.interval, self.gain_interval
+        rows = [
+            ("disagreement", f"{self.disagreement:.4f}", f"{low:.4f} to {high:.4f}"),
+            ("error alone", f"{self.error:.4g}", ""),
+            ("error combined", f"{self.combined_error:.4g}", ""),
+            ("gain", f"{self.error - self.combined_error:.4g}", f"{least:.4g} to {most:.4g}"),
+        ]
+        return ShortTable(self.reading, ["", "value", f"{100 * self.confidence:g} % interval"], rows)
+
+    def __str__(self) -> str:
+        return self.reading
+
+
+def _combined_losses(answers: Answers, target: np.ndarray, numeric: bool) -> np.ndarray:
+    """Return at each row the loss of the vote (ties to the first class), or of the mean answer."""
+    together = (answers.values * answers.tested[:, :, None]).sum(axis=0) / answers.tested.sum(axis=0)[:, None]
+    if numeric:
+        return ((together - target) ** 2)[:, 0]
+    return (together.argmax(axis=1) != target.argmax(axis=1)).astype(np.float64)
+
+
+def stability(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    scheme: Any = "bootstrap",
+    n_models: int = 25,
+    train_size: int | float | None = None,
+    test_size: int | float | None = None,
+    confidence: float = 0.95,
+    n_jobs: int | None = None,
+    random_state: RandomState = None,
+) -> Stability:
+    """Measure how much a learner's models differ when they are trained on resamples of the same data.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Any scikit-learn classifier or regressor; copies of it are trained.
+    X : array-like or frame of shape (n_rows, n_attributes)
+        The data.
+    y : array-like of shape (n_rows,)
+        The target.
+    scheme : {"pool", "fresh", "bootstrap", "subsampled_cv"} or iterable of pairs, default="bootstrap"
+        Where learning sets come from, as for `bias_variance`; "bootstrap" is what bagging does.
+    n_models : int, default=25
+        Learning sets.
+    train_size : int, float or None, default=None
+        As for `bias_variance`.
+    test_size : int, float or None, default=None
+        As for `bias_variance`; None with "bootstrap" compares the models on the rows they did not draw.
+    confidence : float, default=0.95
+        Of the interval.
+    n_jobs : int or None, default=None
+        Models trained at once, as in joblib.
+    random_state : int, RandomState, Generator or None, default=None
+        Draws learning sets and the seeds of the copies.
+
+    Returns
+    -------
+    Stability
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from tremula import C45Classifier
+    >>> from tremula.diagnostics import stability
+    >>> X, y = load_wine(return_X_y=True)
+    >>> neighbours = make_pipeline(StandardScaler(), KNeighborsClassifier())
+    >>> print(stability(neighbours, X, y, random_state=0))
+    stable (disagreement 0.04...): bagging will change little, error ... alone, ... combined
+    >>> print(stability(C45Classifier(), X, y, random_state=0))
+    unstable (disagreement 0.1...): bagging may help, error ... alone, ... combined
+    """
+    require_estimator(estimator)
+    check_number("n_models", n_models, 2, whole=True)
+    confidence = check_confidence(confidence)
+    random = make_generator(random_state)
+    numeric = is_regressor(estimator)
+    task = read_task(X, y, numeric)
+    n_rows = len(task.target)
+    sizes = Sizes(n_models, read_size("train_size", train_size, n_rows), read_size("test_size", test_size, n_rows))
+    divisions = divide(scheme, n_rows, sizes, random)
+    ask = ask_numbers if numeric else ask_labels
+    answers = gather_answers(estimator, task, divisions, ask, make_root_seed(random), n_jobs)
+    target = observed_target(task, answers.rows)
+    # Half the chance that two models differ is the variance of Kohavi and Wolpert.
+    unit = 1.0 / float(task.target.var()) if numeric else 2.0
+    spread = spread_of_squares(answers.values, answers.tested, target, 1.0 if numeric else 0.5)
+    disagreement, left_out = unit * spread.corrected, unit * spread.corrected_left_out.mean(axis=1)
+    combined = _combined_losses(answers, target, numeric)
+    gain = spread.loss - combined
+    return Stability(
+        kind="regression" if numeric else "classification",
+        disagreement=float(disagreement.mean()),
+        interval=interval_of(disagreement, left_out, confidence),
+        error=float(spread.loss.mean()),
+        combined_error=float(combined.mean()),
+        gain_interval=interval_of_rows(gain, confidence),
+        per_row=disagreement,
+        n_models=answers.n_models,
+        confidence=confidence,
+    )

@@ -1,0 +1,334 @@
+"""Perturb, train, combine: what all ensembles do. A recipe says what is shaken and which estimator is trained.
+
+Each member has a random stream of its own, derived from one root seed and the member's number; so the same seed gives
+the same members for any number of jobs, and more members can be added later.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier, is_regressor
+from sklearn.utils import get_tags
+
+from tremula.combine import COMBINERS, Member
+from tremula.data.column import show
+from tremula.data.target import read_classes, read_target, read_weights
+from tremula.ensembles.base.callbacks import CallbackSupportMixin, MemberTasks, with_callbacks
+from tremula.ensembles.base.member import Trainer
+from tremula.ensembles.base.out_of_bag import BATCH, LeftOut
+from tremula.ensembles.base.permutation_importances import Permuting
+from tremula.ensembles.base.prediction import Answers, ClassAnswers, NumberAnswers
+from tremula.ensembles.base.table import TableReading, check_nominal_columns
+from tremula.ensembles.base.training import Drawing, Training, as_before_unless_done
+from tremula.errors import InvalidInput, InvalidParameter
+from tremula.parallel import train_members
+from tremula.parameters import check_choice, check_flag, check_number
+from tremula.perturb.sample import Perturbation, Sample
+from tremula.seeds import make_root_seed
+
+OOB_ATTRIBUTES = (
+    "_oob_total",
+    "_oob_n_answers",
+    "inbag_counts_",
+    "oob_trace_",
+    "oob_decision_function_",
+    "oob_prediction_",
+    "oob_score_",
+)
+
+
+class Ensemble(CallbackSupportMixin, TableReading, Permuting, Answers, BaseEstimator):
+    """Base of the ensembles; a recipe adds parameters, `_perturbations` and `_default_estimator`."""
+
+    combine: str
+    estimator: Any
+    n_estimators: int | str
+    max_estimators: int | None = None
+    oob_score: bool
+    warm_start: bool
+    n_jobs: int | None
+    random_state: Any
+    verbose: int
+    categorical_features: Any
+
+    members_: list[Member]
+    _root_seed: int
+
+    @abstractmethod
+    def _perturbations(self) -> Sequence[Perturbation]:
+        """Return what is shaken for every member."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.estimator is None
+        if hasattr(self.estimator, "__sklearn_tags__"):
+            taken = get_tags(self.estimator).input_tags
+            tags.input_tags.allow_nan, tags.input_tags.sparse = taken.allow_nan, taken.sparse
+        return tags
+
+    def _check_parameters(self) -> None:
+        leaves_rows_out = self._leaves_rows_out()
+        if self.n_estimators == "auto" and leaves_rows_out and self.max_estimators is not None:
+            check_number("max_estimators", self.max_estimators, 1, whole=True)
+        else:
+            check_number("n_estimators", self.n_estimators, 1, whole=True)
+        for name in ("oob_score", "warm_start", "bootstrap"):
+            check_flag(name, getattr(self, name, False))
+        if self.oob_score and not leaves_rows_out:
+            raise InvalidParameter(
+                "oob_score=True was given, but every member is trained on all rows: nothing is left out to judge it by"
+            )
+        whole = [type(p).__name__ for p in self._perturbations() if p.depends_on_n_members]
+        if self.warm_start and whole:
+            raise InvalidParameter(
+                f"warm_start=True was given, but {whole[0]} goes by the number of members, which adding some would "
+                "change: set warm_start=False"
+            )
+        if self.estimator is not None:
+            check_nominal_columns(type(self).__name__, self.estimator, self.categorical_features)
+
+    def _leaves_rows_out(self) -> bool:
+        return any(perturbation.leaves_rows_out for perturbation in self._perturbations())
+
+    @abstractmethod
+    def _read_sample(self, y: Any, sample_weight: Any, n_rows: int, n_attributes: int) -> Sample:
+        """Return the target and weights given to fit, and keep what is learned of them."""
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        """Train the members, or leave everything as it was."""
+        self._check_parameters()
+        with as_before_unless_done(self):
+            self._train(X, y, sample_weight)
+        return self
+
+    @with_callbacks
+    def _train(self, X: Any, y: Any, sample_weight: Any) -> None:
+        trainer, n_rows, n_attributes = self._read_training_table(X)
+        sample = self._read_sample(y, sample_weight, n_rows, n_attributes)
+        tasks = MemberTasks(self, X, y, sample_weight)
+        self._fit_members(trainer, sample, max(sample.n_classes, 1), tasks)
+        tasks.end()
+
+    def _fit_members(self, trainer: Trainer, sample: Sample, n_outputs: int, tasks: MemberTasks) -> None:
+        """Train the members that are wanting; judge them by the rows they left out."""
+        for perturbation in self._perturbations():
+            perturbation.check(sample)
+        members = self._members_to_keep()
+        left_out = self._left_out_so_far(members, sample, n_outputs)
+        if not members:
+            self._root_seed = make_root_seed(self.random_state)
+            self._choose(trainer, sample, n_outputs)
+        perturbations = self._perturbations()
+        drawing = Drawing(sample, perturbations, self._ceiling(), self._root_seed)
+        self._note_drawing(drawing, len(members))
+        drawing = replace(drawing, perturbations=[one.learn(sample, trainer.values) for one in perturbations])
+        numbers = range(len(members), self._ceiling())
+        tasks.begin(len(numbers))
+        if not (left_out is not None and self._has_settled(left_out)):
+            self._add_members(members, Training(trainer, drawing, left_out is not None), numbers, left_out, tasks)
+        self.members_ = members
+        self._keep_left_out(left_out)
+
+    def _choose(self, trainer: Trainer, sample: Sample, n_outputs: int) -> None:
+        """Choose what is to be chosen by the data, before members are trained: nothing, unless a recipe does."""
+
+    def _add_members(
+        self, members: list[Member], training: Training, numbers: range, left_out: LeftOut | None, tasks: MemberTasks
+    ) -> None:
+        """Train members one after the other until there are enough, the loss has settled, or a callback says so."""
+        batch = BATCH if self.n_estimators == "auto" else len(numbers)
+        with closing(train_members(training, numbers, self.n_jobs, self.verbose, batch)) as trained:
+            for number, (member, counts) in zip(numbers, tasks.each(trained, len(numbers)), strict=True):
+                members.append(member)
+                if left_out is not None and counts is not None:
+                    rows = np.flatnonzero(counts == 0)
+                    left_out.add(member, counts, rows, training.trainer.rows(rows))
+                is_stopped = tasks.end_member(lambda: {"members_": list(members)})
+                is_last = number == numbers[-1] or is_stopped
+                if left_out is not None and (is_last or (number + 1 - numbers.start) % batch == 0):
+                    left_out.note()
+                    is_stopped = is_stopped or self._has_settled(left_out)
+                if is_stopped:
+                    break
+
+    def _has_settled(self, left_out: LeftOut) -> bool:
+        return self.n_estimators == "auto" and left_out.has_settled()
+
+    def _ceiling(self) -> int:
+        ceiling: Any = self.max_estimators if self.n_estimators == "auto" else self.n_estimators
+        return int(ceiling)
+
+    def _members_to_keep(self) -> list[Member]:
+        kept = list(getattr(self, "members_", [])) if self.warm_start else []
+        if len(kept) > self._ceiling():
+            raise InvalidParameter(
+                f"n_estimators={self.n_estimators} is less than the {len(kept)} members there are: with "
+                "warm_start=True members are only added; set warm_start=False to begin anew"
+            )
+        return kept
+
+    def _left_out_so_far(self, members: list[Member], sample: Sample, n_outputs: int) -> LeftOut | None:
+        """Return where the answers for rows left out are summed up; None if nobody asked."""
+        if not self.oob_score and self.n_estimators != "auto":
+            return None
+        left_out = LeftOut(sample.target, n_outputs, self.combine, sample.n_classes > 0)
+        if members:
+            if not hasattr(self, "_oob_total"):
+                raise InvalidParameter(
+                    "oob_score=True was set after members had been trained without it: fit again with warm_start=False"
+                )
+            if self._oob_total.shape != left_out.total.shape:
+                raise InvalidInput(
+                    f"{sample.n_rows} rows were given, but {len(self._oob_total)} to the members that warm_start=True "
+                    "keeps: with oob_score=True give the same rows again, or set warm_start=False"
+                )
+            left_out.total, left_out.n_answers = self._oob_total.copy(), self._oob_n_answers.copy()
+            left_out.inbag = list(self.inbag_counts_)
+            left_out.trace = [(int(n), float(loss)) for n, loss in self.oob_trace_]
+        return left_out
+
+    def _keep_left_out(self, left_out: LeftOut | None) -> None:
+        for name in OOB_ATTRIBUTES:
+            self.__dict__.pop(name, None)
+        if left_out is None:
+            return
+        if not left_out.n_answers.any():
+            raise InvalidParameter(
+                "no row was left out by any member, so nothing can judge them: draw fewer rows (max_samples), or set "
+                "oob_score=False and a number of members"
+            )
+        self._oob_total, self._oob_n_answers = left_out.total, left_out.n_answers
+        self.inbag_counts_ = np.array(left_out.inbag)
+        self.oob_trace_ = np.array(left_out.trace)
+        self._keep_oob_answers(left_out)
+
+    @abstractmethod
+    def _keep_oob_answers(self, left_out: LeftOut) -> None:
+        """Set what the rows left out tell, in the words of classes or of numbers."""
+
+
+class EnsembleClassifier(ClassifierMixin, ClassAnswers, Ensemble):
+    """Base of the ensembles that learn classes."""
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_choice("combine", self.combine, COMBINERS)
+        estimator = self._member_estimator()
+        if self._learns_by_regression():
+            self._check_regressor(estimator)
+            return
+        if is_regressor(estimator):
+            raise InvalidParameter(
+                f"estimator={type(estimator).__name__}() learns numbers, but y has classes to learn: give a classifier"
+            )
+        if self.combine == "average" and not hasattr(estimator, "predict_proba"):
+            raise InvalidParameter(
+                f"combine='average' needs class probabilities, which {type(estimator).__name__} does not give: use "
+                "combine='vote', or an estimator with predict_proba"
+            )
+
+    def _learns_by_regression(self) -> bool:
+        """Return whether members are regressors, one for each class."""
+        return False
+
+    def _check_regressor(self, estimator: BaseEstimator) -> None:
+        if is_classifier(estimator):
+            raise InvalidParameter(
+                f"estimator={type(estimator).__name__}() learns classes, but a regressor is trained for each class "
+                "here: give one"
+            )
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Train the members.
+
+        Parameters
+        ----------
+        X : array, data frame or table of shape (n_rows, n_attributes)
+        y : array of shape (n_rows,)
+            Class labels of any type.
+        sample_weight : array of shape (n_rows,), optional
+            Row weights.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X, y, sample_weight)
+
+    def _read_sample(self, y: Any, sample_weight: Any, n_rows: int, n_attributes: int) -> Sample:
+        weights = read_weights(sample_weight, n_rows)
+        classes, codes = read_classes(y, n_rows, weights)
+        self._check_classes_to_keep(classes)
+        self.classes_, self.n_classes_ = classes, len(classes)
+        return Sample(codes, self.n_classes_, n_attributes, weights)
+
+    def _read_known_sample(self, y: Any, sample_weight: Any, n_rows: int) -> Sample:
+        weights = read_weights(sample_weight, n_rows)
+        classes, codes = read_classes(y, n_rows, weights)
+        if classes.tolist() != self.classes_.tolist():
+            raise InvalidInput(
+                f"y has classes {show(classes.tolist())}, but that of fit had {show(self.classes_.tolist())}: give the "
+                "rows of fit again"
+            )
+        return Sample(codes, self.n_classes_, self.n_features_in_, weights)
+
+    def _check_classes_to_keep(self, classes: np.ndarray) -> None:
+        if self._members_to_keep() and classes.tolist() != self.classes_.tolist():
+            raise InvalidInput(
+                f"y has classes {show(classes.tolist())}, but the members that warm_start=True keeps know "
+                f"{show(self.classes_.tolist())}: give the same classes, or set warm_start=False"
+            )
+
+    def _keep_oob_answers(self, left_out: LeftOut) -> None:
+        self.oob_decision_function_ = left_out.means()
+        self.oob_score_ = 1.0 - left_out.loss()
+
+
+class EnsembleRegressor(RegressorMixin, NumberAnswers, Ensemble):
+    """Base of the ensembles that learn numbers."""
+
+    combine = "average"
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        estimator = self._member_estimator()
+        if is_classifier(estimator):
+            raise InvalidParameter(
+                f"estimator={type(estimator).__name__}() learns classes, but y has numbers to learn: give a regressor"
+            )
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Train the members.
+
+        Parameters
+        ----------
+        X : array, data frame or table of shape (n_rows, n_attributes)
+        y : array of shape (n_rows,)
+            Finite numbers.
+        sample_weight : array of shape (n_rows,), optional
+            Row weights.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X, y, sample_weight)
+
+    def _read_sample(self, y: Any, sample_weight: Any, n_rows: int, n_attributes: int) -> Sample:
+        weights = read_weights(sample_weight, n_rows)
+        return Sample(read_target(y, n_rows, weights), 0, n_attributes, weights)
+
+    def _read_known_sample(self, y: Any, sample_weight: Any, n_rows: int) -> Sample:
+        return self._read_sample(y, sample_weight, n_rows, self.n_features_in_)
+
+    def _keep_oob_answers(self, left_out: LeftOut) -> None:
+        self.oob_prediction_ = left_out.means()[:, 0]
+        judged = left_out.n_answers > 0
+        spread = float(left_out.target[judged].var())
+        self.oob_score_ = 1.0 - left_out.loss() / spread if spread > 0 else float("nan")

@@ -1,0 +1,225 @@
+"""Trains one member from one sample: tremula's trees from columns sorted once, other estimators by rows or weights.
+
+Whatever was trained answers in the ensemble's columns, and in the numbers of its classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator, clone
+from sklearn.dummy import DummyClassifier
+from sklearn.utils.validation import has_fit_parameter
+
+from tremula.combine import Member, largest
+from tremula.data.encoding import read_training_columns
+from tremula.data.take import take_columns, take_rows
+from tremula.ensembles.smeared_table import replace_values
+from tremula.errors import InvalidInput, InvalidParameter
+from tremula.perturb.sample import Noise, Sample, Values
+from tremula.trees.growing import SortedColumns
+from tremula.trees.learner import TreeClassifier, TreeLearner
+
+
+class Trainer(Protocol):
+    """Who trains members from a table."""
+
+    def train(self, sample: Sample, random: np.random.Generator) -> Member:
+        """Train a member from a sample of the rows."""
+
+    def rows(self, chosen: np.ndarray) -> Any:
+        """Return some training rows, as members take them."""
+
+    def values(self) -> Values:
+        """Return the table as numbers, for perturbations that learn from it."""
+
+
+def with_options(estimator: BaseEstimator, options: Mapping[str, Any]) -> BaseEstimator:
+    """Return a copy of the estimator with the parameters that the perturbations set."""
+    unknown = [name for name in options if name not in estimator.get_params()]
+    if unknown:
+        raise InvalidParameter(
+            f"a perturbation sets {unknown[0]!r}, which {type(estimator).__name__} does not have: use it with a tree "
+            "that has it, such as C45Classifier (n_best_splits) or CARTClassifier (max_features, splitter)"
+        )
+    return clone(estimator).set_params(**options)
+
+
+def with_noise(values: np.ndarray, rows: np.ndarray, noise: Sequence[Noise]) -> np.ndarray:
+    """Return a copy of these rows of the values, with noise."""
+    smeared = np.take(values, rows, axis=0)
+    for one in noise:
+        smeared = one.smear(smeared)
+    return smeared
+
+
+@dataclass(frozen=True)
+class TreeTrainer:
+    """Grows members that are tremula's trees."""
+
+    learner: TreeLearner
+    columns: SortedColumns
+
+    def train(self, sample: Sample, random: np.random.Generator) -> Member:
+        """Grow a tree from the sample; nothing is copied or sorted again, unless noise has changed the values."""
+        if sample.noise:
+            return self._train_on_noise(sample, random)
+        learner = self.learner
+        if sample.options:
+            learner = with_options(learner, sample.options)
+            learner._check_parameters()
+        if isinstance(learner, TreeClassifier):
+            given = (self.columns, sample.target, sample.n_classes, sample.weights, random, sample.attributes)
+            return learner.grow(*given)
+        return learner.grow(self.columns, sample.target, sample.weights, random, sample.attributes)
+
+    def _train_on_noise(self, sample: Sample, random: np.random.Generator) -> Member:
+        rows, alone = sample.one_by_one()
+        columns = self.learner.sort(with_noise(self.columns.values, rows, sample.noise), self.columns.n_levels)
+        return TreeTrainer(self.learner, replace(columns, serves_once=self.learner._grows_once())).train(alone, random)
+
+    def rows(self, chosen: np.ndarray) -> Any:
+        """Return some training rows, as members take them."""
+        return self.columns.values[chosen]
+
+    def values(self) -> Values:
+        """Return the table as numbers."""
+        return Values(self.columns.values, self.columns.n_levels)
+
+
+@dataclass(frozen=True)
+class EstimatorTrainer:
+    """Fits members that are any other estimators."""
+
+    estimator: BaseEstimator
+    table: Any
+    categorical_features: Any = "from_dtype"
+
+    def train(self, sample: Sample, random: np.random.Generator) -> Member:
+        """Fit a copy of the estimator: multiplicities repeat rows, real weights are handed over as such."""
+        if sample.noise:
+            rows, alone = sample.one_by_one()
+            values = self.values()
+            smeared = with_noise(values.values, rows, sample.noise)
+            table = replace_values(self.table, rows, values, smeared)
+            return EstimatorTrainer(self.estimator, table).train(alone, random)
+        estimator = with_options(self.estimator, sample.options)
+        if sample.n_classes and _has_one_class(sample):
+            estimator = DummyClassifier()  # many estimators refuse rows of one class
+        seeds = {name: int(random.integers(2**31 - 1)) for name in estimator.get_params() if _is_seed(name)}
+        estimator.set_params(**seeds)
+        table = self.table if sample.attributes is None else take_columns(self.table, sample.attributes)
+        weights = sample.weights
+        if weights is None:
+            estimator.fit(table, sample.target)
+        elif weights.dtype.kind in "iu":
+            rows = np.repeat(np.arange(sample.n_rows), weights)
+            estimator.fit(take_rows(table, rows), sample.target[rows])
+        elif has_fit_parameter(estimator, "sample_weight"):
+            estimator.fit(table, sample.target, sample_weight=weights)
+        else:
+            raise InvalidParameter(
+                f"{type(estimator).__name__} does not take sample_weight, but its rows have weights here: use an "
+                "estimator that does, or resample the rows"
+            )
+        return EstimatorMember(estimator, sample.attributes, sample.n_classes)
+
+    def rows(self, chosen: np.ndarray) -> Any:
+        """Return some training rows, as members take them."""
+        return take_rows(self.table, chosen)
+
+    def values(self) -> Values:
+        """Return the table as numbers."""
+        return self._values
+
+    @cached_property
+    def _values(self) -> Values:
+        if issparse(self.table):
+            raise InvalidInput("X is sparse, and noise would leave no value 0: give X.toarray(), or no noise")
+        encoder, values = read_training_columns(BaseEstimator(), self.table, self.categorical_features)
+        return Values(values, encoder.n_levels)
+
+
+def _has_one_class(sample: Sample) -> bool:
+    codes = sample.target if sample.weights is None else sample.target[sample.weights > 0]
+    return bool((codes == codes[0]).all())
+
+
+def _is_seed(name: str) -> bool:
+    return name == "random_state" or name.endswith("__random_state")
+
+
+@dataclass(frozen=True)
+class EstimatorMember:
+    """A fitted estimator that answers in the ensemble's columns and classes."""
+
+    estimator: BaseEstimator
+    attributes: np.ndarray | None
+    n_classes: int
+
+    def _seen(self, X: Any) -> Any:
+        return X if self.attributes is None else take_columns(X, self.attributes)
+
+    def importances(self, n_attributes: int) -> np.ndarray:
+        """Return the estimator's own importances, 0 for attributes it did not see."""
+        if isinstance(self.estimator, DummyClassifier):
+            return np.zeros(n_attributes)
+        if not hasattr(self.estimator, "feature_importances_"):
+            raise AttributeError(f"{type(self.estimator).__name__} members have no feature_importances_")
+        shares = np.zeros(n_attributes)
+        shares[slice(None) if self.attributes is None else self.attributes] = self.estimator.feature_importances_
+        return shares
+
+    def predict_codes(self, X: Any) -> np.ndarray:
+        """Class code of each row."""
+        return np.asarray(self.estimator.predict(self._seen(X))).astype(np.intp)
+
+    def predict_values(self, X: Any) -> np.ndarray:
+        """Class distribution of each row, 0 for a class the member never saw; or the value of each row."""
+        if not self.n_classes:
+            return np.asarray(self.estimator.predict(self._seen(X)), dtype=np.float64)[:, None]
+        shares = self.estimator.predict_proba(self._seen(X))
+        values = np.zeros((len(shares), self.n_classes))
+        values[:, np.asarray(self.estimator.classes_).astype(np.intp)] = shares
+        return values
+
+
+@dataclass(frozen=True)
+class PerClassTrainer:
+    """Trains a regressor for each class, on a target of one column for each."""
+
+    trainer: Trainer
+
+    def train(self, sample: Sample, random: np.random.Generator) -> Member:
+        """Train the regressors one after the other."""
+        columns = [np.ascontiguousarray(column) for column in sample.target.T]
+        samples = [replace(sample, target=column, n_classes=0) for column in columns]
+        return PerClassMember([self.trainer.train(one, random) for one in samples])
+
+    def rows(self, chosen: np.ndarray) -> Any:
+        """Return some training rows, as members take them."""
+        return self.trainer.rows(chosen)
+
+    def values(self) -> Values:
+        """Return the table as numbers."""
+        return self.trainer.values()
+
+
+@dataclass(frozen=True)
+class PerClassMember:
+    """Regressors, one for each class; the class of the largest value is the answer."""
+
+    regressors: list[Member]
+
+    def predict_values(self, X: Any) -> np.ndarray:
+        """Value of each row for each class; these need not be shares."""
+        return np.concatenate([regressor.predict_values(X) for regressor in self.regressors], axis=1)
+
+    def predict_codes(self, X: Any) -> np.ndarray:
+        """Class code of each row."""
+        return largest(self.predict_values(X))

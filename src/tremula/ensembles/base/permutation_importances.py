@@ -1,0 +1,309 @@
+"""How much worse members get, on the rows they left out, when an attribute's values are shuffled among these rows.
+
+The result depends on the seed alone, not on the number of jobs. An attribute that a tree never tests costs nothing:
+shuffling it cannot change the tree's answers.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from scipy.sparse import hstack, issparse
+from sklearn.dummy import DummyClassifier
+from sklearn.utils.validation import check_is_fitted
+
+from tremula.combine import Member
+from tremula.data.take import take_columns, take_rows
+from tremula.display import ShortTable, ShownAsTable
+from tremula.ensembles.base.member import EstimatorMember
+from tremula.ensembles.base.training import Drawing, checksum
+from tremula.errors import InvalidInput, InvalidParameter
+from tremula.parallel import train_members
+from tremula.parameters import check_number
+from tremula.perturb.sample import Perturbation, Sample
+from tremula.seeds import RandomState, make_root_seed, member_generator
+from tremula.trees.tree import Tree
+
+
+@dataclass(frozen=True, repr=False)
+class PermutationImportances(ShownAsTable):
+    """How much the members' error rises, attribute by attribute.
+
+    Attributes
+    ----------
+    importances : array (n_attributes,)
+        Mean rise over the members: of the share of wrong classes, or of the mean squared error.
+    standard_errors : array (n_attributes,)
+        Of these means, from the spread of the members; NaN for a single member.
+    by_member : array (n_members, n_attributes)
+        The rise of each member's error; NaN for a member that left no row out.
+    """
+
+    importances: np.ndarray
+    standard_errors: np.ndarray
+    by_member: np.ndarray
+
+    def _short_table(self) -> ShortTable:
+        order = np.argsort(-self.importances, kind="stable")
+        rows = [(str(each), f"{self.importances[each]:.4g}", f"{self.standard_errors[each]:.2g}") for each in order]
+        caption = f"rise of a member's error, mean over {len(self.by_member)} members"
+        return ShortTable(caption, ["attribute", "importance", "standard error"], rows)
+
+    @classmethod
+    def of_members(cls, by_member: np.ndarray) -> PermutationImportances:
+        """Take means and standard errors over the members that left rows out."""
+        judged = by_member[~np.isnan(by_member).any(axis=1)]
+        if not len(judged):
+            raise InvalidParameter(
+                "no row was left out by any member, so nothing can judge them: draw fewer rows (max_samples), or use "
+                "sklearn.inspection.permutation_importance on other rows"
+            )
+        spread = judged.std(axis=0, ddof=1) if len(judged) > 1 else np.full(by_member.shape[1], np.nan)
+        return cls(judged.mean(axis=0), spread / np.sqrt(len(judged)), by_member)
+
+
+def attributes_used(member: Any, n_attributes: int) -> np.ndarray:
+    """Return the attributes that a member's answers may depend on."""
+    if isinstance(member, Tree):
+        return np.unique(member.attribute[~member.is_leaf])
+    if isinstance(member, EstimatorMember):
+        if isinstance(member.estimator, DummyClassifier):
+            return np.empty(0, np.intp)
+        if member.attributes is not None:
+            return member.attributes
+    return np.arange(n_attributes)
+
+
+def rows_that_meet(member: Any, table: Any, attributes: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield for each attribute the rows whose answer may depend on it: in a tree, those that come to a test of it."""
+    n_rows = table.shape[0]
+    if not isinstance(member, Tree):
+        yield from (np.arange(n_rows) for _ in attributes)
+        return
+    paths = member.decision_path(table)
+    row, tested = np.repeat(np.arange(n_rows), np.diff(paths.indptr)), member.attribute[paths.indices]
+    is_met = np.zeros((member.n_attributes, n_rows), np.bool_)
+    is_met[tested[tested >= 0], row[tested >= 0]] = True
+    yield from (np.flatnonzero(is_met[attribute]) for attribute in attributes)
+
+
+def with_shuffled(table: Any, attribute: int, orders: Iterator[np.ndarray], rows: np.ndarray) -> Iterator[Any]:
+    """Yield rows of a table whose values of one attribute are those of other rows, by the orders given."""
+    if isinstance(table, np.ndarray):
+        column, part = table[:, attribute], table[rows]
+        for order in orders:
+            part[:, attribute] = column[order[rows]]
+            yield part
+        return
+    part, column = take_rows(table, rows), take_columns(table, np.array([attribute]))
+    for order in orders:
+        values = take_rows(column, order[rows])
+        if issparse(table):
+            yield hstack([part[:, :attribute], values, part[:, attribute + 1 :]], format="csr")
+        else:
+            shuffled = nw.from_native(values, eager_only=True)
+            yield nw.to_native(nw.from_native(part, eager_only=True).with_columns(shuffled[shuffled.columns[0]]))
+
+
+@dataclass(frozen=True)
+class Shuffling:
+    """All that is needed to judge any member, anywhere."""
+
+    members: Sequence[Member]
+    table: Any
+    drawing: Drawing
+    inbag: np.ndarray | None
+    n_repeats: int
+    root_seed: int
+
+    def __call__(self, members: range) -> list[np.ndarray]:
+        """Return the rises of these members' errors."""
+        return [self._rises(member) for member in members]
+
+    def __sizeof__(self) -> int:
+        """Return about the bytes of the table, by which Dask sees that this is worth sending once only."""
+        sample = self.drawing.sample
+        return object.__sizeof__(self) + 8 * sample.n_rows * sample.n_attributes
+
+    def _rows_left_out(self, number: int) -> np.ndarray:
+        if self.inbag is not None:
+            return np.flatnonzero(self.inbag[number] == 0)
+        return np.flatnonzero(self.drawing.times_drawn(self.drawing.sample_of(number)[0]) == 0)
+
+    def _rises(self, number: int) -> np.ndarray:
+        member, sample = self.members[number], self.drawing.sample
+        rows = self._rows_left_out(number)
+        if not len(rows):
+            return np.full(sample.n_attributes, np.nan)
+        # A stream of its own, even where the seed is that of `fit`: shuffles must not go with which rows were drawn.
+        random = member_generator(self.root_seed, number).spawn(1)[0]
+        table, target, rises = take_rows(self.table, rows), sample.target[rows], np.zeros(sample.n_attributes)
+        weights = np.ones(len(rows)) if sample.weights is None else sample.weights[rows]
+        losses = self._losses(member, table, target)
+        attributes = attributes_used(member, sample.n_attributes)
+        for attribute, met in zip(attributes, rows_that_meet(member, table, attributes), strict=True):
+            orders = (random.permutation(len(rows)) for _ in range(self.n_repeats))
+            for part in with_shuffled(table, attribute, orders, met):
+                rises[attribute] += weights[met] @ (self._losses(member, part, target[met]) - losses[met])
+        return rises / (self.n_repeats * weights.sum())
+
+    def _losses(self, member: Member, table: Any, target: np.ndarray) -> np.ndarray:
+        """For each row 1 if its class is wrong, else 0; or the squared error."""
+        if self.drawing.sample.n_classes:
+            return (member.predict_codes(table) != target).astype(np.float64)
+        return (member.predict_values(table)[:, 0] - target) ** 2
+
+
+class Permuting:
+    """What tells an ensemble by which attributes it goes, if its members leave rows out."""
+
+    members_: list[Member]
+    n_jobs: int | None
+    n_features_in_: int
+    _root_seed: int
+    _drawn_by: list[Perturbation] | None
+    _drawn_for: int
+    _drawn_from: tuple[int, int] | None
+
+    @abstractmethod
+    def _read_table(self, X: Any) -> Any:
+        """Return a table as members take it."""
+
+    @abstractmethod
+    def _read_known_sample(self, y: Any, sample_weight: Any, n_rows: int) -> Sample:
+        """Return the target of a fitted ensemble, given once more."""
+
+    def permutation_importances(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        n_repeats: int = 1,
+        random_state: RandomState = None,
+        n_jobs: int | None = None,
+    ) -> PermutationImportances:
+        """Judge each attribute by shuffling it among the rows that a member left out.
+
+        Parameters
+        ----------
+        X : array, data frame or table of shape (n_rows, n_attributes)
+            The rows of `fit` once more, in their order: the ensemble keeps none of them.
+        y : array of shape (n_rows,)
+            Their classes or values.
+        sample_weight : array of shape (n_rows,), optional
+            Their weights, if `fit` had such.
+        n_repeats : int, default=1
+            How often each attribute is shuffled for each member; the mean is taken.
+        random_state : int, RandomState, Generator or None, default=None
+            Shuffles the values.
+        n_jobs : int or None, default=None
+            Members judged at the same time; None is as in `fit`.
+
+        Returns
+        -------
+        PermutationImportances
+            Mean rise of a member's error (`importances`), its standard error (`standard_errors`), and the rise for
+            each member (`by_member`).
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from tremula import BaggingClassifier
+        >>> X = np.random.default_rng(0).normal(size=(200, 3))
+        >>> y = X[:, 1] > 0
+        >>> bagging = BaggingClassifier(n_estimators=10, random_state=0).fit(X, y)
+        >>> found = bagging.permutation_importances(X, y, random_state=0)
+        >>> found.importances.round(1)
+        array([0. , 0.5, 0. ])
+        """
+        check_is_fitted(self, "members_")
+        check_number("n_repeats", n_repeats, 1, whole=True)
+        if not hasattr(self, "_drawn_for"):
+            raise InvalidParameter(
+                f"the members of {type(self).__name__} are trained on all rows, none is left out to judge them by: use "
+                "sklearn.inspection.permutation_importance on other rows"
+            )
+        table = self._read_table(X)
+        sample = self._read_known_sample(y, sample_weight, table.shape[0])
+        seed = make_root_seed(random_state)
+        inbag = getattr(self, "inbag_counts_", None)
+        work = Shuffling(self.members_, table, self._drawing_of(sample), inbag, n_repeats, seed)
+        jobs = self.n_jobs if n_jobs is None else n_jobs
+        with closing(train_members(work, range(len(self.members_)), jobs)) as rises:
+            return PermutationImportances.of_members(np.array(list(rises)))
+
+    def count_inbag(self, X: Any, y: Any, sample_weight: Any = None) -> np.ndarray:
+        """Tell how often each member had each row in its training.
+
+        Parameters
+        ----------
+        X : array, data frame or table of shape (n_rows, n_attributes)
+            The rows of `fit` once more, in their order.
+        y : array of shape (n_rows,)
+            Their classes or values.
+        sample_weight : array of shape (n_rows,), optional
+            Their weights, if `fit` had such.
+
+        Returns
+        -------
+        int array of shape (n_members, n_rows)
+            0 for a row that the member left out, -1 for one that never could be drawn, since it has no weight. The rows
+            are drawn again where the ensemble did not keep this in `inbag_counts_`.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from tremula import BaggingClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> bagging = BaggingClassifier(n_estimators=3, random_state=0).fit(X, y)
+        >>> bagging.count_inbag(X, y).sum(axis=1)
+        array([150, 150, 150])
+        """
+        check_is_fitted(self, "members_")
+        if not hasattr(self, "_drawn_for"):
+            raise InvalidParameter(
+                f"the members of {type(self).__name__} are trained on all rows: none is drawn, none is left out"
+            )
+        sample = self._read_known_sample(y, sample_weight, self._read_table(X).shape[0])
+        drawing = self._drawing_of(sample)
+        if hasattr(self, "inbag_counts_"):
+            return self.inbag_counts_
+        return np.array([drawing.times_drawn(drawing.sample_of(member)[0]) for member in range(len(self.members_))])
+
+    def _note_drawing(self, drawing: Drawing, n_kept: int) -> None:
+        """Remember how rows were drawn, so that they can be drawn again, if any are left out; not what they were."""
+        before = {name: self.__dict__.pop(name, None) for name in ("_drawn_by", "_drawn_from", "_drawn_for")}
+        if not any(perturbation.leaves_rows_out for perturbation in drawing.perturbations):
+            return
+        by, given = list(drawing.perturbations), (drawing.sample.n_rows, checksum(drawing.sample))
+        # Those of earlier members can be drawn again only if it was done in the same way, from the same rows.
+        is_by_known = not n_kept or before["_drawn_by"] == by
+        is_from_known = not n_kept or before["_drawn_from"] == given
+        self._drawn_by, self._drawn_from = by if is_by_known else None, given if is_from_known else None
+        self._drawn_for = drawing.n_members
+
+    def _drawing_of(self, sample: Sample) -> Drawing:
+        """Return how the members' rows were drawn, if these are the rows they were drawn from."""
+        if self._drawn_from is None or (self._drawn_by is None and not hasattr(self, "inbag_counts_")):
+            raise InvalidParameter(
+                "warm_start=True has added members that drew their rows otherwise, or from other rows, than those "
+                "before them: fit anew, with warm_start=False"
+            )
+        n_rows, known = self._drawn_from
+        if sample.n_rows != n_rows:
+            raise InvalidInput(
+                f"X has {sample.n_rows} rows, but the members were trained on rows drawn from {n_rows}: give the rows "
+                "of fit again"
+            )
+        if checksum(sample) != known:
+            raise InvalidInput(
+                "y or sample_weight are not those of fit: give the rows of fit again, in the same order, with the "
+                "same target and weights"
+            )
+        return Drawing(sample, self._drawn_by or [], self._drawn_for, self._root_seed)

@@ -1,0 +1,454 @@
+"""Input smearing: bagging whose members see noise on every attribute value, at a level given or chosen by the data.
+
+With a level of 0 it is bagging, bit for bit. The level is chosen on rows that members have not seen; what was tried
+and what it cost is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from tremula.combine import Member
+from tremula.ensembles.base.callbacks import MemberTasks
+from tremula.ensembles.base.ensemble import Ensemble, EnsembleClassifier, EnsembleRegressor
+from tremula.ensembles.base.member import Trainer
+from tremula.ensembles.base.out_of_bag import BATCH, LeftOut
+from tremula.ensembles.base.training import Drawing, Training
+from tremula.ensembles.smearing_noise import (
+    CLASS_LOSSES,
+    NUMBER_LOSSES,
+    SEARCHES,
+    Judge,
+    NoiseCurve,
+    Part,
+    Trials,
+    find_level,
+    make_folds,
+)
+from tremula.errors import InvalidParameter
+from tremula.parameters import check_choice, check_number
+from tremula.perturb import Bootstrap, Perturbation, Sample, SmearedInputs
+from tremula.perturb.inputs import LearnedNoise, check_level
+from tremula.perturb.rows import rows_to_draw
+from tremula.seeds import RandomState
+from tremula.trees.m5.regressor import M5Regressor
+from tremula.trees.reptree import REPTreeClassifier
+
+TUNINGS = ("oob", "cv")
+# What "auto" tries: the levels of the paper, and multiples of a bandwidth.
+DEVIATIONS = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
+BANDWIDTHS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5)
+
+
+@dataclass(frozen=True)
+class TrainedBefore(Training):
+    """A training some of whose members the search for the level has trained already."""
+
+    trained: Sequence[Member] = ()
+
+    def __call__(self, members: range) -> list[tuple[Member, np.ndarray | None]]:
+        """Train the members that are wanting."""
+        known = range(members.start, min(members.stop, len(self.trained)))
+        counts = [self.drawing.times_drawn(self.drawing.sample_of(n)[0]) if self.with_counts else None for n in known]
+        before = [(self.trained[number], count) for number, count in zip(known, counts, strict=True)]
+        return [*before, *super().__call__(range(known.stop if known else members.start, members.stop))]
+
+
+class _SmearedBagging(Ensemble):
+    """What the two ensembles share: what is shaken, and the choice of the level."""
+
+    noise: Any
+    levels: Any
+    tuning: str
+    search: str
+    n_folds: int
+    distribution: str
+    unit: str
+    smear_nominal: bool
+    within_bounds: bool
+    keep_integers: bool
+    max_samples: float
+    bootstrap: bool
+    scoring: str
+
+    noise_: Any
+    noise_curve_: NoiseCurve
+    _losses: dict[str, Any]
+    _trained: list[Member]
+
+    def _bootstrap(self) -> Bootstrap:
+        return Bootstrap(self.max_samples, self.bootstrap)
+
+    def _smeared(self, noise: Any) -> SmearedInputs:
+        options = (self.distribution, self.unit, self.smear_nominal, self.within_bounds, self.keep_integers)
+        return SmearedInputs(noise, *options)
+
+    def _is_chosen_by_data(self) -> bool:
+        return isinstance(self.noise, str) and self.noise == "auto"
+
+    def _perturbations(self) -> Sequence[Perturbation]:
+        level = getattr(self, "noise_", 0.0) if self._is_chosen_by_data() else self.noise
+        return [self._bootstrap(), self._smeared(level)]
+
+    def _check_parameters(self) -> None:
+        if isinstance(self.noise, str) and self.noise != "auto":
+            raise InvalidParameter(
+                f"noise={self.noise!r} was given; expected a number, one for each attribute, or 'auto'"
+            )
+        check_choice("tuning", self.tuning, TUNINGS)
+        check_choice("search", self.search, SEARCHES)
+        check_choice("scoring", self.scoring, self._losses)
+        check_number("n_folds", self.n_folds, 2, whole=True)
+        self._levels()
+        super()._check_parameters()
+
+    def _levels(self) -> tuple[float, ...]:
+        """Return the levels to try, each once, from the least to the largest."""
+        if self.levels is None:
+            return DEVIATIONS if self.unit == "deviation" else BANDWIDTHS
+        given = np.ravel(np.asarray(self.levels, dtype=object)).tolist()
+        if not given:
+            raise InvalidParameter("levels is empty: give the levels to try, such as [0.0, 0.1, 0.2]")
+        for level in given:
+            check_level(level, "levels")
+        return tuple(sorted({float(level) for level in given}))
+
+    def _members_to_keep(self) -> list[Member]:
+        kept = super()._members_to_keep()
+        if kept and not self._is_chosen_by_data() and not np.array_equal(self.noise, self.noise_):
+            raise InvalidParameter(
+                f"noise={self.noise!r} was given, but those that warm_start=True keeps have {self.noise_!r}: give the "
+                "same, or set warm_start=False"
+            )
+        return kept
+
+    def _choose(self, trainer: Trainer, sample: Sample, n_outputs: int) -> None:
+        """Set the level, by a search where it is left to the data."""
+        for name in ("noise_curve_", "noise_"):
+            self.__dict__.pop(name, None)
+        self._trained = []
+        if not self._is_chosen_by_data():
+            self.noise_ = self.noise if np.isscalar(self.noise) else np.asarray(self.noise, np.float64)
+            return
+        levels, n_members = self._levels(), self._n_tried()
+        parts = self._parts(trainer, sample)
+        trials = Trials(trainer, parts, levels, n_outputs, self.combine)
+        judge = Judge(trials, sample, self._losses[self.scoring], self.n_jobs, self.verbose)
+        found = find_level(judge, self.search, levels, n_members)
+        self.noise_, self.noise_curve_, self._trained = found.level, found.curve, found.members
+
+    def _n_tried(self) -> int:
+        """Return how many members judge a level at most."""
+        return min(self._ceiling(), BATCH) if self.n_estimators == "auto" else int(self.n_estimators)
+
+    def _parts(self, trainer: Trainer, sample: Sample) -> list[Part]:
+        """Return the training sets that levels are judged by: all rows, or all but a fold."""
+        if self.tuning == "oob":
+            if self._leaves_no_row_out(sample):
+                raise InvalidParameter(
+                    "tuning='oob' judges levels by rows that members leave out, but with bootstrap=False and "
+                    f"max_samples={self.max_samples!r} they leave none out: use tuning='cv', or draw fewer rows"
+                )
+            return [self._part(trainer, sample, None)]
+        folds = make_folds(sample, self.n_folds, self._root_seed)
+        return [self._part(trainer, sample, fold) for fold in (folds if len(folds) > 1 else [None])]
+
+    def _leaves_no_row_out(self, sample: Sample) -> bool:
+        n_rows = len(sample.eligible_rows())
+        return not self.bootstrap and rows_to_draw(self.max_samples, n_rows) >= n_rows
+
+    def _part(self, trainer: Trainer, sample: Sample, held_out: np.ndarray | None) -> Part:
+        rest = sample
+        if held_out is not None:
+            weights = np.ones(sample.n_rows, np.int64) if sample.weights is None else sample.weights.copy()
+            weights[held_out] = 0
+            rest = replace(sample, weights=weights)
+        learned = LearnedNoise.of(self._smeared(0.0), rest, trainer.values())
+        return Part(Drawing(rest, [self._bootstrap()], self._ceiling(), self._root_seed), learned, held_out)
+
+    def _add_members(
+        self, members: list[Member], training: Training, numbers: range, left_out: LeftOut | None, tasks: MemberTasks
+    ) -> None:
+        trained = self.__dict__.pop("_trained", [])
+        if trained:
+            training = TrainedBefore(training.trainer, training.drawing, training.with_counts, trained)
+        super()._add_members(members, training, numbers, left_out, tasks)
+
+
+class SmearedBaggingClassifier(_SmearedBagging, EnsembleClassifier):
+    """Input smearing: every member is trained on a bootstrap sample with noise on its attribute values.
+
+    Parameters
+    ----------
+    estimator : estimator or None, default=None
+        What is trained; by default an unpruned REPTree.
+    noise : float, array of shape (n_attributes,) or "auto", default="auto"
+        Standard deviation of the noise, in units of the attribute's own in the training set; one for each attribute, or
+        chosen by the data. 0 is bagging.
+    n_estimators : int or "auto", default=100
+        Members; the paper has 10. "auto" trains them until the loss on rows left out has settled.
+    max_estimators : int, default=1000
+        Members at most, with "auto".
+    tuning : {"oob", "cv"}, default="oob"
+        By which rows the level is chosen: those that members leave out, or folds held out of the whole training, as in
+        the paper, which takes several times as long.
+    search : {"grid", "halving", "golden"}, default="halving"
+        Which levels are tried: all with all members, as in the paper; all with few members and the better ones with
+        more; or those of a golden-section search between the least and the largest.
+    levels : array or None, default=None
+        Levels to try; by default those of the paper, 0, 0.05, ... 0.3, or with a bandwidth as unit 0, 0.25, ... 1.5.
+    n_folds : int, default=5
+        Folds, with "cv".
+    scoring : {"error", "log_loss"}, default="error"
+        The loss of a level; of equal ones the smaller level is taken.
+    distribution : {"gaussian", "uniform", "poisson", "log"}, default="gaussian"
+        Of the noise; see `tremula.perturb.SmearedInputs`.
+    unit : {"deviation", "rule of thumb", "likelihood"}, default="deviation"
+        What a level of 1 means: an attribute's standard deviation, or the bandwidth of a kernel density of its values.
+    smear_nominal : bool, default=False
+        Whether a nominal value is replaced by another level, with the probability `noise`.
+    within_bounds : bool, default=False
+        Whether values stay between an attribute's least and largest.
+    keep_integers : bool, default=False
+        Whether attributes of whole numbers stay such.
+    max_samples : float or int, default=1.0
+        Rows drawn for a member: a share of all, or a count.
+    bootstrap : bool, default=True
+        Whether rows are drawn with replacement.
+    combine : {"vote", "average"}, default="average"
+        Whether members vote, ties to the first class, or their class distributions are averaged.
+    oob_score : bool, default=False
+        Whether to judge the ensemble on the rows each member left out.
+    warm_start : bool, default=False
+        Whether another `fit` keeps the members there are, and their level, and adds those wanting.
+    n_jobs : int or None, default=None
+        Members trained at the same time; threads, unless a `joblib.parallel_config` names another backend.
+    categorical_features : "from_dtype", "all", list, mask or None, default="from_dtype"
+        Which columns are nominal; see the guide to columns.
+    random_state : int, RandomState, Generator or None, default=None
+        The same seed gives the same members, bit for bit, for any `n_jobs`.
+    verbose : int, default=0
+        With 1, a progress bar is shown.
+
+    Attributes
+    ----------
+    noise_ : float or array
+        The level of the members.
+    noise_curve_ : NoiseCurve
+        With "auto": the levels tried, their losses, and how many members were trained for it.
+    members_ : list
+        The trained members: trees, or fitted estimators.
+    classes_ : array
+        The class labels.
+    oob_score_ : float
+        Accuracy on rows left out, if `oob_score`; `oob_decision_function_` has the distributions behind it,
+        `inbag_counts_` how often each member had each row. Rows that chose the level judge somewhat too well.
+
+    Notes
+    -----
+    After Frank and Pfahringer, Improving on bagging with input smearing (PAKDD 2006).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tremula import SmearedBaggingClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> ensemble = SmearedBaggingClassifier(n_estimators=10, random_state=0).fit(X, y)
+    >>> ensemble.predict(X[:3])
+    array([0, 0, 0])
+    >>> ensemble.noise_curve_.levels
+    array([0.  , 0.05, 0.1 , 0.15, 0.2 , 0.25, 0.3 ])
+    """
+
+    _losses = CLASS_LOSSES
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        noise: Any = "auto",
+        n_estimators: int | str = 100,
+        max_estimators: int = 1000,
+        tuning: str = "oob",
+        search: str = "halving",
+        levels: Any = None,
+        n_folds: int = 5,
+        scoring: str = "error",
+        distribution: str = "gaussian",
+        unit: str = "deviation",
+        smear_nominal: bool = False,
+        within_bounds: bool = False,
+        keep_integers: bool = False,
+        max_samples: float = 1.0,
+        bootstrap: bool = True,
+        combine: str = "average",
+        oob_score: bool = False,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        categorical_features: Any = "from_dtype",
+        random_state: RandomState = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.noise = noise
+        self.n_estimators = n_estimators
+        self.max_estimators = max_estimators
+        self.tuning = tuning
+        self.search = search
+        self.levels = levels
+        self.n_folds = n_folds
+        self.scoring = scoring
+        self.distribution = distribution
+        self.unit = unit
+        self.smear_nominal = smear_nominal
+        self.within_bounds = within_bounds
+        self.keep_integers = keep_integers
+        self.max_samples = max_samples
+        self.bootstrap = bootstrap
+        self.combine = combine
+        self.oob_score = oob_score
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.categorical_features = categorical_features
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _default_estimator(self) -> BaseEstimator:
+        return REPTreeClassifier(prune=False)
+
+
+class SmearedBaggingRegressor(_SmearedBagging, EnsembleRegressor):
+    """Input smearing: every member is trained on a bootstrap sample with noise on its attribute values.
+
+    Parameters
+    ----------
+    estimator : estimator or None, default=None
+        What is trained; by default an unpruned model tree, M5'.
+    noise : float, array of shape (n_attributes,) or "auto", default="auto"
+        Standard deviation of the noise, in units of the attribute's own in the training set; one for each attribute, or
+        chosen by the data. 0 is bagging.
+    n_estimators : int or "auto", default=100
+        Members; the paper has 10. "auto" trains them until the loss on rows left out has settled.
+    max_estimators : int, default=1000
+        Members at most, with "auto".
+    tuning : {"oob", "cv"}, default="oob"
+        By which rows the level is chosen: those that members leave out, or folds held out of the whole training, as in
+        the paper, which takes several times as long.
+    search : {"grid", "halving", "golden"}, default="halving"
+        Which levels are tried: all with all members, as in the paper; all with few members and the better ones with
+        more; or those of a golden-section search between the least and the largest.
+    levels : array or None, default=None
+        Levels to try; by default those of the paper, 0, 0.05, ... 0.3, or with a bandwidth as unit 0, 0.25, ... 1.5.
+    n_folds : int, default=5
+        Folds, with "cv".
+    scoring : {"squared_error"}, default="squared_error"
+        The loss of a level; of equal ones the smaller level is taken.
+    distribution : {"gaussian", "uniform", "poisson", "log"}, default="gaussian"
+        Of the noise; see `tremula.perturb.SmearedInputs`.
+    unit : {"deviation", "rule of thumb", "likelihood"}, default="deviation"
+        What a level of 1 means: an attribute's standard deviation, or the bandwidth of a kernel density of its values.
+    smear_nominal : bool, default=False
+        Whether a nominal value is replaced by another level, with the probability `noise`.
+    within_bounds : bool, default=False
+        Whether values stay between an attribute's least and largest.
+    keep_integers : bool, default=False
+        Whether attributes of whole numbers stay such.
+    max_samples : float or int, default=1.0
+        Rows drawn for a member: a share of all, or a count.
+    bootstrap : bool, default=True
+        Whether rows are drawn with replacement.
+    oob_score : bool, default=False
+        Whether to judge the ensemble on the rows each member left out.
+    warm_start : bool, default=False
+        Whether another `fit` keeps the members there are, and their level, and adds those wanting.
+    n_jobs : int or None, default=None
+        Members trained at the same time; threads, unless a `joblib.parallel_config` names another backend.
+    categorical_features : "from_dtype", "all", list, mask or None, default="from_dtype"
+        Which columns are nominal; see the guide to columns.
+    random_state : int, RandomState, Generator or None, default=None
+        The same seed gives the same members, bit for bit, for any `n_jobs`.
+    verbose : int, default=0
+        With 1, a progress bar is shown.
+
+    Attributes
+    ----------
+    noise_ : float or array
+        The level of the members.
+    noise_curve_ : NoiseCurve
+        With "auto": the levels tried, their losses, and how many members were trained for it.
+    members_ : list
+        The trained members: trees, or fitted estimators.
+    oob_score_ : float
+        R squared on rows left out, if `oob_score`; `oob_prediction_` has the predictions behind it,
+        `inbag_counts_` how often each member had each row. Rows that chose the level judge somewhat too well.
+
+    Notes
+    -----
+    After Frank and Pfahringer, Improving on bagging with input smearing (PAKDD 2006).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from tremula import SmearedBaggingRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> ensemble = SmearedBaggingRegressor(noise=0.2, n_estimators=10, random_state=0).fit(X, y)
+    >>> ensemble.predict(X[:3]).shape
+    (3,)
+    """
+
+    _losses = NUMBER_LOSSES
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        noise: Any = "auto",
+        n_estimators: int | str = 100,
+        max_estimators: int = 1000,
+        tuning: str = "oob",
+        search: str = "halving",
+        levels: Any = None,
+        n_folds: int = 5,
+        scoring: str = "squared_error",
+        distribution: str = "gaussian",
+        unit: str = "deviation",
+        smear_nominal: bool = False,
+        within_bounds: bool = False,
+        keep_integers: bool = False,
+        max_samples: float = 1.0,
+        bootstrap: bool = True,
+        oob_score: bool = False,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        categorical_features: Any = "from_dtype",
+        random_state: RandomState = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.noise = noise
+        self.n_estimators = n_estimators
+        self.max_estimators = max_estimators
+        self.tuning = tuning
+        self.search = search
+        self.levels = levels
+        self.n_folds = n_folds
+        self.scoring = scoring
+        self.distribution = distribution
+        self.unit = unit
+        self.smear_nominal = smear_nominal
+        self.within_bounds = within_bounds
+        self.keep_integers = keep_integers
+        self.max_samples = max_samples
+        self.bootstrap = bootstrap
+        self.oob_score = oob_score
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.categorical_features = categorical_features
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _default_estimator(self) -> BaseEstimator:
+        return M5Regressor(prune=False)

@@ -1,0 +1,218 @@
+"""Output smearing and flipping: the target is shaken, all rows and attributes are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from tremula.combine import largest
+from tremula.ensembles.base.callbacks import MemberTasks
+from tremula.ensembles.base.ensemble import EnsembleClassifier, EnsembleRegressor
+from tremula.ensembles.base.member import PerClassTrainer, Trainer
+from tremula.parameters import check_choice
+from tremula.perturb import FlippedClasses, Perturbation, Sample, SmearedTarget
+from tremula.perturb.targets import SmearedClasses
+from tremula.seeds import RandomState
+from tremula.trees.c45 import C45Classifier
+from tremula.trees.cart import CARTRegressor
+from tremula.trees.reptree import REPTreeRegressor
+
+METHODS = ("flip", "smear")
+
+
+def as_shares(outputs: np.ndarray) -> np.ndarray:
+    """Return outputs of regressors as class distributions with the same largest class.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> as_shares(np.array([[-0.1, 0.3, 0.9], [-0.3, -0.2, -0.5]]))
+    array([[0.  , 0.25, 0.75],
+           [0.  , 1.  , 0.  ]])
+    """
+    shares = np.maximum(outputs, 0.0)
+    is_none = shares.sum(axis=1) <= 0.0
+    shares[is_none, largest(outputs)[is_none]] = 1.0
+    return shares / shares.sum(axis=1, keepdims=True)
+
+
+class OutputSmearingClassifier(EnsembleClassifier):
+    """Output flipping or smearing: every member is trained on classes that are shaken.
+
+    Parameters
+    ----------
+    estimator : estimator or None, default=None
+        What is trained; by default an unpruned C4.5 tree, or with "smear" a fully grown CART regression tree.
+    n_estimators : int, default=100
+        Members.
+    method : {"flip", "smear"}, default="flip"
+        "flip" gives some rows another class. "smear" makes each class a column of 0 and 1, adds noise to it, and trains
+        a regressor on each column: a member is as many regressors as there are classes.
+    rate : float, default=0.2
+        With "flip", the share of rows that change class; classes keep their proportions in expectation.
+    scale : float, default=1.0
+        With "smear", the noise in units of a column's standard deviation.
+    combine : {"vote", "average"}, default="average"
+        Whether members vote, ties to the first class, or their class distributions (with "smear", the outputs of their
+        regressors) are averaged.
+    oob_score : bool, default=False
+        Whether to judge the ensemble on the rows each member left out.
+    warm_start : bool, default=False
+        Whether another `fit` keeps the members there are and adds those wanting; the result is as if all had been
+        trained at once.
+    n_jobs : int or None, default=None
+        Members trained at the same time; threads, unless a `joblib.parallel_config` names another backend.
+    categorical_features : "from_dtype", "all", list, mask or None, default="from_dtype"
+        Which columns are nominal, for tremula's trees; see the guide to columns.
+    random_state : int, RandomState, Generator or None, default=None
+        The same seed gives the same members, bit for bit, for any `n_jobs`.
+    verbose : int, default=0
+        With 1, a progress bar is shown.
+
+    Attributes
+    ----------
+    members_ : list
+        The trained members: trees, or fitted estimators.
+    classes_ : array
+        The class labels.
+    oob_score_ : float
+        Accuracy on rows left out, if `oob_score`; `oob_decision_function_` has the distributions behind it.
+
+    Notes
+    -----
+    Breiman (2000) has both. In his smearing one tree has an output for each class and is split by the squared errors of
+    all outputs together; here each output has a tree of its own, which costs as many trees. Averaged outputs are made
+    shares by taking negative ones for 0; the class is that of the largest output either way.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tremula import OutputSmearingClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> OutputSmearingClassifier(n_estimators=10, random_state=0).fit(X, y).predict(X[:3])
+    array([0, 0, 0])
+    >>> OutputSmearingClassifier(n_estimators=10, method="smear", random_state=0).fit(X, y).predict(X[:3])
+    array([0, 0, 0])
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        n_estimators: int = 100,
+        method: str = "flip",
+        rate: float = 0.2,
+        scale: float = 1.0,
+        combine: str = "average",
+        oob_score: bool = False,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        categorical_features: Any = "from_dtype",
+        random_state: RandomState = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.method = method
+        self.rate = rate
+        self.scale = scale
+        self.combine = combine
+        self.oob_score = oob_score
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.categorical_features = categorical_features
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _perturbations(self) -> Sequence[Perturbation]:
+        return [SmearedClasses(self.scale) if self.method == "smear" else FlippedClasses(self.rate)]
+
+    def _default_estimator(self) -> BaseEstimator:
+        return CARTRegressor() if self.method == "smear" else C45Classifier(confidence=None)
+
+    def _learns_by_regression(self) -> bool:
+        return self.method == "smear"
+
+    def _check_parameters(self) -> None:
+        check_choice("method", self.method, METHODS)
+        super()._check_parameters()
+
+    def _fit_members(self, trainer: Trainer, sample: Sample, n_outputs: int, tasks: MemberTasks) -> None:
+        if self.method == "smear":
+            trainer = PerClassTrainer(trainer)
+        super()._fit_members(trainer, sample, n_outputs, tasks)
+
+    def _as_shares(self, combined: np.ndarray) -> np.ndarray:
+        return as_shares(combined) if self.method == "smear" and self.combine == "average" else combined
+
+
+class OutputSmearingRegressor(EnsembleRegressor):
+    """Output smearing: every member is trained on a target with Gaussian noise.
+
+    Parameters
+    ----------
+    estimator : estimator or None, default=None
+        What is trained; by default an unpruned REPTree.
+    n_estimators : int, default=100
+        Members.
+    scale : float, default=1.0
+        The noise in units of the robust standard deviation of the target.
+    oob_score : bool, default=False
+        Whether to judge the ensemble on the rows each member left out.
+    warm_start : bool, default=False
+        Whether another `fit` keeps the members there are and adds those wanting; the result is as if all had been
+        trained at once.
+    n_jobs : int or None, default=None
+        Members trained at the same time; threads, unless a `joblib.parallel_config` names another backend.
+    categorical_features : "from_dtype", "all", list, mask or None, default="from_dtype"
+        Which columns are nominal, for tremula's trees; see the guide to columns.
+    random_state : int, RandomState, Generator or None, default=None
+        The same seed gives the same members, bit for bit, for any `n_jobs`.
+    verbose : int, default=0
+        With 1, a progress bar is shown.
+
+    Attributes
+    ----------
+    members_ : list
+        The trained members: trees, or fitted estimators.
+    oob_score_ : float
+        R squared on rows left out, if `oob_score`; `oob_prediction_` has the predictions behind it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from tremula import OutputSmearingRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> OutputSmearingRegressor(n_estimators=10, random_state=0).fit(X, y).predict(X[:3]).shape
+    (3,)
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        n_estimators: int = 100,
+        scale: float = 1.0,
+        oob_score: bool = False,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        categorical_features: Any = "from_dtype",
+        random_state: RandomState = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.scale = scale
+        self.oob_score = oob_score
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.categorical_features = categorical_features
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _perturbations(self) -> Sequence[Perturbation]:
+        return [SmearedTarget(self.scale)]
+
+    def _default_estimator(self) -> BaseEstimator:
+        return REPTreeRegressor(prune=False)

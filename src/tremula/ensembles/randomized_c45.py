@@ -1,0 +1,90 @@
+"""Randomized C4.5: no resampling; every node takes one of the best splits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sklearn.base import BaseEstimator
+
+from tremula.ensembles.base.ensemble import EnsembleClassifier
+from tremula.perturb import Perturbation, RandomSplits
+from tremula.seeds import RandomState
+from tremula.trees.c45 import C45Classifier
+
+
+class RandomizedC45Classifier(EnsembleClassifier):
+    """Randomized C4.5: every node takes one of the best splits, drawn uniformly; all rows are used.
+
+    Parameters
+    ----------
+    estimator : estimator or None, default=None
+        What is trained; by default an unpruned C4.5 tree.
+    n_estimators : int, default=200
+        Members.
+    n_best_splits : int, default=20
+        Among how many; each threshold of a numeric attribute is a split of its own. As C4.5 asks of attributes, the
+        gain of a split must not be below the average of the attributes' best.
+    combine : {"vote", "average"}, default="vote"
+        Whether members vote, ties to the first class, or their class distributions are averaged.
+    oob_score : bool, default=False
+        Whether to judge the ensemble on the rows each member left out.
+    warm_start : bool, default=False
+        Whether another `fit` keeps the members there are and adds those wanting; the result is as if all had been
+        trained at once.
+    n_jobs : int or None, default=None
+        Members trained at the same time; threads, unless a `joblib.parallel_config` names another backend.
+    categorical_features : "from_dtype", "all", list, mask or None, default="from_dtype"
+        Which columns are nominal, for tremula's trees; see the guide to columns.
+    random_state : int, RandomState, Generator or None, default=None
+        The same seed gives the same members, bit for bit, for any `n_jobs`.
+    verbose : int, default=0
+        With 1, a progress bar is shown.
+
+    Attributes
+    ----------
+    members_ : list
+        The trained members: trees, or fitted estimators.
+    classes_ : array
+        The class labels.
+    oob_score_ : float
+        Accuracy on rows left out, if `oob_score`; `oob_decision_function_` has the distributions behind it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tremula import RandomizedC45Classifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> RandomizedC45Classifier(n_estimators=10, random_state=0).fit(X, y).predict(X[:3])
+    array([0, 0, 0])
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        n_estimators: int = 200,
+        n_best_splits: int = 20,
+        combine: str = "vote",
+        oob_score: bool = False,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        categorical_features: Any = "from_dtype",
+        random_state: RandomState = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.n_best_splits = n_best_splits
+        self.combine = combine
+        self.oob_score = oob_score
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.categorical_features = categorical_features
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _perturbations(self) -> Sequence[Perturbation]:
+        return [RandomSplits(self.n_best_splits)]
+
+    def _default_estimator(self) -> BaseEstimator:
+        return C45Classifier(confidence=None)

@@ -1,0 +1,282 @@
+"""Chooses the level of input smearing by rows that members have not seen: out-of-bag rows, or folds held out.
+
+All levels and folds share a member's draws, bootstrap sample and standard noise alike, so that levels differ by the
+level alone; losses do not depend on the number of jobs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+
+import numpy as np
+
+from tremula.combine import Member, add_answers, largest
+from tremula.display import ShortTable, ShownAsTable
+from tremula.ensembles.base.member import Trainer
+from tremula.ensembles.base.training import Drawing
+from tremula.parallel import train_members
+from tremula.perturb.inputs import Draws, LearnedNoise
+from tremula.perturb.sample import Draw, Sample
+from tremula.seeds import member_generator
+
+GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
+LEAST_MEMBERS = 5  # fewer leave too many rows unjudged
+FOLDS = (0, 2)  # where the stream that makes folds branches off
+
+
+@dataclass(frozen=True, repr=False)
+class NoiseCurve(ShownAsTable):
+    """What a search for the noise level has found, and what it cost.
+
+    Attributes
+    ----------
+    levels : array (n_levels,)
+        Levels tried, from the least to the largest.
+    losses : array (n_levels,)
+        Loss of each on rows not seen; NaN where no row could judge.
+    n_members : array (n_levels,)
+        Members of an ensemble that the loss is of.
+    n_trained : int
+        Members trained in all, which is what the search cost.
+    """
+
+    levels: np.ndarray
+    losses: np.ndarray
+    n_members: np.ndarray
+    n_trained: int
+
+    def _short_table(self) -> ShortTable:
+        rows = [
+            (f"{level:.3g}", f"{loss:.4g}", str(n_members))
+            for level, loss, n_members in zip(self.levels, self.losses, self.n_members)
+        ]
+        caption = f"loss of {len(self.levels)} levels of noise, {self.n_trained} members trained in all"
+        return ShortTable(caption, ["level", "loss", "members"], rows)
+
+
+def _error(means: np.ndarray, n_answers: np.ndarray, target: np.ndarray, weights: np.ndarray) -> float:
+    return float(np.average(largest(means) != target, weights=weights))
+
+
+def _log_loss(means: np.ndarray, n_answers: np.ndarray, target: np.ndarray, weights: np.ndarray) -> float:
+    """Mean of -log of the class's share, the shares mixed with an even distribution as if it were one more member."""
+    n_answers = n_answers[:, None]
+    shares = (means * n_answers + 1.0 / means.shape[1]) / (n_answers + 1.0)
+    return float(np.average(-np.log(shares[np.arange(len(target)), target]), weights=weights))
+
+
+def _squared_error(means: np.ndarray, n_answers: np.ndarray, target: np.ndarray, weights: np.ndarray) -> float:
+    return float(np.average((means[:, 0] - target) ** 2, weights=weights))
+
+
+Loss = Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], float]
+CLASS_LOSSES: dict[str, Loss] = {"error": _error, "log_loss": _log_loss}
+NUMBER_LOSSES: dict[str, Loss] = {"squared_error": _squared_error}
+
+
+def make_folds(sample: Sample, n_folds: int, root_seed: int) -> list[np.ndarray]:
+    """Cut the rows into folds at random, classes evenly spread over them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> [fold.tolist() for fold in make_folds(Sample(np.array([0, 1, 0, 1]), 2, 1), 2, 0)]
+    [[0, 1], [2, 3]]
+    """
+    random = np.random.default_rng(np.random.SeedSequence(root_seed, spawn_key=FOLDS))
+    order = random.permutation(sample.eligible_rows())
+    if sample.n_classes:
+        order = order[np.argsort(sample.target[order], kind="stable")]
+    n_folds = min(n_folds, len(order))
+    return [np.sort(order[number::n_folds]) for number in range(n_folds)]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A training set of the search: rows to train on, how noise goes by them, and rows that judge."""
+
+    drawing: Drawing
+    noise: LearnedNoise
+    held_out: np.ndarray | None  # None: the rows that a member leaves out
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What one member, at each level, says of the rows that it has not seen."""
+
+    rows: np.ndarray
+    values: np.ndarray  # (n_levels, n_rows, n_outputs)
+    members: Sequence[Member]  # one for each level, where there is a single training set
+
+
+@dataclass(frozen=True)
+class Trials:
+    """All that is needed to train any member at some levels, anywhere."""
+
+    trainer: Trainer
+    parts: Sequence[Part]
+    levels: Sequence[float]
+    n_outputs: int
+    combine: str
+
+    def __sizeof__(self) -> int:
+        """Return about the bytes of the table, by which Dask sees that this is worth sending once only."""
+        sample = self.parts[0].drawing.sample
+        return object.__sizeof__(self) + 8 * sample.n_rows * sample.n_attributes
+
+    def __call__(self, members: range) -> list[Answer]:
+        """Train these members at all levels and ask them."""
+        return [self._answer(member) for member in members]
+
+    def _answer(self, number: int) -> Answer:
+        drawing = self.parts[0].drawing
+        draw = Draw(number, drawing.n_members, member_generator(drawing.root_seed, number), drawing.root_seed)
+        draws = Draws(draw.aside(0))
+        asked = [self._ask(part, number, draws) for part in self.parts]
+        members = asked[0][2] if len(self.parts) == 1 else ()
+        rows, values = [rows for rows, _, _ in asked], [values for _, values, _ in asked]
+        return Answer(np.concatenate(rows), np.concatenate(values, axis=1), members)
+
+    def _ask(self, part: Part, number: int, draws: Draws) -> tuple[np.ndarray, np.ndarray, list[Member]]:
+        """Train a member on one training set, level after level."""
+        trained = []
+        for level in self.levels:
+            sample, random = part.drawing.sample_of(number)
+            trained.append(self.trainer.train(part.noise.at(level).apply_with(sample, draws), random))
+        rows = part.held_out
+        if rows is None:
+            rows = np.flatnonzero(part.drawing.times_drawn(sample) == 0)
+        values = np.zeros((len(self.levels), len(rows), self.n_outputs))
+        if len(rows):
+            table = self.trainer.rows(rows)
+            for total, member in zip(values, trained, strict=True):
+                add_answers(total, member, table, self.combine)
+        return rows, values, trained
+
+
+class Judge:
+    """Sums up what members say of rows they have not seen, level by level.
+
+    Parameters
+    ----------
+    trials : Trials
+        How members are trained; its levels are set from case to case.
+    sample : Sample
+        All rows.
+    loss : callable
+    n_jobs : int or None
+    verbose : int
+    """
+
+    def __init__(self, trials: Trials, sample: Sample, loss: Loss, n_jobs: int | None, verbose: int) -> None:
+        self.trials, self.loss, self.n_jobs, self.verbose = trials, loss, n_jobs, verbose
+        self.target, self.weights = sample.target, sample.weights
+        self.totals: dict[float, np.ndarray] = {}
+        self.n_answers: dict[float, np.ndarray] = {}
+        self.n_members: dict[float, int] = {}
+        self.members: dict[float, list[Member]] = {}
+
+    def add(self, levels: Sequence[float], up_to: int) -> None:
+        """Train members at these levels until there are so many of each; all levels have as many before."""
+        for level in levels:
+            if level not in self.totals:
+                self.totals[level] = np.zeros((len(self.target), self.trials.n_outputs))
+                self.n_answers[level] = np.zeros(len(self.target), np.int64)
+                self.n_members[level], self.members[level] = 0, []
+        members = range(self.n_members[levels[0]], up_to)
+        trials = Trials(self.trials.trainer, self.trials.parts, levels, self.trials.n_outputs, self.trials.combine)
+        with closing(train_members(trials, members, self.n_jobs, self.verbose)) as answers:
+            for answer in answers:
+                self._count(answer, levels)
+
+    def _count(self, answer: Answer, levels: Sequence[float]) -> None:
+        for number, level in enumerate(levels):
+            self.totals[level][answer.rows] += answer.values[number]
+            self.n_answers[level][answer.rows] += 1
+            self.n_members[level] += 1
+            self.members[level] += answer.members[number : number + 1]
+
+    def loss_of(self, level: float) -> float:
+        """Return the loss at a level, over the rows that some member has not seen."""
+        n_answers = self.n_answers[level]
+        rows = np.flatnonzero(n_answers)
+        if not len(rows):
+            return math.nan
+        weights = np.ones(len(rows)) if self.weights is None else self.weights[rows]
+        means = self.totals[level][rows] / n_answers[rows, None]
+        return self.loss(means, n_answers[rows], self.target[rows], weights)
+
+    def best(self, levels: Sequence[float]) -> list[float]:
+        """Return levels from the best to the worst, the smaller first among equals."""
+        return sorted(levels, key=lambda level: (np.nan_to_num(self.loss_of(level), nan=math.inf), level))
+
+    def curve(self) -> NoiseCurve:
+        """Return what was found."""
+        levels = sorted(self.totals)
+        losses = np.array([self.loss_of(level) for level in levels])
+        n_members = np.array([self.n_members[level] for level in levels])
+        n_trained = int(n_members.sum()) * len(self.trials.parts)
+        return NoiseCurve(np.array(levels), losses, n_members, n_trained)
+
+
+def search_grid(judge: Judge, levels: Sequence[float], n_members: int) -> float:
+    """Try every level with all members."""
+    judge.add(levels, n_members)
+    return judge.best(levels)[0]
+
+
+def search_by_halving(judge: Judge, levels: Sequence[float], n_members: int) -> float:
+    """Try every level with few members, the better half of them with twice as many, and so on."""
+    kept = list(levels)
+    n_rounds = math.ceil(math.log2(len(kept))) if len(kept) > 1 else 0
+    n_tried = min(n_members, max(LEAST_MEMBERS, n_members >> n_rounds))
+    while True:
+        judge.add(kept, n_tried)
+        kept = sorted(judge.best(kept)[: math.ceil(len(kept) / 2)])
+        if len(kept) == 1 or n_tried == n_members:
+            return judge.best(kept)[0]
+        n_tried = min(n_members, 2 * n_tried)
+
+
+def search_by_golden_section(judge: Judge, levels: Sequence[float], n_members: int) -> float:
+    """Narrow down between the least and the largest level, as far as levels lie apart; the least is always tried."""
+    low, high = min(levels), max(levels)
+    apart = (high - low) / max(1, len(levels) - 1)
+    left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
+    judge.add(sorted({min(levels), round(left, 6), round(right, 6)}), n_members)
+    while high - low > 1.5 * apart:
+        if judge.loss_of(round(left, 6)) <= judge.loss_of(round(right, 6)):
+            high, right = right, left
+            left = high - GOLDEN * (high - low)
+        else:
+            low, left = left, right
+            right = low + GOLDEN * (high - low)
+        new = [level for level in (round(left, 6), round(right, 6)) if level not in judge.totals]
+        if new:
+            judge.add(new, n_members)
+    return judge.best(list(judge.totals))[0]
+
+
+SEARCHES: dict[str, Callable[[Judge, Sequence[float], int], float]] = {
+    "grid": search_grid,
+    "halving": search_by_halving,
+    "golden": search_by_golden_section,
+}
+
+
+@dataclass(frozen=True)
+class Found:
+    """The level chosen, how it was found, and the members already trained at it."""
+
+    level: float
+    curve: NoiseCurve
+    members: list[Member]
+
+
+def find_level(judge: Judge, search: str, levels: Sequence[float], n_members: int) -> Found:
+    """Search for the level of the least loss; of equals the smaller."""
+    level = SEARCHES[search](judge, levels, n_members)
+    return Found(level, judge.curve(), judge.members[level])

@@ -1,0 +1,168 @@
+"""Boosting with three members: the second learns from the errors of the first, the third where the two differ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from tremula.combine import Member
+from tremula.ensembles.base.callbacks import MemberTasks
+from tremula.ensembles.base.ensemble import EnsembleClassifier
+from tremula.ensembles.base.member import Trainer
+from tremula.errors import InvalidParameter
+from tremula.parameters import check_number
+from tremula.perturb import Perturbation, Sample
+from tremula.seeds import RandomState, make_root_seed, member_generator
+from tremula.trees.c45 import C45Classifier
+
+# With these votes the first two outvote the third, the third either of them, and the first the second.
+VOTES = (3.0, 2.0, 4.0)
+
+
+class ThreeBoostClassifier(EnsembleClassifier):
+    """Boosting as Schapire first had it: three members, each trained on rows that the others make hard.
+
+    Parameters
+    ----------
+    estimator : estimator or None, default=None
+        What is trained; by default an unpruned C4.5 tree.
+    first_share : float or None, default=None
+        Share of the rows that the first member is trained on, above 0 and below 1; None is a third.
+    categorical_features : "from_dtype", "all", list, mask or None, default="from_dtype"
+        Which columns are nominal, for tremula's trees; see the guide to columns.
+    random_state : int, RandomState, Generator or None, default=None
+        Draws the rows, and whatever the estimator draws.
+
+    Attributes
+    ----------
+    members_ : list
+        The members, one to three.
+    member_weights_ : array
+        Their votes: 3, 2 and 4.
+    member_rows_ : list of arrays
+        The rows that each member was trained on; no two have a row in common.
+    classes_ : array
+        The class labels.
+
+    Notes
+    -----
+    The first member is trained on rows drawn at random. Coins are flipped for the rows of the second: heads takes
+    another row that the first member gets wrong, tails another that it gets right, until there is none of the wanted
+    kind. The third is trained on all rows left over for which the two give different classes. The answer is that of
+    the first two where they agree, else that of the third: as many votes as are written above come to the same, and
+    `predict_proba` gives the shares of these votes.
+
+    Where the first member makes no error on the rows it was not trained on, or the coins give the second no row, it
+    stays alone; where the first two never differ on the rows left over there is no third, and the first decides. A
+    member whose rows are all of one class gives that class always. Rows with `sample_weight` are drawn alike, unless it
+    is 0, and keep their weight.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from tremula import ThreeBoostClassifier
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = ThreeBoostClassifier(random_state=0).fit(X, y)
+    >>> len(model), len(model.member_rows_[0])
+    (3, 599)
+    >>> model.predict(X[:2])
+    array([0, 1])
+    """
+
+    n_estimators = len(VOTES)
+    combine = "vote"
+    oob_score = False
+    warm_start = False
+    n_jobs = None
+    verbose = 0
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        first_share: float | None = None,
+        categorical_features: Any = "from_dtype",
+        random_state: RandomState = None,
+    ) -> None:
+        self.estimator = estimator
+        self.first_share = first_share
+        self.categorical_features = categorical_features
+        self.random_state = random_state
+
+    def _perturbations(self) -> Sequence[Perturbation]:
+        return []
+
+    def _default_estimator(self) -> BaseEstimator:
+        return C45Classifier(confidence=None)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.first_share is not None:
+            check_number("first_share", self.first_share, 0.0, above=True)
+            if self.first_share >= 1:
+                raise InvalidParameter(
+                    f"first_share={self.first_share!r} leaves no rows for the second and third member: give less than 1"
+                )
+
+    def _fit_members(self, trainer: Trainer, sample: Sample, n_outputs: int, tasks: MemberTasks) -> None:
+        root_seed = make_root_seed(self.random_state)
+        streams = [member_generator(root_seed, number) for number in range(len(VOTES))]
+        members: list[Member] = []
+        parts: list[np.ndarray] = []
+
+        def train(rows: np.ndarray) -> Member:
+            """Train the next member on these rows."""
+            tasks.begin_member()
+            members.append(train_on(trainer, sample, rows, streams[len(members)]))
+            parts.append(np.sort(rows))
+            # A callback cannot stop after one or two: the three are one method.
+            tasks.end_member(lambda: {"members_": list(members), "member_weights_": np.array(VOTES[: len(members)])})
+            return members[-1]
+
+        tasks.begin(len(VOTES))
+        order = streams[0].permutation(sample.eligible_rows())
+        n_first = self._n_first(len(order))
+        rest = order[n_first:]
+        first = train(order[:n_first])
+        is_wrong = first.predict_codes(trainer.rows(rest)) != sample.target[rest]
+        drawn = flip_for_rows(rest[is_wrong], rest[~is_wrong], streams[1])
+        if is_wrong.any() and len(drawn):
+            second = train(drawn)
+            rest = np.setdiff1d(rest, drawn)
+            if len(rest):
+                table = trainer.rows(rest)
+                disputed = rest[first.predict_codes(table) != second.predict_codes(table)]
+                if len(disputed):
+                    train(disputed)
+        self.members_, self.member_rows_ = members, parts
+        self.member_weights_ = np.array(VOTES[: len(members)])
+
+    def _n_first(self, n_rows: int) -> int:
+        share = 1.0 / 3.0 if self.first_share is None else self.first_share
+        return min(max(1, round(share * n_rows)), n_rows - 1)
+
+
+def flip_for_rows(wrong: np.ndarray, right: np.ndarray, random: np.random.Generator) -> np.ndarray:
+    """Take the next wrong row at heads, the next right one at tails, until the wanted kind has run out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> flip_for_rows(np.array([7, 8]), np.array([1, 2, 3, 4, 5]), np.random.default_rng(1))
+    array([7, 8, 1, 2, 3])
+    """
+    is_heads = random.random(len(wrong) + len(right) + 1) < 0.5
+    has_run_out = (np.cumsum(is_heads) > len(wrong)) | (np.cumsum(~is_heads) > len(right))
+    n_flips = int(np.argmax(has_run_out))
+    n_heads = int(np.count_nonzero(is_heads[:n_flips]))
+    return np.concatenate([wrong[:n_heads], right[: n_flips - n_heads]])
+
+
+def train_on(trainer: Trainer, sample: Sample, rows: np.ndarray, random: np.random.Generator) -> Member:
+    """Train a member on some of the rows."""
+    taken = np.zeros(sample.n_rows, np.int64)
+    taken[rows] = 1
+    return trainer.train(replace(sample, weights=taken if sample.weights is None else sample.weights * taken), random)

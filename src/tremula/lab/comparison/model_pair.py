@@ -1,0 +1,115 @@
+"""Two models on the same rows, which trained neither: what each loses, the difference with an interval, and a sentence.
+
+The rows are taken one by one, so that the interval is that of the difference and not of two numbers side by side.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tremula.diagnostics import TestResult, mcnemar_test, paired_t_test
+from tremula.smoothing.noise_search import LEAST_SHARE
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Change:
+    """What one measure says.
+
+    Attributes
+    ----------
+    measure : str
+    unit : str
+        Of all numbers here; empty where they have none.
+    before, after : float
+        What each model loses.
+    gain : float
+        Loss before minus after: positive if the second model is better.
+    interval : tuple of two floats
+        Of the gain, at 95 %.
+    p_value : float
+    """
+
+    measure: str
+    unit: str
+    before: float
+    after: float
+    gain: float
+    interval: tuple[float, float]
+    p_value: float
+
+    @property
+    def verdict(self) -> str:
+        """Tell which model is better: "after", "before", or "open" where the interval has zero in it."""
+        low, high = self.interval
+        return "after" if low > 0 else "before" if high < 0 else "open"
+
+    def sentence(self, n_rows: int) -> str:
+        """Say it in words."""
+        written = ".2f" if self.unit else ".3g"
+        low, high = (format(bound, written) for bound in self.interval)
+        gain = f"{format(abs(self.gain), written)}{self.unit}"
+        said = {
+            "after": f"is better by {gain}",
+            "before": f"is worse by {gain}",
+            "open": f"is not shown to differ, {gain} {'more' if self.gain < 0 else 'less'}",
+        }[self.verdict]
+        return (
+            f"By {self.measure}, on {n_rows:,} rows that had no say in the noise, the smoothed model {said} (95 % "
+            f"interval of the gain {low} to {high})."
+        )
+
+
+def compare_classes(shares: tuple[Floats, Floats], codes: NDArray[np.int64]) -> list[Change]:
+    """Compare the class shares that two models give, by errors and by log loss.
+
+    Parameters
+    ----------
+    shares : two arrays of shape (n_rows, n_classes)
+        Of the model before and the one after.
+    codes : int array of shape (n_rows,)
+        The column of each row's class; -1 for a class that the models do not know.
+
+    Examples
+    --------
+    >>> hard, soft = np.eye(2)[[0, 0, 0, 1] * 20], np.array([[0.9, 0.1], [0.4, 0.6], [0.8, 0.2], [0.3, 0.7]] * 20)
+    >>> error, log_loss = compare_classes((hard, soft), np.array([0, 1, 0, 1] * 20))
+    >>> error.before, error.after, error.verdict
+    (25.0, 0.0, 'after')
+    """
+    wrong = [each.argmax(axis=1) != codes for each in shares]
+    losses = [_log_losses(each, codes) for each in shares]
+    return [
+        _change("error", " points", 100.0, wrong, mcnemar_test),
+        _change("log loss", "", 1.0, losses, paired_t_test),
+    ]
+
+
+def compare_numbers(predicted: tuple[Floats, Floats], target: Floats) -> list[Change]:
+    """Compare the numbers that two models predict, by the root of their mean squared error.
+
+    The difference of two roots is that of the squares divided by the sum of the roots; so is its interval, in which
+    that sum is taken as given.
+    """
+    squares = [(each - target) ** 2 for each in predicted]
+    change = _change("root mean squared error", "", 1.0, squares, paired_t_test)
+    before, after = change.before**0.5, change.after**0.5
+    both = before + after or 1.0
+    low, high = change.interval
+    return [replace(change, before=before, after=after, gain=change.gain / both, interval=(low / both, high / both))]
+
+
+def _log_losses(shares: Floats, codes: NDArray[np.int64]) -> Floats:
+    told = np.where(codes >= 0, shares[np.arange(len(codes)), codes], 0.0)
+    return -np.log(np.maximum(told, LEAST_SHARE))
+
+
+def _change(measure: str, unit: str, scale: float, losses: list[Any], test: Callable[..., TestResult]) -> Change:
+    before, after = (scale * float(np.mean(each)) for each in losses)
+    result = test(*losses)
+    low, high = (scale * bound for bound in result.interval)
+    return Change(measure, unit, before, after, scale * result.difference, (low, high), result.p_value)

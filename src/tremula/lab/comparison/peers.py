@@ -1,0 +1,182 @@
+"""Methods of other libraries, at their own defaults, for a comparison on the same folds.
+
+Only what says how the work is done is set: the seed, one thread as for all methods, and no chatter. A library that is
+not installed is refused before any work.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from tremula.errors import MissingLibrary, TremulaError, did_you_mean
+from tremula.lab.comparison.methods import Build, Method, one_hot
+
+ENDING = {"classification": "Classifier", "regression": "Regressor"}
+
+
+class UnknownLibrary(TremulaError, LookupError):
+    """No library of the given name to compare with."""
+
+
+class CodedClassifier(ClassifierMixin, BaseEstimator):
+    """A classifier that knows the classes 0, 1, ... only, given any classes.
+
+    Parameters
+    ----------
+    estimator : classifier
+        It is trained itself, not a copy.
+    """
+
+    def __init__(self, estimator: Any) -> None:
+        self.estimator = estimator
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Train on the codes of the classes."""
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        self.estimator.fit(X, codes)
+        self.n_features_in_ = np.shape(X)[1]
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """Return the classes."""
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+    def predict_proba(self, X: Any) -> Any:
+        """Return the probabilities of the classes."""
+        check_is_fitted(self)
+        return self.estimator.predict_proba(X)
+
+
+def _scikit_learn(task: str) -> list[Method]:
+    ensemble = import_module("sklearn.ensemble")
+    kinds = {name: getattr(ensemble, name + ENDING[task]) for name in ("RandomForest", "ExtraTrees")}
+    boosting = getattr(ensemble, "HistGradientBoosting" + ENDING[task])
+
+    def build_boosting(nominal: Sequence[int], seed: int) -> Any:
+        return boosting(categorical_features=list(nominal) or None, random_state=seed)
+
+    def build_forest(kind: Any) -> Build:
+        return one_hot(lambda seed: kind(random_state=seed, n_jobs=1))
+
+    return [
+        _peer("sklearn-random-forest", "sklearn random forest", "scikit-learn", build_forest(kinds["RandomForest"])),
+        _peer("sklearn-extra-trees", "sklearn extra trees", "scikit-learn", build_forest(kinds["ExtraTrees"])),
+        _peer("sklearn-boosting", "sklearn boosting", "scikit-learn", build_boosting),
+    ]
+
+
+def _lightgbm(task: str) -> list[Method]:
+    return [_peer("lightgbm", "LightGBM", "lightgbm", partial(_build_booster, "lightgbm", task))]
+
+
+def _xgboost(task: str) -> list[Method]:
+    return [_peer("xgboost", "XGBoost", "xgboost", partial(_build_booster, "xgboost", task))]
+
+
+def _build_booster(library: str, task: str, nominal: Sequence[int], seed: int) -> Any:
+    kind = getattr(import_module(library), PREFIX[library] + ENDING[task])
+    booster = ToldBooster(kind(random_state=seed, n_jobs=1, verbosity=QUIET[library]), list(nominal))
+    return CodedClassifier(booster) if task == "classification" else booster
+
+
+def _tell_lightgbm(booster: Any, nominal: Sequence[int], n_columns: int) -> dict[str, Any]:
+    return {"categorical_feature": list(nominal)}
+
+
+def _tell_xgboost(booster: Any, nominal: Sequence[int], n_columns: int) -> dict[str, Any]:
+    types = ["c" if index in nominal else "q" for index in range(n_columns)]
+    booster.set_params(feature_types=types, enable_categorical=True)
+    return {}
+
+
+PREFIX = {"lightgbm": "LGBM", "xgboost": "XGB"}
+QUIET = {"lightgbm": -1, "xgboost": 0}
+TELL: dict[str, Callable[[Any, Sequence[int], int], dict[str, Any]]] = {
+    "lightgbm": _tell_lightgbm,
+    "xgboost": _tell_xgboost,
+}
+
+
+class ToldBooster(RegressorMixin, BaseEstimator):
+    """LightGBM or XGBoost that is told which columns of an array are nominal once it sees how many there are.
+
+    Parameters
+    ----------
+    estimator : estimator
+        It is trained itself, not a copy.
+    nominal : list of int
+        Numbers of the columns.
+    """
+
+    def __init__(self, estimator: Any, nominal: Sequence[int]) -> None:
+        self.estimator = estimator
+        self.nominal = nominal
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Train."""
+        library = type(self.estimator).__module__.partition(".")[0]
+        options = TELL[library](self.estimator, self.nominal, X.shape[1]) if self.nominal else {}
+        self.estimator.fit(X, y, **options)
+        self.n_features_in_ = X.shape[1]
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """Return numbers."""
+        check_is_fitted(self)
+        return self.estimator.predict(X)
+
+    def predict_proba(self, X: Any) -> Any:
+        """Return the probabilities of the classes."""
+        check_is_fitted(self)
+        return self.estimator.predict_proba(X)
+
+
+def _peer(name: str, label: str, library: str, build: Build) -> Method:
+    return Method(name, label, build, library=library, family="peer")
+
+
+# By the name given to --against: the module, how it is installed, and its methods.
+LIBRARIES: dict[str, tuple[str, str, Callable[[str], list[Method]]]] = {
+    "sklearn": ("sklearn", "scikit-learn", _scikit_learn),
+    "lightgbm": ("lightgbm", "lightgbm", _lightgbm),
+    "xgboost": ("xgboost", "xgboost", _xgboost),
+}
+OTHER_NAMES = {"scikit-learn": "sklearn"}
+
+
+def choose_peers(libraries: Iterable[str], task: str = "classification") -> list[Method]:
+    """Return the methods of other libraries.
+
+    Parameters
+    ----------
+    libraries : iterable of str
+        Of 'sklearn', 'lightgbm' and 'xgboost'.
+    task : {'classification', 'regression'}, default='classification'
+        What they are to predict.
+
+    Returns
+    -------
+    list of Method
+
+    Examples
+    --------
+    >>> from tremula.lab.comparison.peers import choose_peers
+    >>> [method.name for method in choose_peers(["sklearn"])]
+    ['sklearn-random-forest', 'sklearn-extra-trees', 'sklearn-boosting']
+    """
+    chosen = []
+    for given in dict.fromkeys(OTHER_NAMES.get(name, name) for name in libraries):
+        if given not in LIBRARIES:
+            hint = did_you_mean(given, LIBRARIES) or ": give some of these, separated by commas"
+            raise UnknownLibrary(f"no library {given!r} to compare with (there are {', '.join(LIBRARIES)}){hint}")
+        module, package, methods = LIBRARIES[given]
+        if find_spec(module) is None:
+            raise MissingLibrary(f"comparing with {given} needs {given}, which is not installed: pip install {package}")
+        chosen += methods(task)
+    return chosen

@@ -1,0 +1,136 @@
+"""How results lie in the file: its tables, and what turns a result into a row and a row into a result."""
+
+from __future__ import annotations
+
+import io
+import math
+import os
+import platform
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import sklearn
+
+from tremula import __version__
+from tremula.errors import NotStorable, TremulaError
+from tremula.lab.experiments import claims
+from tremula.lab.experiments.cell import Cell, Outcome
+from tremula.lab.experiments.duckdb_file import NotAStore, quoted
+from tremula.lab.papers.paper import Result
+
+FORMAT_VERSION = 1
+SCHEMA = f"""
+CREATE TABLE format (version INTEGER, made_by VARCHAR);
+INSERT INTO format VALUES ({FORMAT_VERSION}, {quoted("tremula " + __version__)});
+CREATE TABLE experiments (experiment VARCHAR, name VARCHAR, settings VARCHAR);
+CREATE TABLE results (
+    experiment VARCHAR, tremula VARCHAR, dataset VARCHAR, method VARCHAR, split BIGINT,
+    measured MAP(VARCHAR, DOUBLE), n_test BIGINT, fit_seconds DOUBLE, predict_seconds DOUBLE, size BIGINT, seed UBIGINT,
+    asked_for_predictions BOOLEAN, predictions BLOB, failure VARCHAR, traceback VARCHAR,
+    python VARCHAR, numpy VARCHAR, scikit_learn VARCHAR, time TIMESTAMP, host VARCHAR, pid BIGINT
+);
+{claims.SCHEMA}
+"""
+MEASURED_BY = "experiment = ? AND tremula = ?"
+OF_CELL = f"{MEASURED_BY} AND dataset = ? AND method = ? AND split = ?"
+INSERT = (
+    "INSERT INTO results VALUES "
+    "(?, ?, ?, ?, ?, MAP(?::VARCHAR[], ?::DOUBLE[]), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+RESULT_COLUMNS = (
+    "dataset, method, split, map_keys(measured), map_values(measured), n_test, fit_seconds, predict_seconds, "
+    "size, failure"
+)
+SHOWN = (
+    "dataset", "method", "split", "n_test", "fit_seconds", "predict_seconds", "size", "seed", "failure",
+    "tremula", "python", "numpy", "scikit_learn", "time", "host", "pid",
+)  # fmt: skip
+
+
+class StoreOfAnotherVersion(TremulaError, ValueError):
+    """A store, or results in it, of another version of tremula."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A cell that was measured, or that failed: then `failure` says why."""
+
+    cell: Cell
+    outcome: Outcome | None = None
+    failure: str | None = None
+    traceback: str | None = None
+    host: str = ""
+    pid: int = 0
+
+
+def pack(array: np.ndarray) -> bytes:
+    """Return an array as bytes, without pickle.
+
+    Examples
+    --------
+    >>> unpack(pack(np.array(["yes", "no"], dtype=object))).tolist()
+    ['yes', 'no']
+    """
+    plain = np.array(array.tolist()) if array.dtype == object else array
+    buffer = io.BytesIO()
+    try:
+        np.save(buffer, plain, allow_pickle=False)
+    except ValueError as error:
+        raise NotStorable(f"predictions of type {array.dtype} cannot be kept: return numbers or strings") from error
+    return buffer.getvalue()
+
+
+def unpack(content: bytes) -> np.ndarray:
+    """Return the array that was packed."""
+    return np.load(io.BytesIO(content), allow_pickle=False)
+
+
+def check_format(connection: Any, path: Path) -> None:
+    """Refuse a file that is not a store, or one of another format."""
+    tables = connection.execute("SELECT table_name FROM duckdb_tables() WHERE database_name = 'store'").fetchall()
+    if ("format",) not in tables or ("results",) not in tables:
+        raise NotAStore(f"{str(path)!r} is a DuckDB file, but not one of tremula's results: name another file")
+    found, made_by = connection.execute("SELECT version, made_by FROM format").fetchone()
+    if found != FORMAT_VERSION:
+        raise StoreOfAnotherVersion(
+            f"{str(path)!r} was made by {made_by} and has format {found}, but this is tremula {__version__}, "
+            f"which knows format {FORMAT_VERSION}: name another file, or use {made_by}"
+        )
+
+
+def suffices(row: Sequence[Any], with_predictions: bool) -> bool:
+    """Tell whether a row need not be measured again: a failure stays one until it is forgotten."""
+    failure, asked_for_predictions = row[-2:]
+    return failure is not None or asked_for_predictions or not with_predictions
+
+
+def as_result(row: Sequence[Any]) -> Result:
+    """Return what a row of `RESULT_COLUMNS` says."""
+    dataset, method, split, names, numbers, *rest = row
+    # Some versions of DuckDB make NaN within a list into NULL.
+    values = {name: math.nan if number is None else number for name, number in zip(names, numbers)}
+    return Result(dataset, method, split, values, *rest)
+
+
+def as_row(measured: Measured, with_predictions: bool) -> list[Any]:
+    """Return the columns of a result after its key."""
+    outcome = measured.outcome or Outcome({})
+    predictions = outcome.predictions if with_predictions else None
+    numbers = list(map(float, outcome.values.values()))
+    return [
+        *(list(outcome.values), numbers, outcome.n_test, outcome.fit_seconds, outcome.predict_seconds),
+        *(outcome.size, outcome.seed, with_predictions, None if predictions is None else pack(predictions)),
+        *(measured.failure, measured.traceback, platform.python_version(), np.__version__, sklearn.__version__),
+        *(datetime.now(UTC).replace(tzinfo=None), measured.host or platform.node(), measured.pid or os.getpid()),
+    ]
+
+
+def column_of(name: str) -> str:
+    """Return the SQL of a named number as a column; one named like a column that is there gets a line behind it."""
+    shown = f"{name}_" if name in {*SHOWN, "experiment", "settings"} else name
+    literal, identifier = quoted(name), '"' + shown.replace('"', '""') + '"'
+    return f"list_extract(map_values(measured), list_position(map_keys(measured), {literal})) AS {identifier}"

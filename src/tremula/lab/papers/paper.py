@@ -1,0 +1,94 @@
+"""What a paper is to the laboratory: parts (tables and figures), each an experiment and a way to show its results.
+
+A file of `lab/papers/` holds one `Paper`; `tremula reproduce` knows nothing else of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from tremula.display import ShortTable, ShownAsTable
+from tremula.lab.experiments.cell import Experiment
+
+Budget = Literal["quick", "default", "full"]
+
+
+@dataclass(frozen=True)
+class Result:
+    """One measured cell, as the store gives it back."""
+
+    dataset: str
+    method: str
+    split: int
+    values: Mapping[str, float]
+    n_test: int
+    fit_seconds: float
+    predict_seconds: float
+    size: int | None
+    error: str | None = None  # the message of a cell that failed; its values are then empty
+
+
+@dataclass(frozen=True, repr=False)
+class ShownTable(ShownAsTable):
+    """A table to print and to write: ours beside theirs.
+
+    Attributes
+    ----------
+    name : str
+        File name without ending.
+    caption : str
+    columns : sequence of str
+    rows : sequence of sequences
+        Strings and numbers, None where there is nothing to say.
+    notes : sequence of str
+        What a reader must know: what was chosen on test data, what is not comparable and why.
+    """
+
+    name: str
+    caption: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+    notes: Sequence[str] = ()
+
+    def _short_table(self) -> ShortTable:
+        rows = [["" if cell is None else str(cell) for cell in row] for row in self.rows]
+        return ShortTable(self.caption, self.columns, rows, self.notes)
+
+
+@dataclass(frozen=True)
+class ShownFigure:
+    """A figure: `draw` gives a matplotlib Figure when it is called."""
+
+    name: str
+    caption: str
+    draw: Callable[[], Any]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A table or figure of a paper.
+
+    Attributes
+    ----------
+    name : str
+        "table1", "figure3", ... as given to ``tremula reproduce --only``.
+    title : str
+    experiment : callable from Budget to Experiment
+    show : callable from (results, budget) to a list of ShownTable and ShownFigure
+    """
+
+    name: str
+    title: str
+    experiment: Callable[[Budget], Experiment]
+    show: Callable[[Sequence[Result], Budget], Sequence[ShownTable | ShownFigure]]
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper, its citation and its parts."""
+
+    name: str
+    citation: str
+    parts: Sequence[Part] = field(default_factory=tuple)

@@ -1,0 +1,228 @@
+"""Ours against a published number: the difference, what counts as the same, and a verdict with its reason.
+
+What counts as the same follows from how the published number was made and from sampling error, before ours is known;
+there is nothing in it to adjust until a number fits.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import stats
+
+Word = Literal["within", "better", "worse", "not comparable"]
+
+TWO_SIDED = 1.96  # 95 % of a normal distribution, as the papers write it
+FOLDS = 10
+MOST_ADDED = 5  # at most half a row a fold was added to the wrong ones, see `raw_band`
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What is said of one number.
+
+    Attributes
+    ----------
+    ours, published : float
+        Of the same quantity, of which less is better.
+    difference : float
+        Ours minus the published one.
+    interval : tuple of two floats
+        Values of ours that count as the same as the published one; NaN where the two cannot be compared.
+    verdict : {"within", "better", "worse", "not comparable"}
+    reason : str
+        By which rule.
+
+    Examples
+    --------
+    >>> from tremula.lab.papers.verdict import judge_cross_validated
+    >>> judgement = judge_cross_validated(0.2596, 208, 0.3257, 208)
+    >>> judgement.verdict, [round(end, 3) for end in judgement.interval]
+    ('within', [0.254, 0.405])
+    """
+
+    ours: float
+    published: float
+    difference: float
+    interval: tuple[float, float]
+    verdict: Word
+    reason: str
+
+    @property
+    def is_miss(self) -> bool:
+        """Whether ours is outside what counts as the same, on either side."""
+        return self.verdict in ("better", "worse")
+
+
+def not_comparable(ours: float, published: float, reason: str) -> Judgement:
+    """Judge a number that stands for something else than ours does.
+
+    Examples
+    --------
+    >>> not_comparable(0.18, 0.049, "copies of rows in learning and test set").verdict
+    'not comparable'
+    """
+    return Judgement(ours, published, ours - published, (math.nan, math.nan), "not comparable", reason)
+
+
+def _judge(ours: float, published: float, low: float, high: float, reason: str) -> Judgement:
+    if math.isnan(ours):
+        return not_comparable(ours, published, "not measured")
+    low = max(low, 0.0) if published >= 0 else low  # an error is none below 0
+    verdict: Word = "better" if ours < low else "worse" if ours > high else "within"
+    return Judgement(ours, published, ours - published, (low, high), verdict, reason)
+
+
+def raw_band(published: float, n_rows: int) -> tuple[float, float]:
+    """Return the shares of wrong rows that a cross-validated rate of Dietterich (2000) may stand for.
+
+    Every rate of his Table 1 is a whole number over n + 10: one row too many in each of ten folds, of which some part
+    up to a half counts as wrong. So the raw error lies in [(e(n + 10) - 5) / n, e(n + 10) / n].
+
+    Parameters
+    ----------
+    published : float
+        The rate as printed.
+    n_rows : int
+        Rows of the dataset.
+
+    Examples
+    --------
+    >>> from tremula.lab.papers.verdict import raw_band
+    >>> low, high = raw_band(0.3257, 208)
+    >>> round(low, 3), round(high, 3)
+    (0.317, 0.341)
+    """
+    counted = published * (n_rows + FOLDS)
+    return max(0.0, (counted - MOST_ADDED) / n_rows), counted / n_rows
+
+
+def _sampling_error(rate: float, n_rows: int) -> float:
+    return TWO_SIDED * math.sqrt(rate * (1 - rate) / n_rows)
+
+
+def judge_cross_validated(ours: float, n_tested: int, published: float, n_published: int) -> Judgement:
+    """Judge an error of ten-fold cross-validation against one of Table 1 of Dietterich (2000).
+
+    Parameters
+    ----------
+    ours : float
+        Share of rows answered wrongly.
+    n_tested : int
+        Rows tested on: all of the dataset, or those of some folds.
+    published : float
+        The rate as printed.
+    n_published : int
+        Rows of the dataset.
+
+    Returns
+    -------
+    Judgement
+        Within if ours is in the band of `raw_band`, or beyond it by no more than the sampling error of the rows
+        tested.
+
+    Examples
+    --------
+    >>> from tremula.lab.papers.verdict import judge_cross_validated
+    >>> judge_cross_validated(0.0615, 20000, 0.0552, 20000).verdict
+    'worse'
+    """
+    low, high = raw_band(published, n_published)
+    margin = _sampling_error(published, min(n_tested, n_published)) if n_tested else math.nan
+    reason = f"band {100 * low:.2f} to {100 * high:.2f} of the rate over n + 10, and sampling error {100 * margin:.2f}"
+    return _judge(ours, published, low - margin, high + margin, reason)
+
+
+def judge_on_test_set(ours: float, n_tested: int, published: float, n_published: int) -> Judgement:
+    """Judge an error on a fixed test set.
+
+    Parameters
+    ----------
+    ours : float
+        Share of rows answered wrongly.
+    n_tested : int
+    published : float
+    n_published : int
+        Rows of the test set that the published error is of.
+
+    Returns
+    -------
+    Judgement
+
+    Examples
+    --------
+    >>> from tremula.lab.papers.verdict import judge_on_test_set
+    >>> judge_on_test_set(0.0935, 2000, 0.0890, 2000).verdict
+    'within'
+    """
+    margin = _sampling_error(published, min(n_tested, n_published)) if n_tested else math.nan
+    return _judge(ours, published, published - margin, published + margin, f"sampling error {100 * margin:.2f}")
+
+
+def judge_mean(ours: ArrayLike, published: float, n_published: int, rounding: float = 0.0) -> Judgement:
+    """Judge a mean over random divisions against a published mean, whose spread is taken to be that of ours.
+
+    Parameters
+    ----------
+    ours : sequence of float
+        One value for each division.
+    published : float
+        A mean over `n_published` divisions.
+    n_published : int
+    rounding : float, default=0.0
+        Half a unit of the last printed digit.
+
+    Returns
+    -------
+    Judgement
+
+    Examples
+    --------
+    >>> from tremula.lab.papers.verdict import judge_mean
+    >>> judge_mean([0.20, 0.24, 0.19, 0.21], 0.193, 100).verdict
+    'within'
+    """
+    values = np.asarray(ours, dtype=float)
+    if len(values) < 2:
+        mean = float(values.mean()) if len(values) else math.nan
+        return not_comparable(mean, published, f"{len(values)} division measured: a spread needs two")
+    reach = float(stats.t.ppf(0.975, len(values) - 1))
+    margin = reach * float(values.std(ddof=1)) * math.sqrt(1 / len(values) + 1 / n_published) + rounding
+    reason = f"spread of {len(values)} divisions of ours and as many as {n_published} of theirs"
+    return _judge(float(values.mean()), published, published - margin, published + margin, reason)
+
+
+def judge_counts(ours: tuple[int, int, int], published: tuple[int, int, int]) -> Judgement:
+    """Judge wins, losses and ties by the share of wins less the share of losses, as losses less wins.
+
+    Parameters
+    ----------
+    ours, published : tuple of three int
+        Wins, losses and ties over datasets.
+
+    Returns
+    -------
+    Judgement
+        Less is better: "better" means that the method wins more against the other than in the paper. Within if the
+        shares differ by no more than those of two independent samples of datasets would.
+
+    Examples
+    --------
+    >>> from tremula.lab.papers.verdict import judge_counts
+    >>> judge_counts((16, 0, 17), (14, 0, 19)).verdict
+    'within'
+    >>> judge_counts((1, 0, 2), (14, 0, 19)).verdict
+    'not comparable'
+    """
+    n_ours, n_published = sum(ours), sum(published)
+    lead = (published[1] - published[0]) / n_published
+    our_lead = (ours[1] - ours[0]) / n_ours if n_ours else math.nan
+    if n_ours != n_published:
+        return not_comparable(our_lead, lead, f"{n_ours} domains of ours, {n_published} of theirs")
+    decided = (published[0] + published[1]) / n_published
+    margin = TWO_SIDED * math.sqrt(max(decided - lead**2, 1 / n_published) * (1 / n_ours + 1 / n_published))
+    return _judge(our_lead, lead, lead - margin, lead + margin, f"sampling error of two samples of {n_ours} domains")

@@ -1,0 +1,140 @@
+"""What the two ensembles from counts share: who is asked, how trees are grown and how they answer together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from tremula.combine import combine_members
+from tremula.data.encoding import ColumnEncoder, read_columns, read_training_columns
+from tremula.errors import InvalidInput
+from tremula.parameters import check_choice, check_number
+from tremula.queries.arrays import ArrayOracle, describe_columns, encode_values
+from tremula.queries.growing import BOOTSTRAP_SHARE, Growth, grow_members
+from tremula.queries.oracle import Oracle
+from tremula.queries.question import Schema
+from tremula.queries.sql.export import ensemble_sql
+from tremula.seeds import make_root_seed, member_generator
+from tremula.trees.growing import attributes_to_draw
+from tremula.trees.tree import Tree
+
+STOPS = {"full": 1.0, "bootstrap": BOOTSTRAP_SHARE}
+LEAVES = ("counts", "resampled")
+
+
+def encoder_of(schema: Schema) -> ColumnEncoder:
+    """Read columns by the levels of a schema."""
+    levels = [None if a.levels is None else np.array(a.levels) for a in schema.attributes]
+    names = tuple(attribute.name for attribute in schema.attributes) if schema.has_names else None
+    return ColumnEncoder(names, tuple(levels))
+
+
+class SimulatedBagging(BaseEstimator):
+    """Base of the two ensembles from counts."""
+
+    n_estimators: int
+    max_depth: int | None
+    min_samples_split: float
+    max_features: Any
+    stop: str
+    leaves: str
+    joint_depth: int
+    max_joint_cells: int
+    n_bins: int
+    categorical_features: Any
+    random_state: Any
+
+    members_: list[Tree]
+    schema_: Schema
+    encoder_: ColumnEncoder
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def _check_parameters(self) -> None:
+        check_number("n_estimators", self.n_estimators, 1, whole=True)
+        if self.max_depth is not None:
+            check_number("max_depth", self.max_depth, 0, whole=True)
+        check_number("min_samples_split", self.min_samples_split, 0.0)
+        check_choice("stop", self.stop, STOPS)
+        check_choice("leaves", self.leaves, LEAVES)
+        check_number("joint_depth", self.joint_depth, 1, whole=True)
+        check_number("max_joint_cells", self.max_joint_cells, 1, whole=True)
+        check_number("n_bins", self.n_bins, 2, whole=True)
+
+    def _growth(self, n_attributes: int) -> Growth:
+        return Growth(
+            max_depth=self.max_depth,
+            min_rows=self.min_samples_split,
+            counted_share=STOPS[self.stop],
+            n_attributes=n_attributes
+            if self.max_features is None
+            else attributes_to_draw(self.max_features, n_attributes),
+            joint=self.joint_depth,
+            max_joint_cells=self.max_joint_cells,
+            resampled_leaves=self.leaves == "resampled",
+        )
+
+    def _oracle_for(self, X: Any, y: Any) -> tuple[Oracle, ColumnEncoder, NDArray[Any] | None]:
+        """Return who answers, how columns are read when rows are to be predicted, and the class labels."""
+        if isinstance(getattr(X, "schema", None), Schema):
+            if y is not None:
+                raise InvalidInput("y was given beside an oracle, which has a target of its own: leave y out")
+            return X, encoder_of(X.schema), None if X.schema.classes is None else np.array(X.schema.classes)
+        encoder, values = read_training_columns(self, X, self.categorical_features)
+        labels, target = self._read_target(y, len(values))
+        classes = None if labels is None else tuple(labels.tolist())
+        schema = Schema(describe_columns(encoder, values, self.n_bins), "target", classes, encoder.names is not None)
+        return ArrayOracle.from_codes(schema, encode_values(schema.attributes, values), target), encoder, labels
+
+    def _read_target(self, y: Any, n_rows: int) -> tuple[NDArray[Any] | None, NDArray[Any]]:
+        raise NotImplementedError
+
+    def _grow(self, oracle: Oracle, encoder: ColumnEncoder) -> None:
+        root_seed = make_root_seed(self.random_state)
+        streams = [member_generator(root_seed, member) for member in range(self.n_estimators)]
+        members = grow_members(oracle, self._growth(len(oracle.schema.attributes)), streams)
+        # Only now, when nothing can fail any more: a model is never half fitted.
+        self.members_, self.schema_, self.encoder_ = members, oracle.schema, encoder
+        self.n_features_in_ = len(encoder.levels)
+        if encoder.names is not None:
+            self.feature_names_in_ = np.array(encoder.names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    def _answers(self, X: Any, combine: str) -> NDArray[np.float64]:
+        check_is_fitted(self, "members_")
+        rows = read_columns(self, self.encoder_, X)
+        return combine_members(self.members_, rows, len(rows), self.members_[0].n_outputs, combine)
+
+    def export_sql(
+        self, table: str = "rows", dialect: str = "duckdb", output: str = "prediction", missing: str = "shares"
+    ) -> str:
+        """Return a query that gives every row of a table with its prediction.
+
+        Parameters
+        ----------
+        table : str, default="rows"
+            Name of the table to predict for; it is quoted.
+        dialect : str, default="duckdb"
+            Of the engine, as sqlglot names it: "duckdb", "postgres", "spark", "sqlite", ...
+        output : {"prediction", "probabilities"}, default="prediction"
+            A column ``prediction`` beside the shares it was decided by; or only these, ``p0``, ``p1``, ... in the order
+            of the classes. A regressor has one, ``p0``.
+        missing : {"shares", "none"}, default="shares"
+            "none" promises that there are no NULLs or levels that training did not see: the query is then shorter and
+            several times faster.
+
+        Returns
+        -------
+        str
+        """
+        check_is_fitted(self, "members_")
+        combine = getattr(self, "combine", "average")
+        return ensemble_sql(self.members_, self.schema_, combine, table, dialect, output, missing)

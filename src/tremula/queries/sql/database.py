@@ -1,0 +1,209 @@
+"""A table in a database: what is run on it is built anew after a lost connection, and run again."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from threading import Lock
+from typing import Any
+from urllib.parse import unquote
+from weakref import WeakKeyDictionary
+
+from tremula.data.column import show
+from tremula.errors import InvalidInput, MissingLibrary, QueryFailed, TremulaError, UnknownTable, did_you_mean
+
+FILE_READERS = {".csv": "read_csv", ".parquet": "read_parquet"}
+FILE_ENGINES = ("duckdb", "sqlite")
+PASSWORD_OPTION = re.compile(r"((?:password|passwd|pwd|token|secret)=)([^&]+)", re.IGNORECASE)
+HIDDEN = "***"
+LONGEST_PAUSE = 5.0  # seconds before a query is sent again
+
+
+def import_ibis() -> Any:
+    """Import ibis, or say how to get it."""
+    try:
+        import ibis
+    except ImportError as error:
+        raise MissingLibrary("tables in databases need ibis: pip install 'tremula[tables]'") from error
+    return ibis
+
+
+def open_table(url: str, name: str | None) -> Any:
+    """Open a table of a database, or a file."""
+    ibis = import_ibis()
+    reader = FILE_READERS.get(Path(url).suffix.lower()) if "://" not in url else None
+    if reader is None:
+        return find_table(_connect(ibis, url), name)
+    if not Path(url).is_file():
+        raise UnknownTable(f"no file {url!r}: give the path of a CSV or Parquet file, or the URL of a database")
+    try:
+        return getattr(ibis.duckdb.connect(), reader)(url)
+    except Exception as error:
+        raise QueryFailed(f"{url!r} cannot be read: {error}") from error
+
+
+def _connect(ibis: Any, url: str) -> Any:
+    _check_file(url)
+    try:
+        return ibis.connect(url)
+    except Exception as error:
+        told = str(error)
+        for secret in _secrets(url):
+            told = told.replace(secret, HIDDEN)
+        # Tracebacks show what an error was raised from: one that has the password must not be shown.
+        cause = error if told == str(error) else None
+        raise QueryFailed(f"no connection to {without_password(url)!r}: {told}") from cause
+
+
+def _check_file(url: str) -> None:
+    """Refuse a database file that is not there: engines would make an empty one."""
+    scheme, mark, place = url.partition("://")
+    file = place.partition("?")[0]
+    if mark and scheme in FILE_ENGINES and file not in ("", ":memory:") and ":" not in file and not Path(file).exists():
+        raise UnknownTable(f"no database file {file!r}: see to its path, which begins after {scheme}://")
+
+
+def _secrets(url: str) -> list[str]:
+    """Return the passwords in a URL, as they are written there and as they are meant."""
+    found = [value for _, value in PASSWORD_OPTION.findall(url)]
+    user, at, _ = url.partition("://")[2].rpartition("@")
+    if at and ":" in user:
+        found.append(user.partition(":")[2])
+    return [word for secret in found for word in (secret, unquote(secret)) if word]
+
+
+def without_password(url: str) -> str:
+    """Return a URL without the passwords in it.
+
+    Examples
+    --------
+    >>> without_password("postgresql://ann:secret@host/base?password=other")
+    'postgresql://ann:***@host/base?password=***'
+    """
+    scheme, mark, rest = PASSWORD_OPTION.sub(rf"\1{HIDDEN}", url).partition("://")
+    user, at, host = rest.rpartition("@")
+    name, colon, _ = user.partition(":")
+    return f"{scheme}{mark}{name}{colon}{HIDDEN if colon else ''}{at}{host}"
+
+
+def find_table(connection: Any, name: str | None) -> Any:
+    """Find a table by its name, or say which there are."""
+    names = connection.list_tables()
+    if not names:
+        raise UnknownTable("the database has no table that you may read: see to its name, and to your rights in it")
+    if name is None:
+        raise InvalidInput(f"no table was given: name one (there are {show(names)})")
+    if name not in names:
+        hint = did_you_mean(name, names) or ": name one of these"
+        raise UnknownTable(f"no table {name!r} in the database (has {show(names)}){hint}")
+    return connection.table(name)
+
+
+# A connection answers one question at a time, but tables of several sites may share one.
+_LOCKS: WeakKeyDictionary[Any, Lock] = WeakKeyDictionary()
+
+
+def _lock_of(backend: Any) -> Lock:
+    return _LOCKS.setdefault(backend, Lock())
+
+
+def _times(attempts: int) -> str:
+    return "once" if attempts == 1 else f"{attempts} times"
+
+
+class Database:
+    """One table, and how to open it again.
+
+    Attributes
+    ----------
+    table : ibis table
+    n_queries : int
+        Queries sent so far.
+    on_query : callable or None
+        Told the SQL of each query before it is sent.
+    """
+
+    def __init__(self, table: Any, retries: int, on_query: Callable[[str], None] | None = None) -> None:
+        self.ibis = import_ibis()
+        self._open: Callable[[], Any] | None = table if callable(table) else None
+        self._retries = retries
+        self.table = table() if callable(table) else table
+        self.n_queries = 0
+        self.on_query = on_query
+        self._is_lost = False
+
+    @property
+    def backend(self) -> Any:
+        """The connection."""
+        return self.table.get_backend() if self._has_backend() else self.ibis.get_backend()
+
+    def _has_backend(self) -> bool:
+        try:
+            self.table.get_backend()
+        except self.ibis.common.exceptions.IbisError:
+            return False
+        return True
+
+    @property
+    def engine(self) -> str:
+        """Name of the engine, as ibis calls it."""
+        return str(self.backend.name)
+
+    def fetch(self, make: Callable[[Any], Any]) -> Any:
+        """Run what `make` builds from the table, and give a pyarrow table."""
+        return self._ask(lambda: self._run(make(self.table)))
+
+    def fetch_sql(self, make: Callable[[Any], str]) -> Any:
+        """Run SQL that `make` writes for the table, and give a pyarrow table."""
+        return self._ask(lambda: self._run_sql(make(self.table)))
+
+    def _run(self, expression: Any) -> Any:
+        if self.on_query is not None:
+            self.on_query(self.compile(expression))
+        return self.backend.to_pyarrow(expression)
+
+    def _run_sql(self, sql: str) -> Any:
+        if self.on_query is not None:
+            self.on_query(sql)
+        if self.engine == "duckdb":
+            # Without ibis reading it again, which takes longer than DuckDB for a query of a thousand paths.
+            return self.backend.con.execute(sql).to_arrow_table()
+        return self.backend.sql(sql).to_pyarrow()
+
+    def close(self) -> None:
+        """Close the connection, if it was opened here."""
+        if self._open is not None:
+            self.backend.disconnect()
+
+    def compile(self, expression: Any) -> str:
+        """Return the SQL of an expression, in the engine's dialect."""
+        return str(self.backend.compile(expression))
+
+    def _ask(self, ask: Callable[[], Any]) -> Any:
+        attempts = self._retries + 1 if self._open is not None else 1
+        for attempt in range(attempts):
+            try:
+                if self._is_lost and self._open is not None:
+                    with suppress(Exception):  # it is lost: that it cannot be closed is no news
+                        self.close()
+                    self.table = self._open()
+                    self._is_lost = False
+                self.n_queries += 1
+                with _lock_of(self.backend):
+                    return ask()
+            except QueryFailed as error:  # no connection, as yet
+                last: Exception = error
+            except (TremulaError, AttributeError, TypeError, NameError):
+                raise
+            except Exception as error:
+                last = error
+            self._is_lost = True
+            if attempt + 1 < attempts:
+                time.sleep(min(0.2 * 2**attempt, LONGEST_PAUSE))
+        raise QueryFailed(
+            f"the database did not answer, though it was asked {_times(attempts)}: {last}. What was answered before is "
+            "kept: call fit again with this oracle to go on"
+        ) from last

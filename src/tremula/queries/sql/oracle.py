@@ -1,0 +1,206 @@
+"""Answers from a table in a database: each batch of questions is one pass over it, and only counts are fetched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tremula.errors import InvalidInput
+from tremula.parameters import check_choice, check_number
+from tremula.queries.arrays import DEFAULT_BINS, TASKS
+from tremula.queries.question import Question, Schema, joint_shape
+from tremula.queries.sql.batch import Batch, expression_measures, read_outputs
+from tremula.queries.sql.columns import (
+    MAX_LEVELS,
+    column_names,
+    describe_column,
+    holds,
+    read_class_labels,
+    with_target,
+)
+from tremula.queries.sql.database import Database, open_table
+from tremula.queries.sql.query_forms import BEST_FORM, FORMS
+
+MAX_PATHS = 2000  # of one query: larger batches are cut
+
+
+def connect(url: str, table: str | None = None, target: str | None = None, **options: Any) -> TableOracle:
+    r"""Ask about a table in a database, or about a file.
+
+    Parameters
+    ----------
+    url : str
+        As ibis takes it ("duckdb://file.db", "postgresql://user@host/base", "sqlite://file.db", ...), or the path of a
+        CSV or Parquet file.
+    table : str or None, default=None
+        The table; a file needs none.
+    target : str, default=None
+        The column to predict: it must be given.
+    **options
+        As `TableOracle` takes them.
+
+    Returns
+    -------
+    TableOracle
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import tremula as tm
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "visits.csv")
+    ...     _ = file.write_text("ward,again\nA,yes\nA,no\nB,no\nB,no\n")
+    ...     oracle = tm.queries.connect(str(file), target="again")
+    ...     oracle.schema.attributes[0].levels
+    ('A', 'B')
+    """
+    if target is None:
+        raise InvalidInput("no target was given: name the column to predict, target='...'")
+    return TableOracle(partial(open_table, url, table), target, **options)
+
+
+class TableOracle:
+    """Answers from a table in a database.
+
+    Parameters
+    ----------
+    table : ibis table, or callable
+        The table; or a function that opens it, called again when the connection was lost.
+    target : str
+        Column to predict; rows where it is NULL or NaN are left out.
+    attributes : sequence of str or None, default=None
+        Columns to learn from; None is all but the target.
+    categorical_features : sequence of str, default=()
+        Whole-number columns to take as nominal; strings and booleans always are.
+    n_bins : int, default=32
+        Bins of a numeric column, with about equally many rows in each: quantiles, asked for once.
+    max_levels : int, default=1000
+        A nominal column with more levels is refused.
+    task : {"auto", "classification", "regression"}, default="auto"
+        "auto" takes real numbers for a numeric target, all else for classes.
+    cuts : mapping of str to sequence of float or None, default=None
+        Cuts of numeric columns, instead of quantiles.
+    form : {"grouping sets", "stack", "group by"} or None, default=None
+        How a batch becomes a query; None is the one that is quickest on the engine.
+    retries : int, default=2
+        How often a query is sent again after it failed, on a new connection.
+    on_query : callable or None, default=None
+        Told the SQL of each query before it is sent.
+
+    Notes
+    -----
+    With ``with`` the connection is closed at the end. Answers are kept: no question is sent twice. A fit that ended in
+    an error goes on where it was when it is called again with the same oracle and seed.
+
+    Examples
+    --------
+    >>> import ibis
+    >>> from tremula.queries import Question, TableOracle
+    >>> visits = ibis.memtable({"ward": ["A", "A", "B"], "again": ["yes", "no", "no"]})
+    >>> TableOracle(visits, "again").count([Question((), (0,))])[0]
+    array([[1, 1],
+           [1, 0],
+           [0, 0]])
+    """
+
+    def __init__(
+        self,
+        table: Any,
+        target: str,
+        attributes: Sequence[str] | None = None,
+        categorical_features: Sequence[str] = (),
+        n_bins: int = DEFAULT_BINS,
+        max_levels: int = MAX_LEVELS,
+        task: str = "auto",
+        cuts: Mapping[str, Sequence[float]] | None = None,
+        form: str | None = None,
+        retries: int = 2,
+        on_query: Callable[[str], None] | None = None,
+    ) -> None:
+        check_number("n_bins", n_bins, 2, whole=True)
+        check_number("max_levels", max_levels, 1, whole=True)
+        check_number("retries", retries, 0, whole=True)
+        check_choice("task", task, TASKS)
+        if form is not None:
+            check_choice("form", form, FORMS)
+        self._database = Database(table, retries, on_query)
+        names = column_names(self._database.table.columns, target, attributes, categorical_features)
+        self._form = FORMS[form or BEST_FORM.get(self._database.engine, "group by")]
+        classes = read_class_labels(self._database, target, task)
+        given = dict(cuts or {})
+        self._columns = [
+            describe_column(
+                self._database, name, target, name in categorical_features, n_bins, max_levels, given.get(name)
+            )
+            for name in names
+        ]
+        self._schema = Schema(tuple(column.attribute for column in self._columns), target, classes)
+        self._answers: dict[Question, NDArray[Any]] = {}
+
+    @property
+    def schema(self) -> Schema:
+        """The attributes, their values and the classes."""
+        return self._schema
+
+    @property
+    def n_queries(self) -> int:
+        """Queries sent so far."""
+        return self._database.n_queries
+
+    def close(self) -> None:
+        """Close the connection, if `connect` opened it; what was answered can still be told."""
+        self._database.close()
+
+    def __enter__(self) -> TableOracle:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def count(self, questions: Sequence[Question]) -> list[NDArray[Any]]:
+        """Answer a batch of questions, in their order; those answered before are not sent again."""
+        wanting = [question for question in dict.fromkeys(questions) if question not in self._answers]
+        margins = [question for question in wanting if not question.joint]
+        for first in range(0, len(margins), MAX_PATHS):
+            self._answers.update(self._count_margins(margins[first : first + MAX_PATHS]))
+        for question in wanting:
+            if question.joint:
+                self._answers[question] = self._count_joint(question)
+        return [self._answers[question] for question in questions]
+
+    def _count_margins(self, questions: Sequence[Question]) -> dict[Question, NDArray[Any]]:
+        answers = np.stack([self._schema.empty_answer() for _ in questions])
+        for groups in self._form(Batch(self._database, self._schema, self._columns, questions)):
+            is_asked = np.array([groups.attribute in question.attributes for question in questions])[groups.paths]
+            cells = self._schema.starts[groups.attribute] + groups.values
+            np.add.at(answers, (groups.paths[is_asked], cells[is_asked]), groups.outputs[is_asked])
+        return dict(zip(questions, answers))
+
+    def _count_joint(self, question: Question) -> NDArray[Any]:
+        names = [f"a{attribute}" for attribute in question.attributes]
+
+        def grouped(table: Any) -> Any:
+            known = with_target(self._database, table, self._schema.target)
+            for condition in question.path:
+                attribute = self._schema.attributes[condition.attribute]
+                known = known.filter(holds(self._database, known, attribute, condition))
+            values = {f"a{attribute}": self._columns[attribute].value(known) for attribute in question.attributes}
+            base = known.select(**values, y=known[self._schema.target])
+            keys = names if self._schema.classes is None else [*names, "y"]
+            return base.group_by(keys).agg(**expression_measures(self._schema, base))
+
+        fetched = self._database.fetch(grouped)
+        answer = np.zeros(joint_shape(self._schema, question.attributes), dtype=self._schema.empty_answer().dtype)
+        places = [
+            self._columns[attribute].numbers(fetched.column(name).to_pylist())
+            for attribute, name in zip(question.attributes, names)
+        ]
+        np.add.at(
+            answer, tuple(np.array(place, dtype=np.int64) for place in places), read_outputs(self._schema, fetched)
+        )
+        return answer

@@ -1,0 +1,66 @@
+"""Who is better than whom: every pair of methods as a square of marks, and as sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tremula.report.chart_style import show
+from tremula.report.summary_access import OUTCOMES, Summary, pairs_of, ranked
+
+MARKS = {"better": "▲", "worse": "▼", "no difference shown": "·"}
+KINDS = {"better": "better", "worse": "worse", "no difference shown": "same"}
+
+
+def matrices(summary: Summary) -> dict[str, list[dict[str, Any]]]:
+    """Return for each metric with verdicts a row for each method, the best first; a cell says how it fares."""
+    found = {}
+    for metric in summary["metrics"]:
+        verdicts = pairs_of(summary, metric["name"])
+        if verdicts:
+            order = ranked(summary, metric)
+            found[metric["name"]] = [
+                {
+                    "rank": rank,
+                    "label": method["label"],
+                    "cells": [_cell(method, other, verdicts, metric) for other in order],
+                }
+                for rank, method in enumerate(order, 1)
+            ]
+    return found
+
+
+def _cell(
+    method: Mapping[str, Any],
+    other: Mapping[str, Any],
+    verdicts: Mapping[tuple[str, str], Mapping[str, Any]],
+    metric: Mapping[str, Any],
+) -> dict[str, str] | None:
+    pair = verdicts.get((method["name"], other["name"]))
+    if pair is None:
+        return None
+    words = {"better": "better than", "worse": "worse than"}.get(pair["verdict"], "no difference shown from")
+    size = "" if pair["difference"] is None else f", difference {show(pair['difference'], metric['unit'])}"
+    chance = "" if pair.get("p_adjusted") is None else f", corrected p {pair['p_adjusted']:.3f}"
+    return {
+        "kind": KINDS[pair["verdict"]],
+        "mark": MARKS[pair["verdict"]],
+        "words": f"{words} {other['label']}{size}{chance}",
+    }
+
+
+def sentences(summary: Summary) -> dict[str, dict[str, list[str]]]:
+    """Return for each metric what is said of the best against each other, and of all other pairs."""
+    found = {}
+    for metric in summary["metrics"]:
+        pairs = [pair for pair in summary.get("pairs", ()) if pair["metric"] == metric["name"]]
+        if pairs:
+            best = ranked(summary, metric)[0]["name"]
+            of_best = [pair["sentence"] for pair in pairs if best in (pair["first"], pair["second"])]
+            others = [pair for pair in pairs if best not in (pair["first"], pair["second"])]
+            found[metric["name"]] = {"best": of_best, "others": _real_first(others)}
+    return found
+
+
+def _real_first(pairs: Sequence[Mapping[str, Any]]) -> list[str]:
+    return [pair["sentence"] for pair in sorted(pairs, key=lambda pair: pair["verdict"] == OUTCOMES[1])]

@@ -1,0 +1,170 @@
+"""Tables and figures of a reproduction as files: Markdown and CSV and PNG, each with the command, date and versions.
+
+A file appears whole or not at all.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import platform
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from tremula.lab.papers.paper import Part, ShownFigure, ShownTable
+from tremula.persistence.archive import write_whole
+
+DOTS_PER_INCH = 150
+SPECIAL = str.maketrans({letter: "\\" + letter for letter in "\\|*_`<>"})
+Shown = ShownTable | ShownFigure
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where results come from, told in every file.
+
+    Attributes
+    ----------
+    citation : str
+        Of the paper.
+    command : str
+        That makes them again.
+    date : str
+    versions : str
+        Of tremula and what it stands on.
+    """
+
+    citation: str
+    command: str
+    date: str
+    versions: str
+
+    @classmethod
+    def now(cls, citation: str, command: str) -> Origin:
+        """Return the origin of results that are written today, with what is installed."""
+        libraries = ", ".join(f"{name} {version(name)}" for name in ("tremula", "numpy", "scikit-learn"))
+        versions = f"{libraries}, Python {platform.python_version()}"
+        return cls(citation, command, datetime.now(UTC).date().isoformat(), versions)
+
+    @property
+    def lines(self) -> list[str]:
+        """What is told, in lines."""
+        return [
+            f"Command: {self.command}",
+            f"Date: {self.date}",
+            f"Versions: {self.versions}",
+            f"Paper: {self.citation}",
+        ]
+
+
+def show_cell(value: Any) -> str:
+    """Return a cell of a table as text; nothing is an empty one.
+
+    Examples
+    --------
+    >>> show_cell(None), show_cell(0.25), show_cell("14-0-19")
+    ('', '0.25', '14-0-19')
+    """
+    return "" if value is None else str(value)
+
+
+def table_to_markdown(table: ShownTable) -> str:
+    r"""Return a table with its caption and notes.
+
+    Parameters
+    ----------
+    table : ShownTable
+
+    Examples
+    --------
+    >>> print(table_to_markdown(ShownTable("t", "Errors", ["domain", "error"], [["a|b", 0.5]], ["Few rows."])))
+    **Errors**
+    <BLANKLINE>
+    | domain | error |
+    |---|---|
+    | a\|b | 0.5 |
+    <BLANKLINE>
+    - Few rows.
+    """
+    lines = [[show_cell(value).translate(SPECIAL) for value in row] for row in (table.columns, *table.rows)]
+    written = [f"| {' | '.join(line)} |" for line in lines]
+    body = [written[0], "|" + "---|" * len(table.columns), *written[1:]]
+    notes = ["", *(f"- {note.translate(SPECIAL)}" for note in table.notes)] if table.notes else []
+    return "\n".join([f"**{table.caption.translate(SPECIAL)}**", "", *body, *notes])
+
+
+def table_to_csv(table: ShownTable, origin: Origin) -> str:
+    """Return a table as CSV, after lines that begin with ``#`` and tell its caption, notes and origin."""
+    text = io.StringIO()
+    for line in (table.caption, *table.notes, *origin.lines):
+        text.write(f"# {line}\n")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(table.columns)
+    writer.writerows([[show_cell(value) for value in row] for row in table.rows])
+    return text.getvalue()
+
+
+def figure_to_png(figure: Any, origin: Origin) -> bytes:
+    """Return a matplotlib figure as PNG that tells its origin."""
+    content = io.BytesIO()
+    figure.savefig(content, format="png", dpi=DOTS_PER_INCH, metadata={"Description": "\n".join(origin.lines)})
+    return content.getvalue()
+
+
+def part_to_markdown(part: Part, shown: Sequence[Shown], origin: Origin) -> str:
+    """Return a page of all tables and figures of a part; figures are named, in the same folder."""
+    blocks = [f"# {part.title}"]
+    for one in shown:
+        if isinstance(one, ShownTable):
+            blocks.append(table_to_markdown(one))
+        else:
+            caption = one.caption.translate(SPECIAL)
+            blocks.append(f"![{caption}]({one.name}.png)\n\n{caption}")
+    told = [f"- Command: `{origin.command}`", f"- Date: {origin.date}", f"- Versions: {origin.versions}"]
+    blocks.append("\n".join([*told, f"- Paper: {origin.citation.translate(SPECIAL)}"]))
+    return "\n\n".join(blocks) + "\n"
+
+
+def write_part(folder: Path, part: Part, shown: Sequence[Shown], origin: Origin) -> list[Path]:
+    """Write a part's page, and each of its tables and figures, into a folder.
+
+    Parameters
+    ----------
+    folder : Path
+        Is made if it is not there.
+    part : Part
+    shown : sequence of ShownTable and ShownFigure
+        What `part.show` gave.
+    origin : Origin
+
+    Returns
+    -------
+    list of Path
+        What was written.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for one in shown:
+        if isinstance(one, ShownTable):
+            path, content = folder / f"{one.name}.csv", table_to_csv(one, origin).encode()
+        else:
+            path, content = folder / f"{one.name}.png", _draw(one, origin)
+        write_whole(path, content)
+        written.append(path)
+    page = folder / f"{part.name}.md"
+    write_whole(page, part_to_markdown(part, shown, origin).encode())
+    return [page, *written]
+
+
+def _draw(shown: ShownFigure, origin: Origin) -> bytes:
+    from tremula.diagnostics.displays.style import import_pyplot
+
+    figure = shown.draw()
+    try:
+        return figure_to_png(figure, origin)
+    finally:
+        import_pyplot().close(figure)

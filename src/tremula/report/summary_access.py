@@ -1,0 +1,100 @@
+"""What charts read from the summary: who was measured, in which order, and what the tests said of each pair."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from scipy.stats import rankdata
+
+from tremula.report.chart_style import Row, finite
+
+Summary = Mapping[str, Any]
+Metric = Mapping[str, Any]
+OUTCOMES = ["better", "no difference shown", "worse"]
+TURNED = {"better": "worse", "worse": "better"}
+
+
+def measured(summary: Summary) -> list[Mapping[str, Any]]:
+    """Return the methods that were measured, those that failed left out."""
+    return [method for method in summary["methods"] if not method.get("error")]
+
+
+def pairs_of(summary: Summary, metric: str) -> dict[tuple[str, str], Row]:
+    """Return the verdicts on a metric by the names of both methods, each pair in both directions."""
+    found: dict[tuple[str, str], Row] = {}
+    for pair in summary.get("pairs", ()):
+        if pair["metric"] == metric:
+            found[pair["first"], pair["second"]] = dict(pair)
+            found[pair["second"], pair["first"]] = {
+                **pair,
+                "first": pair["second"],
+                "second": pair["first"],
+                "difference": _minus(pair["difference"]),
+                "low": _minus(pair["high"]),
+                "high": _minus(pair["low"]),
+                "verdict": TURNED.get(pair["verdict"], pair["verdict"]),
+            }
+    return found
+
+
+def ranked(summary: Summary, metric: Metric) -> list[Mapping[str, Any]]:
+    """Return the methods that have a number for a metric, from the best."""
+    sign = 1 if metric["less_is_better"] else -1
+    means: dict[str, Any] = {
+        method["name"]: (method["metrics"].get(metric["name"]) or {}).get("mean") for method in measured(summary)
+    }
+    having = [method for method in measured(summary) if finite(means[method["name"]])]
+    return sorted(having, key=lambda method: sign * means[method["name"]])
+
+
+def percent(summary: Summary) -> str:
+    """Return the confidence of the intervals, as text."""
+    return f"{100 * summary['protocol'].get('confidence', 0.95):g} %"
+
+
+def _minus(value: float | None) -> float | None:
+    return None if value is None else -value
+
+
+def each_metric(summary: Summary, draw: Callable[[Metric], Row | None]) -> dict[str, Row]:
+    """Return what is drawn for each metric, without those that have nothing to draw."""
+    drawn = {metric["name"]: draw(metric) for metric in summary["metrics"]}
+    return {name: one for name, one in drawn.items() if one}
+
+
+def mean_ranks(summary: Summary, metric: Metric) -> dict[str, float]:
+    """Return each method's mean rank over the test sets, 1 for the best of each; ties share their ranks."""
+    methods = ranked(summary, metric)
+    folds = [method["metrics"][metric["name"]].get("folds") or [] for method in methods]
+    if len({len(one) for one in folds}) != 1 or not folds[0]:
+        return {}
+    values = np.array(folds, dtype=float)
+    if not np.isfinite(values).all():
+        return {}
+    ranks = rankdata(values if metric["less_is_better"] else -values, axis=0).mean(axis=1)
+    return {method["name"]: float(rank) for method, rank in zip(methods, ranks)}
+
+
+def joined(order: Sequence[str], verdicts: Mapping[tuple[str, str], Row]) -> list[tuple[int, int]]:
+    """Return the longest runs of methods of which no two were told apart, as first and last place in the order.
+
+    Examples
+    --------
+    >>> same, other = {"verdict": "no difference shown"}, {"verdict": "better"}
+    >>> joined(["a", "b", "c"], {("a", "b"): same, ("b", "c"): same, ("a", "c"): other})
+    [(0, 1), (1, 2)]
+    """
+
+    def alike(first: str, second: str) -> bool:
+        return verdicts.get((first, second), {}).get("verdict") == OUTCOMES[1]
+
+    runs: list[tuple[int, int]] = []
+    for start in range(len(order)):
+        end = start
+        while end + 1 < len(order) and all(alike(order[one], order[end + 1]) for one in range(start, end + 1)):
+            end += 1
+        if end > start and not (runs and runs[-1][1] >= end):
+            runs.append((start, end))
+    return runs

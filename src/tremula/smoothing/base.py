@@ -1,0 +1,278 @@
+"""Wraps an estimator: trains it or takes it as it is, learns the scale of the attributes and the noise, and answers.
+
+Without noise the model itself is asked, so its answers come back bit for bit.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import replace
+from numbers import Real
+from typing import Any, ClassVar, Self
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, clone
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils import check_array, column_or_1d, get_tags
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
+
+from tremula.data.encoding import ColumnEncoder
+from tremula.data.target import read_weights
+from tremula.errors import ColumnMismatch, InvalidInput, InvalidParameter
+from tremula.parameters import check_choice, check_flag, check_number
+from tremula.seeds import make_root_seed
+from tremula.smoothing.methods import METHODS, Noise, Smoothed, Smoother
+from tremula.smoothing.noise_amounts import column_scales, level_shares, measurement_error, read_scale
+from tremula.smoothing.noise_choice import NoiseChoosing, wants_validation
+from tremula.smoothing.trained_model import Settings, WrappedModel, wrap_model
+from tremula.smoothing.validation_rows import TUNINGS
+
+Floats = NDArray[np.float64]
+
+COMBINES = ("average", "vote")
+
+# The models as they were read: made again where there is none, so neither pickles nor files hold a model twice.
+WRAPPED: WeakKeyDictionary[Any, WrappedModel] = WeakKeyDictionary()
+PARTS = ("model", "tree")
+
+
+def is_fitted(model: Any) -> bool:
+    """Whether an estimator is trained, as far as can be seen; those of some libraries lack the tags of scikit-learn.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> is_fitted(DecisionTreeClassifier()), is_fitted(DecisionTreeClassifier().fit([[0], [1]], [0, 1]))
+    (False, True)
+    """
+    if not hasattr(model, "fit"):
+        return True
+    if not hasattr(model, "__sklearn_tags__"):
+        told = getattr(model, "is_fitted", None)
+        return bool(told()) if callable(told) else hasattr(model, "classes_") or hasattr(model, "n_features_in_")
+    try:
+        check_is_fitted(model)
+    except NotFittedError:
+        return False
+    return True
+
+
+class DualPerturb(NoiseChoosing, BaseEstimator):
+    """Base of the two wrappers; each adds how a target is read and how answers are told."""
+
+    estimator: Any
+    combine: str = "average"
+    flip: float
+    n_samples: int
+    scale: Any
+    prefit: bool | str
+    random_state: Any
+
+    level_shares_: list[Floats | None]
+    encoder_: ColumnEncoder | None
+
+    _scorings: ClassVar[tuple[str, ...]]
+    _is_classifier: ClassVar[bool]
+
+    @abstractmethod
+    def _default_estimator(self) -> BaseEstimator:
+        """Return what is wrapped where nothing is given."""
+
+    @abstractmethod
+    def _check_kind(self, model: Any) -> None:
+        """Refuse an estimator that learns what this one does not."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = self._given()
+        if hasattr(inner, "__sklearn_tags__"):
+            tags.input_tags.allow_nan = get_tags(inner).input_tags.allow_nan
+        return tags
+
+    def _given(self) -> Any:
+        """Return the estimator to wrap, or to train a copy of."""
+        if self.estimator is None:
+            return self._default_estimator()
+        return self.estimator.estimator if isinstance(self.estimator, FrozenEstimator) else self.estimator
+
+    def _check_parameters(self) -> None:
+        check_choice("method", self.method, METHODS)
+        check_choice("combine", self.combine, COMBINES)
+        check_choice("tuning", self.tuning, TUNINGS)
+        check_choice("scoring", self.scoring, self._scorings)
+        check_choice("tune_on", self.tune_on, PARTS)
+        check_choice("prefit", self.prefit, ("auto", True, False))
+        check_flag("per_attribute", self.per_attribute)
+        check_number("flip", self.flip, 0.0, 1.0)
+        check_number("max_noise", self.max_noise, 0.0, above=True)
+        if isinstance(self.cv, Real):
+            check_number("cv", self.cv, 2, whole=True)
+        check_number("n_samples", self.n_samples, 1, whole=True)
+        check_number("tol", self.tol, 0.0, 1.0)
+        if isinstance(self.noise, str):
+            check_choice("noise", self.noise, ("auto",))
+        self._check_kind(self._given())
+
+    # --- fit ---
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any) -> Self:
+        self._check_parameters()
+        if y is not None and np.asarray(y).ndim == 2:
+            y = column_or_1d(y, warn=True)
+        if (X_val is None) != (y_val is None):
+            given, lacking = ("y_val", "X_val") if X_val is None else ("X_val", "y_val")
+            raise InvalidInput(f"{given} was given without {lacking}: give both, or neither")
+        trains = not self._is_prefit()
+        self.estimator_ = self._train(X, y, sample_weight, X_val, y_val) if trains else self._given()
+        self._note_columns(X)
+        self._root_seed = make_root_seed(self.random_state)
+        WRAPPED[self] = wrap_model(self.estimator_, X, self._settings())
+        self.encoder_ = self._wrapped.encoder
+        if self._is_classifier:
+            self.classes_ = self._wrapped.classes
+        rows = None if X is None else self._wrapped.rows(X)
+        self._learn_scale(rows, None if rows is None else read_weights(sample_weight, len(rows)))
+        self._choose_noise(X, y, sample_weight, X_val, y_val)
+        return self
+
+    def _is_prefit(self) -> bool:
+        if isinstance(self.estimator, FrozenEstimator):
+            return True
+        if self.prefit != "auto" or self.estimator is None:
+            return self.prefit is True and self.estimator is not None
+        return is_fitted(self.estimator)
+
+    def _train(self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any) -> Any:
+        if X is None:
+            raise InvalidInput(
+                f"fit was called without X, but {type(self._given()).__name__} is not trained yet: give fit X and y, "
+                "or wrap a fitted estimator"
+            )
+        model = clone(self._given())
+        options: dict[str, Any] = {}
+        if sample_weight is not None:
+            if not has_fit_parameter(model, "sample_weight"):
+                raise InvalidParameter(f"{type(model).__name__} does not take sample_weight: leave it out")
+            options["sample_weight"] = sample_weight
+        if X_val is not None and wants_validation(model):
+            options |= {"X_val": X_val, "y_val": y_val}
+        return model.fit(X, y, **options)
+
+    def _note_columns(self, X: Any) -> None:
+        """Let scikit-learn keep the number and names of the columns."""
+        for name in ("n_features_in_", "feature_names_in_"):
+            self.__dict__.pop(name, None)
+        if X is not None:
+            validate_data(self, X, reset=True, skip_check_array=True)
+            self._check_columns_of_model()
+            return
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(self.estimator_, name):
+                setattr(self, name, getattr(self.estimator_, name))
+
+    def _check_columns_of_model(self) -> None:
+        """Refuse training rows that a model given as trained cannot have had."""
+        known = getattr(self.estimator_, "n_features_in_", self.n_features_in_)
+        names, expected = (getattr(each, "feature_names_in_", None) for each in (self, self.estimator_))
+        if known != self.n_features_in_:
+            raise ColumnMismatch(
+                f"X has {self.n_features_in_} attributes, but {type(self.estimator_).__name__} was trained on {known}: "
+                "give the rows it was trained on"
+            )
+        if names is not None and expected is not None and list(names) != list(expected):
+            wrong = next(name for name, other in zip(names, expected) if name != other)
+            raise ColumnMismatch(
+                f"X has a column {wrong!r} where {type(self.estimator_).__name__} was trained on other names: give the "
+                "columns it was trained on, in their order"
+            )
+
+    def _settings(self) -> Settings:
+        return Settings(self.method, self.combine, self.tol, self.n_samples, self._root_seed, self._is_classifier)
+
+    def _learn_scale(self, rows: Floats | None, weights: Floats | None) -> None:
+        n_levels = self._wrapped.n_levels
+        self.n_features_in_ = len(n_levels)
+        if rows is None and self.scale is None:
+            raise InvalidInput(
+                "the noise is told in standard deviations of the training values, which "
+                f"{type(self.estimator_).__name__} does not keep: give fit the training rows X, or set scale= to one "
+                "standard deviation an attribute"
+            )
+        if rows is None and self.flip > 0 and n_levels.any():
+            raise InvalidInput("flip needs the training shares of the levels: give fit the training rows X")
+        if self.scale is not None:
+            self.scale_ = read_scale(self.scale, n_levels)
+        elif rows is not None:
+            self.scale_ = column_scales(rows, weights, n_levels)
+        self.level_shares_ = [None] * len(n_levels) if rows is None else level_shares(rows, weights, n_levels)
+
+    # --- answers ---
+
+    def _noise_at(self, levels: float | Floats) -> Noise:
+        return Noise(self.scale_ * levels, self.flip, tuple(self.level_shares_))
+
+    def _ready(self) -> WrappedModel:
+        check_is_fitted(self, "noise_")
+        return self._wrapped
+
+    @property
+    def _wrapped(self) -> WrappedModel:
+        if self not in WRAPPED:
+            WRAPPED[self] = wrap_model(self.estimator_, None, self._settings(), self.encoder_)
+        return WRAPPED[self]
+
+    def _read(self, X: Any, X_std: Any) -> tuple[Smoother, Floats, Noise]:
+        """Return what is asked: how, for which rows, under which noise."""
+        wrapped = self._ready()
+        self._check_columns(X)
+        rows = wrapped.rows(X)
+        noise = self._noise_at(self.noise_)
+        if X_std is not None:
+            error = measurement_error(X_std, rows.shape, wrapped.n_levels)
+            noise = replace(noise, sd=np.sqrt(noise.sd**2 + error**2))
+        return wrapped.smoother(X), rows, noise
+
+    def _check_columns(self, X: Any) -> None:
+        if isinstance(X, np.ndarray | list) and np.ndim(X) != 2:
+            try:
+                check_array(X, dtype=None, ensure_all_finite=False)
+            except ValueError as error:
+                raise InvalidInput(str(error)) from error
+        try:
+            validate_data(self, X, reset=False, skip_check_array=True)
+        except ValueError as error:
+            raise ColumnMismatch(str(error)) from error
+
+    def smooth(self, X: Any, X_std: Any = None) -> Smoothed:
+        """Smoothed answers with how far they may be off.
+
+        Parameters
+        ----------
+        X : array, data frame or table of shape (n_rows, n_attributes)
+        X_std : array of shape (n_attributes,) or (n_rows, n_attributes), optional
+            Standard deviation of the measurement error of each attribute or value, in its own units.
+
+        Returns
+        -------
+        Smoothed
+            `answers`, and `bound`: what was left out in computing them, at most.
+        """
+        return self._smoothed(X, *self._read(X, X_std))
+
+    def _smoothed(self, X: Any, smoother: Smoother, rows: Floats, noise: Noise) -> Smoothed:
+        if noise.is_none:
+            return Smoothed(self._wrapped.hard(X), np.zeros(len(rows)))
+        return smoother.smooth(rows, noise, self.n_jobs)
+
+    def _deviations(self, X: Any, X_std: Any) -> Floats:
+        smoother, rows, noise = self._read(X, X_std)
+        if noise.is_none:
+            return np.zeros_like(self._wrapped.hard(X))
+        return smoother.deviations(rows, noise, self.n_jobs)
+
+    def _slopes(self, X: Any, X_std: Any) -> Floats:
+        smoother, rows, noise = self._read(X, X_std)
+        return smoother.gradient(rows, noise, self.n_jobs)

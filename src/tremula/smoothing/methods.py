@@ -1,0 +1,300 @@
+"""Ways to smooth a trained model: trees box by box or path by path, linear scores in closed form, anything by drawing.
+
+Each takes rows and the noise on them, and gives the answers with how far they may be off. Without noise each gives
+what the model itself answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tremula.combine import largest
+from tremula.errors import InvalidParameter, UnsupportedModel
+from tremula.smoothing.certificate import most_tests
+from tremula.smoothing.exact import gradient, soften, variance
+from tremula.smoothing.linear import QUADRATURE_ERROR, LinearScore, read_linear
+from tremula.smoothing.models import ForeignModel, read_model
+from tremula.smoothing.sampled import Draws, sample_answers
+from tremula.smoothing.tree_sum import LINKS, TreeSum
+from tremula.trees.tree import Tree
+
+Floats = NDArray[np.float64]
+
+METHODS = ("auto", "exact", "path", "sample")
+NO_CERTIFICATE = (
+    "a model smoothed by drawing (method='sample') has no certificate, which needs exact answers: use a model of trees "
+    "or a linear one with method='exact'"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Noise:
+    """What shakes a row.
+
+    Attributes
+    ----------
+    sd : float64 array (n_attributes,) or (n_rows, n_attributes)
+        Standard deviation on every attribute, or value; 0 on nominal attributes.
+    flip : float
+        Probability that a nominal level is replaced by another.
+    level_shares : tuple of arrays or None, one an attribute
+        Training shares of the levels of nominal attributes.
+    """
+
+    sd: Floats
+    flip: float = 0.0
+    level_shares: tuple[Floats | None, ...] = ()
+
+    @property
+    def is_none(self) -> bool:
+        """Whether nothing is shaken."""
+        flips = self.flip > 0 and any(shares is not None for shares in self.level_shares)
+        return not flips and not self.sd.any()
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Smoothed:
+    """Smoothed answers.
+
+    Attributes
+    ----------
+    answers : float64 array (n_rows, n_classes) or (n_rows, 1)
+        Class shares, or numbers.
+    bound : float64 array (n_rows,)
+        How far answers may be off: by parts of trees that were cut, or by quadrature; rounding comes on top. For
+        answers by drawing, the standard error of the worst of a row's answers, which is no bound.
+    margins : float64 array (n_rows, n_margins) or None
+        What the link makes answers of; of trees alone.
+    margin_bound : float64 array (n_rows,) or None
+        How far margins may be off.
+    """
+
+    answers: Floats
+    bound: Floats
+    margins: Floats | None = None
+    margin_bound: Floats | None = None
+
+    def __repr__(self) -> str:
+        n_rows, n_outputs = self.answers.shape
+        worst = f", off by at most {self.bound.max():.2g}" if n_rows else ""
+        return f"Smoothed({n_rows} rows, {n_outputs} answers each{worst})"
+
+
+class Smoother(Protocol):
+    """What can be asked of a model under noise."""
+
+    def smooth(self, rows: Floats, noise: Noise, n_jobs: int | None) -> Smoothed:
+        """Smoothed answers for each row."""
+
+    def deviations(self, rows: Floats, noise: Noise, n_jobs: int | None) -> Floats:
+        """Tell the standard deviation that the noise causes in each of the model's answers."""
+
+    def gradient(self, rows: Floats, noise: Noise, n_jobs: int | None) -> Floats:
+        """Return the derivative of each smoothed answer in every attribute, (n_rows, n_outputs, n_attributes)."""
+
+
+# --- trees ---
+
+# How far answers may be off, given the answers and how far margins may be.
+ANSWER_BOUNDS: dict[str, Callable[[Floats, Floats], Floats]] = {
+    "identity": lambda answers, bound: bound,
+    "logistic": lambda answers, bound: bound / 4,
+    "softmax": lambda answers, bound: bound / 2,
+    "exponential": lambda answers, bound: answers[:, 0] * np.expm1(bound),
+    "positive": lambda answers, bound: np.minimum(answers.shape[1] * bound, 1.0),
+}
+
+
+def _through_logistic(slopes: Floats, answers: Floats) -> Floats:
+    rise = slopes * (answers[:, :1] * answers[:, 1:])[:, :, None]
+    return np.concatenate([-rise, rise], axis=1)
+
+
+def _through_softmax(slopes: Floats, answers: Floats) -> Floats:
+    shares = answers[:, :, None]
+    return shares * (slopes - (shares * slopes).sum(axis=1, keepdims=True))
+
+
+# From derivatives of the margins, and the answers, to derivatives of the answers.
+CHAIN_RULES: dict[str, Callable[[Floats, Floats], Floats]] = {
+    "identity": lambda slopes, answers: slopes,
+    "logistic": _through_logistic,
+    "softmax": _through_softmax,
+    "exponential": lambda slopes, answers: slopes * answers[:, :, None],
+}
+
+
+@dataclass(frozen=True, eq=False)
+class TreeSmoother:
+    """A sum of trees, in the exact form or the paper's product along paths."""
+
+    model: TreeSum
+    method: str
+    tol: float
+    draws: Draws | None = None
+
+    def smooth(self, rows: Floats, noise: Noise, n_jobs: int | None) -> Smoothed:
+        """Smooth the margins, and put them through the link."""
+        softened = soften(self.model, rows, noise.sd, tol=self.tol, n_jobs=n_jobs, **self._options(noise))
+        answers = LINKS[self.model.link](softened.margins)
+        bound = ANSWER_BOUNDS[self.model.link](answers, softened.bound)
+        return Smoothed(answers, bound, softened.margins, softened.bound)
+
+    def deviations(self, rows: Floats, noise: Noise, n_jobs: int | None) -> Floats:
+        """Return exact ones of a single tree in the exact form, by drawing for others."""
+        if self.deviations_are_exact:
+            flips: dict[str, Any] = {"flip": noise.flip, "level_shares": noise.level_shares or None}
+            return np.sqrt(np.maximum(variance(self.model, rows, noise.sd, n_jobs=n_jobs, **flips), 0.0))
+        assert self.draws is not None
+        return SampledSmoother(self.model.answers, self.draws).deviations(rows, noise, n_jobs)
+
+    @property
+    def deviations_are_exact(self) -> bool:
+        """Whether standard deviations need no drawing."""
+        return len(self.model.trees) == 1 and self.model.link == "identity" and self.method == "exact"
+
+    def draws_on_path(self) -> NDArray[np.int64]:
+        """Count how often the noise on an attribute is drawn anew on a path, 0 if the attribute is not tested."""
+        tests = most_tests(self.model)
+        return tests if self.method == "path" else np.minimum(tests, 1)
+
+    def gradient(self, rows: Floats, noise: Noise, n_jobs: int | None) -> Floats:
+        """Differentiate the margins, and go through the link."""
+        if self.model.link not in CHAIN_RULES:
+            raise InvalidParameter(f"answers made by the link {self.model.link!r} have no derivative everywhere")
+        slopes = gradient(self.model, rows, noise.sd, tol=self.tol, n_jobs=n_jobs, **self._options(noise))
+        return CHAIN_RULES[self.model.link](slopes, self.smooth(rows, noise, n_jobs).answers)
+
+    def _options(self, noise: Noise) -> dict[str, Any]:
+        return {"form": self.method, "flip": noise.flip, "level_shares": noise.level_shares or None}
+
+
+# --- linear scores ---
+
+
+@dataclass(frozen=True, eq=False)
+class LinearSmoother:
+    """A linear score whose answer is a number, or the share of the second of two classes."""
+
+    score: LinearScore
+    is_classifier: bool
+    method: ClassVar[str] = "exact"
+
+    def smooth(self, rows: Floats, noise: Noise, n_jobs: int | None) -> Smoothed:
+        """Mean of a function of one normal number."""
+        means, _ = self.score.expected(rows, noise.sd)
+        bound = np.full(len(rows), QUADRATURE_ERROR if self.score.link == "logistic" else 0.0)
+        return Smoothed(self._outputs(means, 1.0 - means), bound)
+
+    def deviations(self, rows: Floats, noise: Noise, n_jobs: int | None) -> Floats:
+        """Return exact ones."""
+        deviations = self.score.expected(rows, noise.sd)[1]
+        return self._outputs(deviations, deviations)
+
+    def gradient(self, rows: Floats, noise: Noise, n_jobs: int | None) -> Floats:
+        """Differentiate in the score, and the score in every attribute."""
+        slopes = self.score.gradient(rows, noise.sd)
+        return np.stack([-slopes, slopes] if self.is_classifier else [slopes], axis=1)
+
+    def _outputs(self, second: Floats, first: Floats) -> Floats:
+        return np.column_stack([first, second]) if self.is_classifier else second[:, None]
+
+
+# --- anything ---
+
+
+@dataclass(frozen=True, eq=False)
+class SampledSmoother:
+    """Any model, by drawing."""
+
+    answer: Callable[[Floats], Floats]
+    draws: Draws
+    method: ClassVar[str] = "sample"
+
+    def smooth(self, rows: Floats, noise: Noise, n_jobs: int | None) -> Smoothed:
+        """Mean answer over the draws."""
+        if noise.is_none:
+            return Smoothed(self.answer(rows), np.zeros(len(rows)))
+        means, deviations = self._sampled(rows, noise, n_jobs)
+        return Smoothed(means, deviations.max(axis=1) / np.sqrt(len(self.draws.normal)))
+
+    def deviations(self, rows: Floats, noise: Noise, n_jobs: int | None) -> Floats:
+        """Tell the standard deviation over the draws."""
+        return self._sampled(rows, noise, n_jobs)[1]
+
+    def gradient(self, rows: Floats, noise: Noise, n_jobs: int | None) -> Floats:
+        """Refuse: a mean over draws of a model with jumps has no derivative."""
+        raise InvalidParameter(
+            "gradient was asked of a model smoothed by drawing (method='sample'), which has no exact derivative: use a "
+            "model of trees or a linear one with method='exact'"
+        )
+
+    def _sampled(self, rows: Floats, noise: Noise, n_jobs: int | None) -> tuple[Floats, Floats]:
+        return sample_answers(self.answer, rows, noise.sd, self.draws, noise.flip, noise.level_shares, n_jobs)
+
+
+def as_labels(answers: Floats) -> Floats:
+    """Give the class of the largest share all of it."""
+    labels = np.zeros_like(answers)
+    labels[np.arange(len(answers)), largest(answers)] = 1.0
+    return labels
+
+
+# --- which way for which model ---
+
+
+def read_trees(model: Any, method: str) -> ForeignModel | None:
+    """Return the trees of a model, or None where it has none and need not."""
+    try:
+        return read_model(model)
+    except UnsupportedModel:
+        if method == "path":
+            raise
+        return None
+
+
+def smoother_of_trees(trees: ForeignModel, method: str, combine: str, tol: float, draws: Draws) -> Smoother:
+    """Return how to smooth a model of trees.
+
+    A vote is that of the model's label, over the noise: exact for one tree, by drawing for several.
+    """
+    form = "exact" if method == "auto" else method
+    whole = trees.sum
+    is_one_tree = len(whole.trees) == 1 and whole.link == "identity"
+    if combine == "vote" and is_one_tree and form != "sample":
+        whole = replace(whole, trees=(_labelled(whole.trees[0]),), weights=np.ones(1))
+    elif combine == "vote" and method in ("exact", "path"):
+        raise InvalidParameter(
+            f"combine='vote' with method={method!r} was given, but {trees.name} has several trees, whose common label "
+            "under noise has no closed form: use combine='average', or method='sample'"
+        )
+    elif combine == "vote":
+        return SampledSmoother(lambda rows: as_labels(whole.answers(rows)), draws)
+    if form == "sample":
+        return SampledSmoother(whole.answers, draws)
+    return TreeSmoother(whole, form, tol, draws)
+
+
+def _labelled(tree: Tree) -> Tree:
+    """Give the class of the largest share in each leaf all of it."""
+    return Tree(tree.nodes, as_labels(tree.values), tree.subsets, tree.n_levels, tree.strict)
+
+
+def smoother_of_others(
+    model: Any, method: str, combine: str, is_classifier: bool, answer: Callable[[Floats], Floats], draws: Draws
+) -> Smoother:
+    """Return how to smooth a model without trees."""
+    score = read_linear(model, combine) if method in ("auto", "exact") else None
+    if score is not None:
+        return LinearSmoother(score, is_classifier)
+    if method == "exact":
+        raise UnsupportedModel(
+            f"method='exact' was given, but {type(model).__name__} is neither a model of trees nor a linear one with a "
+            "closed form: use method='auto' or 'sample', which take any model"
+        )
+    return SampledSmoother(answer, draws)

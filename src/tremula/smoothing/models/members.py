@@ -1,0 +1,127 @@
+"""Members of an ensemble as one sum: each in its place among the ensemble's attributes and classes, with its weight."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tremula.errors import UnsupportedModel
+from tremula.smoothing.models.tree_builder import constant_tree, with_attributes, with_values, with_votes
+from tremula.smoothing.tree_sum import TreeSum
+from tremula.trees.structure import branch_shares
+from tremula.trees.tree import Tree
+
+USE_SAMPLE = 'give a model of a kind that is read, or use method="sample", which takes any model'
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A member of an ensemble.
+
+    Attributes
+    ----------
+    part : TreeSum
+        The member by itself.
+    columns : int array (n_margins of the part,)
+        The ensemble's output that each of its outputs is.
+    attributes : int array or None
+        The ensemble's attribute that each of its attributes is; None if they are the same.
+    """
+
+    part: TreeSum
+    columns: NDArray[np.int64]
+    attributes: NDArray[np.int64] | None = None
+
+
+def check_parts(name: str, members: Sequence[Placed]) -> None:
+    """Refuse members whose answers do not add up to a sum of trees."""
+    if any(member.part.link != "identity" for member in members):
+        raise UnsupportedModel(
+            f"{name} takes the mean of answers that are no sums of trees, since a member applies a link to its sum: "
+            f"{USE_SAMPLE}"
+        )
+    if any(member.part.n_levels.any() for member in members):
+        raise UnsupportedModel(
+            f"{name} has members with nominal attributes, and each may number the levels in its own way: {USE_SAMPLE}"
+        )
+    rounded = {member.part.single_precision for member in members if not is_constant(member.part)}
+    if len(rounded) > 1:
+        raise UnsupportedModel(f"{name} has members of several libraries, not all in single precision: {USE_SAMPLE}")
+
+
+def is_constant(part: TreeSum) -> bool:
+    """Whether no tree has a split."""
+    return all(tree.n_nodes == 1 for tree in part.trees)
+
+
+def mean_of_members(
+    name: str, members: Sequence[Placed], weights: NDArray[np.float64], n_outputs: int, n_attributes: int
+) -> tuple[TreeSum, NDArray[np.int64]]:
+    """Take the weighted mean of members; returned with the member that each tree belongs to."""
+    check_parts(name, members)
+    shares = np.asarray(weights, dtype=np.float64) / np.sum(weights)
+    n_levels = np.zeros(n_attributes, dtype=np.int32)
+    trees: list[Tree] = []
+    tree_weights, outputs, tree_members = [], [], []
+    offset = np.zeros(n_outputs)
+    for number, (member, share) in enumerate(zip(members, shares)):
+        part = member.part
+        offset[member.columns] += share * part.offset
+        trees += [_placed_tree(*given, member, n_outputs, n_levels) for given in zip(part.trees, part.outputs)]
+        outputs.append(np.where(part.outputs < 0, -1, member.columns[part.outputs]))
+        tree_weights.append(share * part.weights)
+        tree_members.append(np.full(len(part.trees), number))
+    whole = TreeSum(
+        trees=tuple(trees),
+        weights=np.concatenate(tree_weights),
+        outputs=np.concatenate(outputs),
+        offset=offset,
+        link="identity",
+        shares=tuple(branch_shares(tree.nodes) for tree in trees),
+        single_precision=any(m.part.single_precision for m in members if not is_constant(m.part)),
+    )
+    return whole, np.concatenate(tree_members)
+
+
+def _placed_tree(tree: Tree, output: int, member: Placed, n_outputs: int, n_levels: NDArray[np.int32]) -> Tree:
+    """Tree in the numbers of the ensemble's attributes and, if it has a value for each output, of its outputs."""
+    attributes = np.arange(tree.n_attributes) if member.attributes is None else member.attributes
+    placed = with_attributes(tree, attributes, n_levels)
+    if output >= 0:
+        return placed
+    values = np.zeros((len(tree.values), n_outputs))
+    values[:, member.columns] = tree.values
+    return with_values(placed, values)
+
+
+def voting_member(name: str, member: Placed) -> Placed:
+    """Turn a member's distribution into its vote; only that of a single tree is again a tree."""
+    part = member.part
+    if len(part.trees) != 1 or part.link != "identity" or part.outputs[0] >= 0:
+        raise UnsupportedModel(
+            f"{name} counts the votes of members that are no single trees, and such a vote is no sum of trees: "
+            f"{USE_SAMPLE}"
+        )
+    return replace(member, part=replace(part, trees=(with_votes(part.trees[0]),)))
+
+
+def constant_part(values: NDArray[np.float64], n_attributes: int) -> TreeSum:
+    """Sum of one tree that is one leaf."""
+    tree = constant_tree(values, np.zeros(n_attributes, np.int32))
+    return one_tree(tree, single_precision=False)
+
+
+def one_tree(tree: Tree, single_precision: bool) -> TreeSum:
+    """Sum of one tree, which has a value for every output."""
+    return TreeSum(
+        trees=(tree,),
+        weights=np.ones(1),
+        outputs=np.full(1, -1),
+        offset=np.zeros(tree.n_outputs),
+        link="identity",
+        shares=(branch_shares(tree.nodes),),
+        single_precision=single_precision,
+    )

@@ -1,0 +1,173 @@
+"""What smoothing knows of a trained model: its trees as a sum, and the model itself, which is still asked as before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+
+from tremula.data.encoding import ColumnEncoder, read_columns
+from tremula.smoothing.models.tree_builder import with_votes
+from tremula.smoothing.tree_sum import TreeSum
+
+
+class TrainedModel(BaseEstimator):
+    """Stands for a model of another library where tables are read: number and names of its attributes."""
+
+    def __init__(self, n_attributes: int, names: Sequence[str] | None) -> None:
+        self.n_features_in_ = n_attributes
+        if names is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
+
+
+@dataclass(frozen=True, eq=False)
+class ForeignModel:
+    """A trained model as a sum of trees.
+
+    Attributes
+    ----------
+    estimator : fitted estimator
+    name : str
+        Its kind, for messages.
+    sum : TreeSum
+        Without noise `sum.answers(rows(X))` is `hard(X)`, up to the precision the model calculates in. Where members
+        vote, every leaf gives its class a share of 1; rows with missing values may then be answered otherwise, since
+        tremula's trees vote by the mixture of the leaves such a row may reach.
+    asked : callable
+        The model's own `predict_proba` or `predict`.
+    classes : array or None
+        Class labels, None where it predicts a number.
+    distributions : TreeSum or None
+        Where members vote: the same trees with the class distributions of their leaves instead of votes, averaged.
+    tree_members : int array (n_trees,)
+        The member that each tree belongs to; by default each tree is one.
+    feature_names : tuple of str or None
+        Names of the attributes, where it was trained with such.
+    levels : tuple of array or None
+        For each attribute its levels in the order of their codes, None where it is numeric.
+    drawn : callable or None
+        From (X, y, sample_weight) of the training to the times each member had each row, where that is known.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from tremula.smoothing.models import read_model
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = read_model(RandomForestClassifier(n_estimators=5, random_state=0).fit(X, y))
+    >>> model.name, model.n_members, model.sum.link
+    ('RandomForestClassifier of sklearn', 5, 'identity')
+    >>> bool(abs(model.answers(X) - model.hard(X)).max() < 1e-9)
+    True
+    """
+
+    estimator: Any
+    name: str
+    sum: TreeSum
+    asked: Callable[[Any], Any]
+    classes: NDArray[Any] | None = None
+    distributions: TreeSum | None = None
+    tree_members: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    feature_names: tuple[str, ...] | None = None
+    levels: tuple[NDArray[Any] | None, ...] | None = None
+    drawn: Callable[[Any, Any, Any], NDArray[Any]] | None = None
+
+    def __post_init__(self) -> None:
+        if not len(self.tree_members):
+            object.__setattr__(self, "tree_members", np.arange(len(self.sum.trees)))
+
+    @property
+    def votes(self) -> bool:
+        """Whether members are combined by a hard vote."""
+        return self.distributions is not None
+
+    @property
+    def knows_left_out(self) -> bool:
+        """Whether it can be told which rows each member was not trained on."""
+        return self.drawn is not None
+
+    @property
+    def n_attributes(self) -> int:
+        """Number of attributes a row must have."""
+        return self.sum.n_attributes
+
+    @property
+    def n_levels(self) -> NDArray[np.int32]:
+        """For every attribute its number of levels, 0 if it is numeric."""
+        return self.sum.n_levels
+
+    @property
+    def n_members(self) -> int:
+        """Number of members."""
+        return int(np.max(self.tree_members, initial=-1)) + 1
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of classes, or 1."""
+        return 1 if self.classes is None else len(self.classes)
+
+    @cached_property
+    def encoder(self) -> ColumnEncoder:
+        """How tables are read."""
+        levels = [np.arange(n) if n else None for n in self.n_levels] if self.levels is None else self.levels
+        return ColumnEncoder(self.feature_names, tuple(levels))
+
+    def rows(self, X: Any) -> NDArray[np.float64]:
+        """Read a table as the trees take it: numbers, codes of levels, NaN where missing."""
+        return self.rounded(read_columns(TrainedModel(self.n_attributes, self.feature_names), self.encoder, X))
+
+    def rounded(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Round values to single precision where the model does so before it tests them."""
+        return values.astype(np.float32).astype(np.float64) if self.sum.single_precision else values
+
+    def hard(self, X: Any) -> NDArray[np.float64]:
+        """Ask the model itself: class shares, or the number predicted in one column."""
+        return two_dimensional(self.asked(X), self.n_outputs)
+
+    def margins(self, X: Any) -> NDArray[np.float64]:
+        """Sum the trees for every row, without noise."""
+        return self.sum.margins(self.rows(X))
+
+    def answers(self, X: Any) -> NDArray[np.float64]:
+        """Answer from the trees, without noise: what `hard` gives, up to rounding."""
+        return self.sum.answers(self.rows(X))
+
+    def inbag_counts(self, X: Any, y: ArrayLike, sample_weight: Any = None) -> NDArray[Any] | None:
+        """Tell how often each member had each row in its training; None where that is not known.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            What the model was trained on, in the same order.
+
+        Returns
+        -------
+        int array of shape (n_members, n_rows) or None
+            0 for a row left out, -1 for one that never could be drawn.
+        """
+        return None if self.drawn is None else self.drawn(X, y, sample_weight)
+
+
+def two_dimensional(answers: Any, n_outputs: int) -> NDArray[np.float64]:
+    """Answers as a table of one column an output; of one number for two classes, the share of the second.
+
+    Examples
+    --------
+    >>> two_dimensional([0.25, 1.0], 2)
+    array([[0.75, 0.25],
+           [0.  , 1.  ]])
+    """
+    values = np.asarray(answers, dtype=np.float64)
+    if n_outputs == 2 and values.ndim == 1:
+        return np.column_stack([1.0 - values, values])
+    return values.reshape(len(values), n_outputs)
+
+
+def as_votes(given: TreeSum) -> TreeSum:
+    """Sum in which every tree votes for a class, instead of giving its distribution."""
+    return replace(given, trees=tuple(with_votes(tree) for tree in given.trees))

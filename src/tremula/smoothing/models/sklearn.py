@@ -1,0 +1,175 @@
+"""Reads scikit-learn's trees, forests, bagging, AdaBoost and gradient boosting through their public attributes.
+
+These trees round values to single precision, and values up to a threshold go left.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.utils.validation import check_is_fitted
+
+from tremula.errors import InvalidInput, UnsupportedModel
+from tremula.smoothing.models.boosted import boosted_sum
+from tremula.smoothing.models.members import (
+    USE_SAMPLE,
+    Placed,
+    constant_part,
+    mean_of_members,
+    one_tree,
+    voting_member,
+)
+from tremula.smoothing.models.model import ForeignModel
+from tremula.smoothing.models.names import Read, name_of
+from tremula.smoothing.models.tree_builder import BinaryNodes, build_tree, with_values
+from tremula.smoothing.tree_sum import TreeSum, mean_of_trees
+from tremula.trees.tree import Tree
+
+
+def tree_of(estimator: Any) -> Tree:
+    """Lay a fitted tree of scikit-learn out as tremula's."""
+    given = estimator.tree_
+    nodes = BinaryNodes(
+        left=given.children_left,
+        right=given.children_right,
+        attribute=given.feature,
+        threshold=given.threshold,
+        missing_left=np.asarray(given.missing_go_to_left).astype(bool),
+        values=given.value[:, 0, :],
+    )
+    return build_tree(nodes, np.zeros(estimator.n_features_in_, np.int32), strict=False)
+
+
+def model_of(estimator: Any, whole: TreeSum, **known: Any) -> ForeignModel:
+    """Model of a scikit-learn estimator and its trees."""
+    names = getattr(estimator, "feature_names_in_", None)
+    return ForeignModel(
+        estimator=estimator,
+        name=name_of(estimator),
+        sum=whole,
+        asked=estimator.predict_proba if hasattr(estimator, "classes_") else estimator.predict,
+        classes=getattr(estimator, "classes_", None),
+        feature_names=None if names is None else tuple(names),
+        **known,
+    )
+
+
+def check_one_target(estimator: Any) -> None:
+    """Refuse a model that predicts several targets at once."""
+    n_targets = getattr(estimator, "n_outputs_", 1)
+    if n_targets != 1:
+        raise UnsupportedModel(
+            f"{name_of(estimator)} was trained on {n_targets} targets, but one is read: train a model for each target"
+        )
+
+
+def read_tree(estimator: Any, read: Read) -> ForeignModel:
+    """Read a decision tree or extra tree."""
+    check_is_fitted(estimator)
+    check_one_target(estimator)
+    return model_of(estimator, one_tree(tree_of(estimator), single_precision=True))
+
+
+def read_dummy(estimator: Any, read: Read) -> ForeignModel:
+    """Read a constant answer, which ensembles have for a member of one class."""
+    check_is_fitted(estimator)
+    check_one_target(estimator)
+    n_attributes, row = getattr(estimator, "n_features_in_", 1), np.zeros((1, 1))
+    answer = estimator.predict_proba(row) if hasattr(estimator, "classes_") else estimator.predict(row)
+    return model_of(estimator, constant_part(np.asarray(answer, dtype=np.float64), n_attributes))
+
+
+def read_forest(estimator: Any, read: Read) -> ForeignModel:
+    """Read a random forest or extra trees: the mean of the trees."""
+    check_is_fitted(estimator)
+    check_one_target(estimator)
+    whole = replace(mean_of_trees([tree_of(tree) for tree in estimator.estimators_]), single_precision=True)
+    drawn = partial(times_sampled, estimator) if estimator.bootstrap else None
+    return model_of(estimator, whole, drawn=drawn)
+
+
+def read_bagging(estimator: Any, read: Read) -> ForeignModel:
+    """Read bagging: the mean of its members, each with the attributes it was given."""
+    check_is_fitted(estimator)
+    n_attributes, n_outputs = estimator.n_features_in_, len(getattr(estimator, "classes_", [0]))
+    members = []
+    for member, attributes in zip(estimator.estimators_, estimator.estimators_features_):
+        inner = read(member)
+        columns = np.zeros(1, np.int64) if inner.classes is None else np.asarray(inner.classes).astype(np.int64)
+        members.append(Placed(inner.sum, columns, np.asarray(attributes)))
+    weights = np.ones(len(members))
+    whole, tree_members = mean_of_members(name_of(estimator), members, weights, n_outputs, n_attributes)
+    drawn = partial(times_sampled, estimator)
+    return model_of(estimator, whole, tree_members=tree_members, drawn=drawn)
+
+
+def times_sampled(estimator: Any, X: Any, y: Any, sample_weight: Any) -> NDArray[np.int64]:
+    """Count how often each member had each row of the training."""
+    n_rows, drawn = len(y), estimator.estimators_samples_
+    if max(rows.max() for rows in drawn) >= n_rows:
+        raise InvalidInput(
+            f"{n_rows} rows were given, but {name_of(estimator)} was trained on more: give the rows of its training"
+        )
+    return np.array([np.bincount(rows, minlength=n_rows) for rows in drawn])
+
+
+def read_boosted_votes(estimator: Any, read: Read) -> ForeignModel:
+    """Read AdaBoost (SAMME): shares are the softmax of the votes, counted as 1 for a class and against the others."""
+    check_is_fitted(estimator)
+    name, n_classes = name_of(estimator), len(estimator.classes_)
+    if n_classes < 2:
+        raise UnsupportedModel(f"{name} was trained on one class: {USE_SAMPLE}")
+    members = []
+    for member in estimator.estimators_:
+        inner = read(member)
+        members.append(Placed(inner.sum, np.searchsorted(estimator.classes_, member.classes_)))
+    weights = np.asarray(estimator.estimator_weights_, dtype=np.float64)[: len(members)]
+    distributions, _ = mean_of_members(name, members, weights, n_classes, estimator.n_features_in_)
+    voting = [voting_member(name, member) for member in members]
+    votes, tree_members = mean_of_members(name, voting, weights, n_classes, estimator.n_features_in_)
+    trees = tuple(with_values(tree, (n_classes * tree.values - 1) / (n_classes - 1) ** 2) for tree in votes.trees)
+    whole = replace(votes, trees=trees, link="softmax")
+    return model_of(estimator, whole, distributions=distributions, tree_members=tree_members)
+
+
+def refuse_median(estimator: Any, read: Read) -> ForeignModel:
+    """Refuse AdaBoost for numbers, whose answer is no sum."""
+    raise UnsupportedModel(
+        f"{name_of(estimator)} predicts the weighted median of its members, which is no sum of trees: {USE_SAMPLE}"
+    )
+
+
+def read_gradient_boosting(estimator: Any, read: Read) -> ForeignModel:
+    """Read gradient boosting: a constant and the trees, each times the learning rate, in the scale of the margins."""
+    check_is_fitted(estimator)
+    name, by_round = name_of(estimator), estimator.estimators_
+    if not (estimator.init_ == "zero" or isinstance(estimator.init_, (DummyClassifier, DummyRegressor))):
+        raise UnsupportedModel(
+            f"{name} starts from another model (init={type(estimator.init_).__name__}), not from a constant: "
+            f"{USE_SAMPLE}"
+        )
+    n_margins = by_round.shape[1]
+    trees = tuple(tree_of(tree) for tree in by_round.ravel())
+    is_classifier = hasattr(estimator, "classes_")
+    whole = boosted_sum(
+        trees,
+        np.zeros(n_margins),
+        ("logistic" if n_margins == 1 else "softmax") if is_classifier else "identity",
+        outputs=np.tile(np.arange(n_margins), len(by_round)),
+        weights=np.full(len(trees), float(estimator.learning_rate)),
+        single_precision=True,
+    )
+    row = np.zeros((1, estimator.n_features_in_))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # the row has no names
+        total = estimator.decision_function(row) if is_classifier else estimator.predict(row)
+    whole = replace(whole, offset=np.reshape(total, n_margins) - whole.margins(row)[0])
+    if is_classifier and estimator.loss == "exponential":
+        whole = replace(whole, weights=2.0 * whole.weights, offset=2.0 * whole.offset)
+    return model_of(estimator, whole)

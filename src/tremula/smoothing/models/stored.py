@@ -1,0 +1,167 @@
+"""The trees of a model of another library as an estimator of tremula's, which needs that library no longer.
+
+It answers as the trees that were read do, so as the model itself up to the precision that calculates in; a file of
+`tremula.save` can hold it, without pickle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from tremula.combine import largest
+from tremula.data.encoding import ColumnEncoder, read_columns
+from tremula.errors import FileDamaged, InvalidInput
+from tremula.smoothing.models.boosted import boosted_sum
+from tremula.smoothing.models.model import ForeignModel
+from tremula.smoothing.models.names import Read
+from tremula.smoothing.tree_sum import LINKS, TreeSum
+from tremula.trees.tree import Tree
+
+
+class TrainedTrees(BaseEstimator):
+    """Base of the two estimators; what it holds was trained elsewhere.
+
+    Parameters
+    ----------
+    source : str, default=""
+        Kind and library of the model that the trees come from.
+    """
+
+    trees_: list[Tree]
+    weights_: NDArray[np.float64]
+    outputs_: NDArray[np.int64]
+    offset_: NDArray[np.float64]
+    link_: str
+    single_precision_: bool
+    encoder_: ColumnEncoder
+
+    def __init__(self, source: str = "") -> None:
+        self.source = source
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Refuse: trees that were taken over are not trained here."""
+        raise InvalidInput(
+            f"these are the trees of a trained model ({self.source}), and they cannot be trained: train that model anew"
+        )
+
+    def name_columns(self, names: Sequence[str]) -> None:
+        """Give the columns other names, or names where they have none."""
+        self.encoder_ = replace(self.encoder_, names=tuple(names))
+        self.feature_names_in_ = np.array(names, dtype=object)
+
+    def sum_of_trees(self) -> TreeSum:
+        """Return the trees with their weights and what is done with their sum."""
+        check_is_fitted(self, "trees_")
+        self._check_sound()
+        return boosted_sum(
+            self.trees_,
+            self.offset_,
+            self.link_,
+            outputs=self.outputs_,
+            weights=self.weights_,
+            single_precision=self.single_precision_,
+        )
+
+    def _check_sound(self) -> None:
+        """Refuse what a file made by other hands may hold: the loops behind trust what they are given."""
+        n_margins, n_trees = len(self.offset_), len(self.trees_)
+        is_sound = (
+            n_trees > 0
+            and self.link_ in LINKS
+            and np.shape(self.weights_) == np.shape(self.outputs_) == (n_trees,)
+            and bool(((self.outputs_ >= -1) & (self.outputs_ < n_margins)).all())
+            and all(
+                tree.n_attributes == self.n_features_in_ and tree.n_outputs == (n_margins if output < 0 else 1)
+                for tree, output in zip(self.trees_, self.outputs_)
+            )
+        )
+        if not is_sound:
+            raise FileDamaged(f"the trees of {self.source} do not fit together: read them from the model anew")
+
+    def _answers(self, X: Any) -> NDArray[np.float64]:
+        whole = self.sum_of_trees()
+        rows = read_columns(self, self.encoder_, X)
+        return whole.answers(rows.astype(np.float32).astype(np.float64) if self.single_precision_ else rows)
+
+
+class TrainedTreesClassifier(ClassifierMixin, TrainedTrees):
+    """Trees that were trained elsewhere, and give classes.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from tremula.smoothing.models import read_model
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = RandomForestClassifier(n_estimators=5, random_state=0).fit(X, y)
+    >>> kept = keep_trees(read_model(forest))
+    >>> bool(abs(kept.predict_proba(X) - forest.predict_proba(X)).max() < 1e-12)
+    True
+    """
+
+    classes_: NDArray[Any]
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Class distribution of each row."""
+        return self._answers(X)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Class of each row, the first of equals."""
+        return self.classes_[largest(self._answers(X))]
+
+
+class TrainedTreesRegressor(RegressorMixin, TrainedTrees):
+    """Trees that were trained elsewhere, and give numbers."""
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Predict a number for each row."""
+        return self._answers(X)[:, 0]
+
+
+def keep_trees(model: ForeignModel) -> TrainedTrees:
+    """Take the trees of a model over, so that the model itself is needed no longer.
+
+    Parameters
+    ----------
+    model : ForeignModel
+        As `read_model` gives it. Of members that vote, rows with missing values may be answered otherwise than by the
+        model itself.
+    """
+    kind = TrainedTreesRegressor if model.classes is None else TrainedTreesClassifier
+    kept = kind(model.name)
+    whole = model.sum
+    kept.trees_, kept.weights_, kept.outputs_ = list(whole.trees), whole.weights, whole.outputs
+    kept.offset_, kept.link_, kept.single_precision_ = whole.offset, whole.link, whole.single_precision
+    kept.encoder_ = model.encoder
+    kept.n_features_in_ = model.n_attributes
+    if model.feature_names is not None:
+        kept.feature_names_in_ = np.array(model.feature_names, dtype=object)
+    if isinstance(kept, TrainedTreesClassifier):
+        kept.classes_ = np.asarray(model.classes)
+    return kept
+
+
+def read_kept(estimator: Any, read: Read) -> ForeignModel:
+    """Read trees that were taken over."""
+    names = getattr(estimator, "feature_names_in_", None)
+    return ForeignModel(
+        estimator=estimator,
+        name=estimator.source or type(estimator).__name__,
+        sum=estimator.sum_of_trees(),
+        asked=estimator.predict_proba if hasattr(estimator, "classes_") else estimator.predict,
+        classes=getattr(estimator, "classes_", None),
+        feature_names=None if names is None else tuple(names),
+        levels=estimator.encoder_.levels,
+    )

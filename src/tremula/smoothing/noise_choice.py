@@ -1,0 +1,171 @@
+"""Lets rows choose the noise of a wrapped model: held-out rows, rows that members left out, or folds."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from tremula.data.take import take_rows
+from tremula.data.target import read_weights
+from tremula.errors import InvalidInput, InvalidParameter
+from tremula.seeds import make_generator
+from tremula.smoothing.certificate import most_tests
+from tremula.smoothing.methods import Noise
+from tremula.smoothing.noise_amounts import read_levels
+from tremula.smoothing.noise_search import Judges, PooledLoss, golden_section, search_by_attribute
+from tremula.smoothing.trained_model import WrappedModel
+from tremula.smoothing.validation_rows import (
+    Fold,
+    LeftOutAnswers,
+    count_inbag,
+    first_member,
+    held_out_judges,
+    left_out_judges,
+    make_folds,
+)
+
+Floats = NDArray[np.float64]
+
+
+def wants_validation(model: Any) -> bool:
+    """Whether an estimator prunes on the rows that judge the noise."""
+    return getattr(model, "ccp_alpha", None) == "validation"
+
+
+def n_rows_of(y: Any) -> int:
+    """Count the values of a target."""
+    return len(np.asarray(y))
+
+
+class NoiseChoosing:
+    """What a wrapper does to choose its noise."""
+
+    noise: Any
+    method: str
+    combine: str
+    tuning: str
+    scoring: str
+    max_noise: float
+    tune_on: str
+    per_attribute: bool
+    cv: Any
+    tol: float
+    n_jobs: int | None
+
+    classes_: NDArray[Any]
+    estimator_: Any
+    scale_: Floats
+    noise_: float | Floats
+    noise_curve_: Floats
+    n_features_in_: int
+    _root_seed: int
+    _is_classifier: ClassVar[bool]
+
+    @property
+    @abstractmethod
+    def _wrapped(self) -> WrappedModel:
+        """Return the model as it was read."""
+
+    @abstractmethod
+    def _given(self) -> Any:
+        """Return the estimator to wrap, or to train a copy of."""
+
+    @abstractmethod
+    def _read_target(self, y: Any, n_rows: int) -> NDArray[Any]:
+        """Return class codes, -1 for a class that the model does not know; or numbers."""
+
+    @abstractmethod
+    def _noise_at(self, levels: float | Floats) -> Noise:
+        """Return the noise that levels stand for."""
+
+    def _choose_noise(self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any) -> None:
+        self.__dict__.pop("noise_curve_", None)
+        if not isinstance(self.noise, str):
+            if X_val is not None and not wants_validation(self._given()):
+                raise InvalidParameter(
+                    f"X_val and y_val were given, but noise={self.noise!r} is not chosen on them: leave them out, or "
+                    "set noise='auto'"
+                )
+            self.noise_ = read_levels("noise", self.noise, self.n_features_in_)
+            return
+        loss = PooledLoss(self._judges(X, y, sample_weight, X_val, y_val), self.scoring, self.n_features_in_)
+        chosen = golden_section(loss, self.max_noise)
+        if self.per_attribute:
+            chosen = search_by_attribute(loss, chosen, self._worth_trying())
+        self.noise_, self.noise_curve_ = chosen.level, chosen.curve
+
+    def _worth_trying(self) -> NDArray[np.bool_]:
+        trees = self._wrapped.trees
+        return (self.scale_ > 0) & (True if trees is None else most_tests(trees.sum) > 0)
+
+    def _judges(self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any) -> list[Judges]:
+        tuning = self.tuning
+        if tuning == "validation" or (tuning == "auto" and X_val is not None):
+            if X_val is None:
+                raise InvalidParameter("tuning='validation' needs rows to judge the noise by: give fit X_val and y_val")
+            target = self._read_target(y_val, n_rows_of(y_val))
+            return [held_out_judges(self._part(self._wrapped), X_val, target, self._noise_at, self.n_jobs)]
+        if X is None or y is None:
+            raise InvalidInput(
+                "noise='auto' needs rows to judge the noise by: give fit X_val and y_val, or the training rows X and y"
+            )
+        if tuning in ("auto", "oob") and self.method != "sample" and self.combine == "average":
+            judges = self._left_out_judges(X, y, sample_weight)
+            if judges is not None:
+                return [judges]
+        if tuning == "oob":
+            raise InvalidParameter(
+                f"tuning='oob' was given, but {type(self.estimator_).__name__} has no rows that are known to be left "
+                "out by members that are averaged: use tuning='cv', or give X_val and y_val"
+            )
+        return self._fold_judges(X, y, sample_weight)
+
+    def _part(self, wrapped: WrappedModel) -> WrappedModel:
+        return first_member(wrapped) if self.tune_on == "tree" else wrapped
+
+    def _left_out_judges(self, X: Any, y: Any, sample_weight: Any) -> Judges | None:
+        inbag = count_inbag(self._wrapped.trees, X, y, sample_weight)
+        if inbag is None:
+            return None
+        part = self._part(self._wrapped)
+        assert part.trees is not None
+        form = "path" if self.method == "path" else "exact"
+        members = inbag[: part.trees.n_members]
+        answers = LeftOutAnswers(part.trees, part.rows(X), members, self._noise_at, form, self.tol, self.n_jobs)
+        weights = read_weights(sample_weight, n_rows_of(y))
+        return left_out_judges(answers, self._read_target(y, n_rows_of(y)), weights)
+
+    def _fold_judges(self, X: Any, y: Any, sample_weight: Any) -> list[Judges]:
+        target = self._read_target(y, n_rows_of(y))
+        weights = read_weights(sample_weight, len(target))
+        random = make_generator(self._root_seed)
+        return [
+            self._judges_of_fold(X, y, sample_weight, target, weights, fold)
+            for fold in make_folds(target, self._is_classifier, self.cv, random)
+        ]
+
+    def _judges_of_fold(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        target: NDArray[Any],
+        weights: Floats | None,
+        fold: Fold,
+    ) -> Judges:
+        """Train on some rows, with the scale of these, and let the others judge."""
+        twin: Any = clone(self).set_params(noise=0.0, prefit=False, estimator=clone(self._given()))
+        given = [None if each is None else np.asarray(each)[fold.training] for each in (y, sample_weight)]
+        twin.fit(take_rows(X, fold.training), *given)
+        part = self._part(twin._wrapped)
+        table, fold_target = take_rows(X, fold.judging), target[fold.judging]
+        if self._is_classifier:
+            place = {label: code for code, label in enumerate(twin.classes_.tolist())}
+            codes = np.array([place.get(label, -1) for label in self.classes_.tolist()])
+            fold_target = np.where(fold_target >= 0, codes[fold_target], -1)
+        fold_weights = None if weights is None else weights[fold.judging]
+        return held_out_judges(part, table, fold_target, twin._noise_at, self.n_jobs, fold_weights)

@@ -1,0 +1,194 @@
+"""A trained model as smoothing uses it: it reads tables as the model would, and is asked with noise or without."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils import get_tags
+
+from tremula.data.encoding import ColumnEncoder, read_columns, read_training_columns
+from tremula.errors import InvalidInput, InvalidParameter
+from tremula.smoothing.methods import Smoother, read_trees, smoother_of_others, smoother_of_trees
+from tremula.smoothing.models import ForeignModel
+from tremula.smoothing.models.model import TrainedModel
+from tremula.smoothing.sampled import Draws, make_draws
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a model is to be smoothed; see the parameters of `DualPerturbClassifier`."""
+
+    method: str
+    combine: str
+    tol: float
+    n_samples: int
+    root_seed: int
+    is_classifier: bool
+
+
+@dataclass(frozen=True, eq=False)
+class WrappedModel:
+    """A trained model, its trees where it has some, and how it is smoothed.
+
+    Attributes
+    ----------
+    model : fitted estimator
+    settings : Settings
+    trees : ForeignModel or None
+        The model as trees; None where it is none, or need not be read so.
+    encoder : ColumnEncoder or None
+        Reads tables, where there are no trees.
+    """
+
+    model: Any
+    settings: Settings
+    trees: ForeignModel | None
+    encoder: ColumnEncoder | None
+
+    @property
+    def n_levels(self) -> NDArray[np.int32]:
+        """For every attribute its number of levels, 0 if it is numeric."""
+        return self.trees.n_levels if self.trees is not None else self._encoder.n_levels
+
+    @property
+    def _encoder(self) -> ColumnEncoder:
+        assert self.encoder is not None
+        return self.encoder
+
+    def rows(self, X: Any) -> Floats:
+        """Read a table as numbers and codes of levels, NaN where missing."""
+        if self.trees is not None:
+            values = self.trees.rows(X)
+        else:
+            values = read_columns(TrainedModel(len(self.n_levels), self._encoder.names), self._encoder, X)
+        if np.isnan(values).any() and not _takes_missing(self.model):
+            raise InvalidInput(
+                f"X contains NaN, which {type(self.model).__name__} does not take: fill in missing values first"
+            )
+        return values
+
+    def hard(self, X: Any) -> Floats:
+        """Answers of the model itself: class shares, its label if the label is what is combined, or numbers."""
+        if self.settings.is_classifier and self.settings.combine == "vote":
+            return self._labels(X)
+        if self.trees is not None:
+            return self.trees.hard(X)
+        if self.settings.is_classifier:
+            return np.asarray(self.model.predict_proba(X), dtype=np.float64)
+        return np.asarray(self.model.predict(X), dtype=np.float64).reshape(-1, 1)
+
+    def labels(self, X: Any) -> NDArray[Any]:
+        """Classes that the model itself gives."""
+        if self.trees is not None and not hasattr(self.model, "classes_"):
+            return self.classes[self.trees.hard(X).argmax(axis=1)]
+        return np.asarray(self.model.predict(X))
+
+    @property
+    def classes(self) -> NDArray[Any]:
+        """Class labels."""
+        listed = None if self.trees is None else self.trees.classes
+        return np.asarray(self.model.classes_ if listed is None else listed)
+
+    def _labels(self, X: Any) -> Floats:
+        return (self.labels(X)[:, None] == self.classes).astype(np.float64)
+
+    def smoother(self, like: Any) -> Smoother:
+        """Return how the model is smoothed for rows of a table such as this."""
+        if self.trees is not None:
+            return self._tree_smoother
+        settings = self.settings
+        return smoother_of_others(
+            self.model,
+            settings.method,
+            settings.combine,
+            settings.is_classifier,
+            lambda rows: self.hard(table_like(like, self._encoder, rows)),
+            self._draws,
+        )
+
+    @cached_property
+    def _tree_smoother(self) -> Smoother:
+        assert self.trees is not None
+        settings = self.settings
+        return smoother_of_trees(self.trees, settings.method, settings.combine, settings.tol, self._draws)
+
+    @cached_property
+    def _draws(self) -> Draws:
+        return make_draws(self.settings.root_seed, self.settings.n_samples, len(self.n_levels))
+
+
+def _takes_missing(model: Any) -> bool:
+    try:
+        return bool(get_tags(model).input_tags.allow_nan)
+    except (AttributeError, TypeError):  # of a library that has no tags
+        return True
+
+
+def wrap_model(model: Any, X: Any, settings: Settings, encoder: ColumnEncoder | None = None) -> WrappedModel:
+    """Look at a trained model: whether it has trees, else what its tables are like.
+
+    Parameters
+    ----------
+    model : fitted estimator
+    X : table or None
+        Training rows, where there are some.
+    settings : Settings
+    encoder : ColumnEncoder, optional
+        What is already known of the tables.
+    """
+    trees = read_trees(model, settings.method)
+    if trees is not None:
+        return WrappedModel(model, settings, trees, None)
+    can_answer = hasattr(model, "predict_proba") or settings.combine == "vote" or not settings.is_classifier
+    if not can_answer:
+        raise InvalidParameter(
+            f"combine='average' needs class probabilities, which {type(model).__name__} does not give: use "
+            "combine='vote', or an estimator with predict_proba"
+        )
+    known = encoder or (_encoder_of(model) if X is None else read_training_columns(BaseEstimator(), X)[0])
+    return WrappedModel(model, settings, None, known)
+
+
+def _encoder_of(model: Any) -> ColumnEncoder:
+    """Take all columns that a fitted model knows of as numeric."""
+    if not hasattr(model, "n_features_in_"):
+        raise InvalidInput(
+            f"{type(model).__name__} does not say how many attributes it was trained on: give fit its training rows X"
+        )
+    names = getattr(model, "feature_names_in_", None)
+    return ColumnEncoder(None if names is None else tuple(names), (None,) * model.n_features_in_)
+
+
+def table_like(like: Any, encoder: ColumnEncoder, rows: Floats) -> Any:
+    """Turn rows of numbers and codes into a table of the kind given: a frame with the same columns, or an array.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"size": [1.0, 2.0], "color": ["red", "blue"]})
+    >>> encoder, _ = read_training_columns(BaseEstimator(), frame)
+    >>> table_like(frame, encoder, np.array([[1.5, 1.0]]))
+       size color
+    0   1.5   red
+    """
+    frame = nw.from_native(like, eager_only=True, pass_through=True)
+    if not isinstance(frame, nw.DataFrame):
+        return rows
+    columns = []
+    for name, levels, values in zip(frame.columns, encoder.levels, rows.T):
+        if levels is None:
+            columns.append(nw.new_series(name, values, backend=frame.implementation))
+            continue
+        labels = [None if np.isnan(code) else levels[int(code)] for code in values]
+        columns.append(nw.new_series(name, labels, frame[name].dtype, backend=frame.implementation))
+    first, *others = columns
+    return first.to_frame().with_columns(*others).to_native()

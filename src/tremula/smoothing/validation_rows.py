@@ -1,0 +1,142 @@
+"""Which rows judge the noise: held-out rows, rows that members of a bagged model left out, or folds.
+
+Rows that trained a model, or a member, never judge what it answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import check_cv
+
+from tremula.errors import InvalidInput, InvalidParameter
+from tremula.smoothing.methods import Noise, TreeSmoother
+from tremula.smoothing.models import ForeignModel
+from tremula.smoothing.noise_search import Judges, spread_over_folds
+from tremula.smoothing.trained_model import WrappedModel
+from tremula.smoothing.tree_sum import TreeSum
+
+Floats = NDArray[np.float64]
+MakeNoise = Callable[[Floats], Noise]  # from one level for each attribute
+
+TUNINGS = ("auto", "validation", "oob", "cv")
+
+
+def held_out_judges(
+    wrapped: WrappedModel, X: Any, target: NDArray[Any], noise: MakeNoise, n_jobs: int | None, weights: Any = None
+) -> Judges:
+    """Let rows judge that did not train the model."""
+    smoother, rows = wrapped.smoother(X), wrapped.rows(X)
+    return Judges(lambda levels: smoother.smooth(rows, noise(levels), n_jobs).answers, target, weights)
+
+
+# --- rows that members left out ---
+
+
+def one_tree(model: TreeSum, number: int) -> TreeSum:
+    """Take one tree of a mean of trees as the whole model."""
+    return replace(
+        model,
+        trees=(model.trees[number],),
+        weights=np.ones(1),
+        outputs=model.outputs[[number]],
+        shares=(model.shares[number],),
+    )
+
+
+def is_mean_of_trees(trees: ForeignModel | None) -> bool:
+    """Whether a model is the weighted mean of members that are one tree each."""
+    return trees is not None and trees.sum.link == "identity" and trees.n_members == len(trees.sum.trees)
+
+
+def first_member(wrapped: WrappedModel) -> WrappedModel:
+    """Take the first member of a model for the whole: the paper's shortcut."""
+    if wrapped.trees is None or not is_mean_of_trees(wrapped.trees):
+        raise InvalidParameter(
+            f"tune_on='tree' was given, but {type(wrapped.model).__name__} is no mean of trees: use tune_on='model'"
+        )
+    alone = one_tree(wrapped.trees.sum, 0)
+    return replace(wrapped, trees=replace(wrapped.trees, sum=alone, tree_members=np.zeros(1, dtype=np.int64)))
+
+
+def count_inbag(trees: ForeignModel | None, X: Any, y: Any, sample_weight: Any) -> NDArray[Any] | None:
+    """Count how often each member had each row, None where that is not known or no row was left out."""
+    if trees is None or not is_mean_of_trees(trees) or not trees.knows_left_out or X is None or y is None:
+        return None
+    counts = trees.inbag_counts(X, y, sample_weight)
+    return counts if counts is not None and (counts == 0).any() else None
+
+
+@dataclass(frozen=True, eq=False)
+class LeftOutAnswers:
+    """Smoothed answers of the members that left a row out, for every row that some left out."""
+
+    trees: ForeignModel
+    rows: Floats
+    inbag: NDArray[Any]
+    noise: MakeNoise
+    form: str
+    tol: float
+    n_jobs: int | None
+
+    @property
+    def judged(self) -> NDArray[np.bool_]:
+        """Rows that some member left out."""
+        return (self.inbag == 0).any(axis=0)
+
+    @cached_property
+    def _members(self) -> list[TreeSmoother]:
+        model = self.trees.sum
+        return [TreeSmoother(one_tree(model, number), self.form, self.tol) for number in range(len(model.trees))]
+
+    def __call__(self, levels: Floats) -> Floats:
+        """Weighted mean of those members' answers."""
+        model, noise = self.trees.sum, self.noise(levels)
+        total, weight = np.zeros((len(self.rows), model.n_margins)), np.zeros(len(self.rows))
+        for member, counts in enumerate(self.inbag):
+            out = np.flatnonzero(counts == 0)
+            answers = self._members[member].smooth(self.rows[out], noise, self.n_jobs).answers
+            total[out] += model.weights[member] * answers
+            weight[out] += model.weights[member]
+        judged = self.judged
+        return total[judged] / weight[judged, None]
+
+
+def left_out_judges(answers: LeftOutAnswers, target: NDArray[Any], weights: Floats | None) -> Judges:
+    """Let rows judge the members that left them out."""
+    judged = answers.judged
+    return Judges(answers, target[judged], None if weights is None else weights[judged])
+
+
+# --- folds ---
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """Rows that train, and rows that judge."""
+
+    training: NDArray[np.int64]
+    judging: NDArray[np.int64]
+
+
+def make_folds(target: NDArray[Any], is_classifier: bool, cv: Any, random: np.random.Generator) -> list[Fold]:
+    """Cut the rows into folds, classes spread evenly; folds whose other rows cannot train a model are left out."""
+    groups = target if is_classifier else np.zeros(len(target))
+    if isinstance(cv, Integral):
+        numbers = spread_over_folds(groups, min(int(cv), len(target)), random)
+        folds = [Fold(np.flatnonzero(numbers != each), np.flatnonzero(numbers == each)) for each in np.unique(numbers)]
+    else:
+        folds = [Fold(*pair) for pair in check_cv(cv, target, classifier=is_classifier).split(groups[:, None], target)]
+    usable = [fold for fold in folds if len(np.unique(target[fold.training])) > 1]
+    if not usable:
+        raise InvalidInput(
+            f"{len(target)} samples are too few to choose the noise by cross-validation: give X_val and y_val, or a "
+            "level of noise"
+        )
+    return usable

@@ -1,0 +1,235 @@
+"""A tree as an SQL expression that predicts in the database what the tree predicts here, missing values included.
+
+A CASE per split routes the rows that have every value their path asks for. For the others it yields NULL, and a
+subquery takes over: it finds the part of the row that takes each branch, and sums part times value over the branches of
+each split, in the tree's order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tremula.trees.export.labels import Wording
+from tremula.trees.structure import NUMERIC_SPLIT, branch_shares, children_and_parents, depths_of
+from tremula.trees.tree import Tree
+
+OUTPUTS = ("class", "probabilities", "value")
+MISSING = ("shares", "none")
+# Every number is at most this one; NULL and NaN are not, be NaN above all numbers (DuckDB, PostgreSQL) or incomparable.
+LARGEST = "1.7976931348623157e308"
+
+
+def export_sql(
+    tree: Tree,
+    feature_names: Sequence[str] | None = None,
+    class_names: Sequence[Any] | None = None,
+    levels: Sequence[Sequence[Any] | None] | None = None,
+    *,
+    output: str | None = None,
+    missing: str = "shares",
+) -> str:
+    """Tree as an SQL expression over the columns of a table.
+
+    Parameters
+    ----------
+    tree : Tree
+    feature_names : sequence of str, optional
+        Column of every attribute; x0, x1, ... if None.
+    class_names : sequence, optional
+        Class labels: strings, numbers or booleans, written as literals of their kind.
+    levels : sequence, optional
+        For every attribute its levels, or None if it is numeric.
+    output : {"class", "probabilities", "value"}, optional
+        "class" is the default with classes, "value" without. "probabilities" gives one expression per class,
+        separated by commas and named after the classes: the columns of a SELECT.
+    missing : {"shares", "none"}, default="shares"
+        "shares" follows the tree where a value is NULL, NaN or a level that a split does not know. "none" promises
+        that there are no such values: the expression is then one CASE, shorter and several times faster.
+
+    Returns
+    -------
+    str
+        An expression for DuckDB; others that know COALESCE, GREATEST and double literals such as 0.5e0 read it too.
+
+    Notes
+    -----
+    Numbers are written in full and sums taken in the tree's order: the answer is the same to the last bit. Columns are
+    not qualified by a table: where several tables are joined, their names must be unique.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tremula.trees.tree import NODE_DTYPE
+    >>> nodes = np.array([(0.8, 60, 0, 1, 2, -1), (0, 50, -1, 0, 0, 0), (0, 10, -1, 0, 0, 1)], dtype=NODE_DTYPE)
+    >>> tree = Tree(nodes, values=[[1, 0], [0.2, 0.8]], subsets=[], n_levels=[0], strict=False)
+    >>> print(export_sql(tree, ["petal width"], ["setosa", "virginica"], missing="none"))
+    CASE
+      WHEN "petal width" <= 0.8e0 THEN 'setosa'
+      ELSE 'virginica'
+    END
+    """
+    words = Wording(tree, feature_names, class_names, levels)
+    output = output or ("class" if words.is_classifier else "value")
+    if output not in OUTPUTS or (output == "value") == words.is_classifier:
+        expected = "'class' or 'probabilities'" if words.is_classifier else "'value'"
+        raise ValueError(f"output is {output!r}: this tree gives {expected}")
+    if missing not in MISSING:
+        raise ValueError(f"missing is {missing!r}: choose one of {', '.join(map(repr, MISSING))}")
+    if output == "class":
+        return class_expression(words, missing)
+    expressions = value_expressions(words, missing)
+    if output == "value":
+        return expressions[0]
+    return ",\n".join(f"{sql} AS {identifier(words.class_name(code))}" for code, sql in enumerate(expressions))
+
+
+def identifier(name: str) -> str:
+    """Name of a column, quoted."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(value: Any) -> str:
+    """Literal of a label or level: boolean, integer, double, or else a string."""
+    if isinstance(value, bool | np.bool_):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, int | np.integer):
+        return str(int(value))
+    if isinstance(value, float | np.floating):
+        return double(float(value))
+    return "'" + str(value).replace("'", "''") + "'"
+
+
+def double(value: float) -> str:
+    """Literal of a double with all its digits; the exponent keeps it from being read as a decimal number."""
+    text = repr(float(value))
+    return text if "e" in text else text + "e0"
+
+
+def class_expression(words: Wording, missing: str) -> str:
+    """Return an expression of the class."""
+    names = range(words.tree.n_outputs) if words.class_names is None else words.class_names
+    labels = [literal(name) for name in names]
+    best = words.node_values.argmax(axis=1)
+    routed = _routing_case(words, missing, [labels[code] for code in best])
+    if missing == "none" or words.tree.n_nodes == 1:
+        return routed
+    sums = [(_sum_over_branches(words, code), label) for code, label in enumerate(labels)]
+    occurring = [(total, label) for total, label in sums if total is not None]
+    if len(occurring) == 1:
+        return occurring[0][1]
+    prefix = _unused_prefix(words, "class")
+    names = [f"{prefix}{number}" for number in range(len(occurring))]
+    totals = ",\n  ".join(f"{total} AS {name}" for name, (total, _) in zip(names, occurring, strict=True))
+    cases = " ".join(f"WHEN {name} THEN {label}" for name, (_, label) in zip(names, occurring, strict=True))
+    answer = f"CASE GREATEST({', '.join(names)}) {cases} END"
+    return f"COALESCE({routed},\n(SELECT {answer}\nFROM (SELECT {totals}\nFROM {_branch_table(words)}) AS classes))"
+
+
+def value_expressions(words: Wording, missing: str) -> list[str]:
+    """Return an expression of each output: the share of each class, or the value."""
+    expressions = []
+    for column in range(words.tree.n_outputs):
+        literals = [double(value) for value in words.node_values[:, column]]
+        routed = _routing_case(words, missing, literals)
+        if missing == "shares" and words.tree.n_nodes > 1:
+            total = _sum_over_branches(words, column) or "0e0"
+            routed = f"COALESCE({routed},\n(SELECT {total}\nFROM {_branch_table(words)}))"
+        expressions.append(routed)
+    return expressions
+
+
+def _routing_case(words: Wording, missing: str, answers: Sequence[str]) -> str:
+    """CASE within CASE: the answer of the leaf a row falls in, NULL if a value is missing on its way."""
+    tree = words.tree
+    depths = depths_of(tree.nodes)
+    expressions = [""] * tree.n_nodes
+    # Children come after their parent: backwards, theirs are ready when it is reached.
+    for node in reversed(range(tree.n_nodes)):
+        if tree.is_leaf[node]:
+            expressions[node] = answers[node]
+            continue
+        conditions = [_condition(words, node, branch) for branch in range(int(tree.n_branches[node]))]
+        if missing == "none":
+            conditions[-1] = "ELSE"
+        first = int(tree.first_child[node])
+        taken = [(condition, first + branch) for branch, condition in enumerate(conditions) if condition is not None]
+        expressions[node] = _case([(when, expressions[child]) for when, child in taken], "  " * int(depths[node]))
+    return expressions[0]
+
+
+def _case(branches: list[tuple[str, str]], indent: str) -> str:
+    if not branches:
+        return "NULL"
+    if branches[0][0] == "ELSE":
+        return branches[0][1]
+    lines = [f"{indent}  {condition} {expression}" for condition, expression in branches]
+    return "\n".join(["CASE", *lines, f"{indent}END"])
+
+
+def _condition(words: Wording, node: int, branch: int) -> str | None:
+    """WHEN ... THEN of one branch, to stand after those of the branches before it; None if no value takes it."""
+    column = identifier(words.attribute(node))
+    if words.tree.nodes["index"][node] != NUMERIC_SPLIT:
+        return _when_in(column, words.branch_levels(node, branch))
+    if branch == 1:
+        return f"WHEN {column} <= {LARGEST} THEN"
+    return f"WHEN {column} {'<' if words.tree.strict else '<='} {double(words.tree.threshold[node])} THEN"
+
+
+def _when_in(column: str, levels: Sequence[Any]) -> str | None:
+    if len(levels) == 0:
+        return None
+    if len(levels) == 1:
+        return f"WHEN {column} = {literal(levels[0])} THEN"
+    return f"WHEN {column} IN ({', '.join(map(literal, levels))}) THEN"
+
+
+def _share_case(words: Wording, node: int, branch: int, share: float) -> str:
+    """Part of a row that takes a branch: 1 or 0 where its value is known, else the branch's share."""
+    if words.tree.nodes["index"][node] == NUMERIC_SPLIT:
+        parts = [(_condition(words, node, 0), 1 - branch), (_condition(words, node, 1), branch)]
+    else:
+        others = [other for other in range(int(words.tree.n_branches[node])) if other != branch]
+        levels = [level for other in others for level in words.branch_levels(node, other)]
+        parts = [(_condition(words, node, branch), 1), (_when_in(identifier(words.attribute(node)), levels), 0)]
+    known = "".join(f" {condition} {part}e0" for condition, part in parts if condition is not None)
+    return f"CASE{known} ELSE {double(share)} END" if known else double(share)
+
+
+def _unused_prefix(words: Wording, stem: str) -> str:
+    """Start of names made up here, such that no column of the table has one of them."""
+    columns = {words.attribute(int(node)).lower() for node in np.flatnonzero(~words.tree.is_leaf)}
+    prefix = stem + "_"
+    while any(column.startswith(prefix) for column in columns):
+        prefix += "_"
+    return prefix
+
+
+def _branch_table(words: Wording) -> str:
+    """Table of one row: the part of the row asked about that would take each branch, named by its node."""
+    tree, shares, prefix = words.tree, branch_shares(words.tree.nodes), _unused_prefix(words, "branch")
+    children, parents = children_and_parents(tree.nodes)
+    parts = [
+        f"{_share_case(words, parent, child - int(tree.first_child[parent]), shares[child])} AS {prefix}{child}"
+        for child, parent in zip(children.tolist(), parents.tolist(), strict=True)
+    ]
+    return f"(SELECT {(',' + chr(10) + '  ').join(parts)}) AS branches"
+
+
+def _sum_over_branches(words: Wording, column: int) -> str | None:
+    """Value of the root: of every split the sum over its branches of part times value; None if 0 in every leaf."""
+    tree, prefix = words.tree, _unused_prefix(words, "branch")
+    expressions: list[str | None] = [None] * tree.n_nodes
+    for node in reversed(range(tree.n_nodes)):
+        if tree.is_leaf[node]:
+            value = words.node_values[node, column]
+            expressions[node] = double(value) if value != 0 else None
+            continue
+        first = int(tree.first_child[node])
+        children = [child for child in range(first, first + int(tree.n_branches[node])) if expressions[child]]
+        terms = [f"{prefix}{child} * {expressions[child]}" for child in children]
+        expressions[node] = f"({' + '.join(terms)})" if terms else None
+    return expressions[0]

@@ -1,0 +1,123 @@
+"""A fitted model tree: rules that lead a row to a leaf, and in the leaf a linear model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+import tremula._kernels.model_tree as kernel
+from tremula.trees.importances import attribute_importances
+from tremula.trees.m5.terms import Terms
+from tremula.trees.structure import NUMERIC_SPLIT, copy_nodes
+from tremula.trees.tree import Tree
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ModelTree:
+    """One fitted model tree: rules, and the linear models they lead to.
+
+    Attributes
+    ----------
+    rules : Tree
+        Leads a row to its leaf; its values are the mean targets of the leaves.
+    terms : Terms
+        How attributes become the numbers of the models.
+    models : float64 array (n_leaves, n_terms + 1)
+        Coefficients of each leaf, the constant last; in the order of the leaves' `index`.
+
+    Examples
+    --------
+    >>> from tremula import M5Regressor
+    >>> X = np.arange(40.0)[:, None]
+    >>> y = np.where(X[:, 0] < 20, 3 * X[:, 0] + 1, 200 - X[:, 0])
+    >>> tree = M5Regressor(smoothing=0).fit(X, y).tree_
+    >>> tree
+    ModelTree(n_leaves=2, depth=1, n_attributes=1, n_terms=1)
+    >>> tree.models.round(3)
+    array([[  3.,   1.],
+           [ -1., 200.]])
+    """
+
+    rules: Tree
+    terms: Terms
+    models: np.ndarray
+
+    def __post_init__(self) -> None:
+        expected = (self.rules.n_leaves, self.terms.n_terms + 1)
+        if self.models.shape != expected or self.rules.n_attributes != len(self.terms.n_levels):
+            raise ValueError(
+                f"models of shape {self.models.shape} for {self.rules.n_attributes} attributes: the rules and terms "
+                f"need {expected} for {len(self.terms.n_levels)}"
+            )
+
+    def __repr__(self) -> str:
+        return (
+            f"ModelTree(n_leaves={self.n_leaves}, depth={self.depth}, n_attributes={self.n_attributes}, "
+            f"n_terms={self.terms.n_terms})"
+        )
+
+    @property
+    def n_leaves(self) -> int:
+        """Number of rules."""
+        return self.rules.n_leaves
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes, leaves included."""
+        return self.rules.n_nodes
+
+    @property
+    def depth(self) -> int:
+        """Number of splits on the longest path."""
+        return self.rules.depth
+
+    @property
+    def n_attributes(self) -> int:
+        """Number of attributes a row must have."""
+        return self.rules.n_attributes
+
+    def apply(self, X: Any) -> np.ndarray:
+        """Leaf of every row."""
+        return self.rules.apply(self.terms.complete(np.asarray(X, dtype=np.float64)))
+
+    def decision_path(self, X: Any) -> csr_array:
+        """Mark the nodes every row reaches, shape (n_rows, n_nodes)."""
+        return self.rules.decision_path(self.terms.complete(np.asarray(X, dtype=np.float64)))
+
+    def add_values(self, X: Any, weight: float, out: np.ndarray) -> None:
+        """Add weight times what `predict_values` returns: the sum over an ensemble."""
+        completed = self.terms.complete(np.asarray(X, dtype=np.float64))
+        model_of_row = self.rules.nodes["index"][self.rules.apply(completed)]
+        kernel.add_models(self.terms.evaluate(completed), model_of_row, self.models, weight, out)
+
+    def predict_values(self, X: Any) -> np.ndarray:
+        """Predicted value of every row, shape (n_rows, 1)."""
+        out = np.zeros((len(X), 1))
+        self.add_values(X, 1.0, out)
+        return out
+
+    def predict_codes(self, X: Any) -> np.ndarray:
+        """Return 0 for every row: there are no classes."""
+        return np.zeros(len(X), np.intp)
+
+    def importances(self, n_attributes: int) -> np.ndarray:
+        """Share of each attribute in the decrease of variance by the rules."""
+        return attribute_importances(self.rules, "variance")
+
+
+def rules_of(nodes: np.ndarray, means: np.ndarray, terms: Terms) -> Tree:
+    """Make the tree that tests the attributes themselves, of node records whose tests are of terms."""
+    nodes = copy_nodes(nodes)
+    splits = np.flatnonzero(nodes["n_branches"])
+    tested = nodes["attribute"][splits]
+    nodes["attribute"][splits] = terms.attribute[tested]
+    nodes["index"][splits] = NUMERIC_SPLIT
+    subsets = [np.empty(0, np.uint8)]
+    for term in np.unique(tested[terms.from_place[tested] > 0]):
+        nodes["index"][splits[tested == term]] = sum(map(len, subsets))  # splits by the same term share their subset
+        nodes["threshold"][splits[tested == term]] = np.nan
+        subsets.append(terms.levels_of(int(term)).astype(np.uint8))
+    return Tree.from_node_means(nodes, means, np.concatenate(subsets), terms.n_levels, strict=False)

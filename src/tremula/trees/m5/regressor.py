@@ -1,0 +1,213 @@
+"""M5': a tree whose leaves answer by linear models, pruned by an error estimate and smoothed towards the root.
+
+It follows Weka's M5P: splits by the fifth root of the variance among the middle rows, models of the attributes tested
+below a node, each leaf's model mixed with those above it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+import tremula._kernels.model_tree as kernel
+import tremula._kernels.prune as prune_kernel
+import tremula._kernels.route as route
+from tremula.errors import UnsupportedModel
+from tremula.parameters import check_flag, check_number
+from tremula.trees.criteria import REGRESSION
+from tremula.trees.growing import Rules, SortedColumns, grow_regression_tree, mean_and_variance, node_means
+from tremula.trees.learner import TreeRegressor
+from tremula.trees.m5.equations import export_equations, model_names
+from tremula.trees.m5.linear_models import NodeModels, fit_node_models
+from tremula.trees.m5.model_tree import ModelTree, rules_of
+from tremula.trees.m5.terms import Terms
+from tremula.trees.structure import copy_nodes
+from tremula.trees.tree import Tree
+
+# Merits closer than this share of the fifth root of the variance are equal, and the first split is taken.
+EQUAL_MERIT = 1e-6
+# A model whose error is a smaller share of the target's standard deviation than this is as good as can be.
+LEAST_ERROR_SHARE = 1e-5
+
+
+def as_counts(weights: np.ndarray | None, n_rows: int) -> np.ndarray:
+    """Return weights as numbers of rows: whole ones as they are, others in units of their mean.
+
+    Examples
+    --------
+    >>> as_counts(np.array([2.0, 0.0, 1.0]), 3), as_counts(np.array([0.1, 0.0, 0.3]), 3)
+    (array([2., 0., 1.]), array([0.5, 0. , 1.5]))
+    """
+    if weights is None:
+        return np.ones(n_rows)
+    counts = np.ascontiguousarray(weights, np.float64)
+    if (counts == np.floor(counts)).all():
+        return counts
+    return counts / counts[counts > 0].mean()
+
+
+def leaves_of_rows(nodes: np.ndarray, values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return the leaf of each row, -1 for rows of no weight."""
+    leaves = np.empty(len(values), np.int32)
+    route.apply(nodes, np.empty(0, np.uint8), np.zeros(values.shape[1], np.int32), False, values, leaves)
+    leaves[weights == 0] = -1
+    return leaves
+
+
+class M5Regressor(TreeRegressor):
+    """Model tree: rules that lead to linear models, after Weka's M5P (M5').
+
+    Parameters
+    ----------
+    min_samples_split : float, default=4
+        A node of less weight is a leaf.
+    min_deviation_share : float, default=0.05
+        A node is a leaf if its standard deviation is less than this share of that of all rows.
+    prune : bool, default=True
+        Whether a node becomes a leaf, with its linear model, where that is expected to err no more than what is below
+        it. Leaves of an unpruned tree have constants, into which `smoothing` mixes the models above.
+    smoothing : float, default=15
+        How many rows the model of its parent counts for when mixed into a node's; 0 does not smooth.
+    categorical_features : "from_dtype", "all", list, mask or None, default="from_dtype"
+        Which columns are nominal; see the guide to columns.
+
+    Attributes
+    ----------
+    tree_ : ModelTree
+        The rules, and the linear models of their leaves.
+
+    See Also
+    --------
+    REPTreeRegressor : Constants in the leaves, and pruning on rows held out.
+
+    Notes
+    -----
+    A missing value counts as the training mean, or the commonest level. A nominal attribute of k levels counts as k - 1
+    numbers of 0 or 1, its levels in order of their mean target.
+
+    References
+    ----------
+    J. R. Quinlan, "Learning with continuous classes", Australian Joint Conference on Artificial Intelligence, 1992.
+    Y. Wang and I. H. Witten, "Inducing model trees for continuous classes", European Conference on Machine Learning,
+    1997.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from tremula import M5Regressor
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> print(M5Regressor().fit(X[["bmi", "bp"]], y).export_text())
+    model 1 (442)
+    <BLANKLINE>
+    model 1: 152.133 + 790.399 * bmi + 402.206 * bp
+    >>> M5Regressor(prune=False).fit(X, y).predict(X[:2]).round()
+    array([190.,  78.])
+    """
+
+    tree_: ModelTree  # type: ignore[assignment]
+
+    _impurity = "variance"
+
+    def __init__(
+        self,
+        min_samples_split: float = 4,
+        min_deviation_share: float = 0.05,
+        prune: bool = True,
+        smoothing: float = 15,
+        categorical_features: Any = "from_dtype",
+    ) -> None:
+        self.min_samples_split = min_samples_split
+        self.min_deviation_share = min_deviation_share
+        self.prune = prune
+        self.smoothing = smoothing
+        self.categorical_features = categorical_features
+
+    def _check_parameters(self) -> None:
+        check_number("min_samples_split", self.min_samples_split, 0.0)
+        check_number("min_deviation_share", self.min_deviation_share, 0.0, 1.0)
+        check_flag("prune", self.prune)
+        check_number("smoothing", self.smoothing, 0.0)
+
+    def grow(  # type: ignore[override]
+        self,
+        columns: SortedColumns,
+        target: np.ndarray,
+        weights: np.ndarray | None,
+        random: np.random.Generator,
+        attributes: np.ndarray | None = None,
+    ) -> ModelTree:
+        """Grow, prune and smooth a model tree from sorted columns, a target and row weights."""
+        counts = as_counts(weights, columns.n_rows)
+        centre, variance = mean_and_variance(target, counts)
+        target = target - centre
+        terms = Terms.learn(columns.values, columns.n_levels, target, counts)
+        values = terms.evaluate(terms.complete(columns.values))
+        used = None if attributes is None else np.flatnonzero(np.isin(terms.attribute, attributes)).astype(np.int32)
+        rules = self._rules(variance)
+        grown = grow_regression_tree(terms.sort(columns, values), target, counts, rules, random, used)
+        nodes, means = grown.nodes, node_means(grown.statistics)
+        fitted = fit_node_models(nodes, leaves_of_rows(nodes, values, counts), values, target, counts)
+        models = fitted.models
+        if self.prune:
+            nodes, kept = self._prune(nodes, fitted, variance)
+            means, models = means[kept], models[kept]
+        if self.smoothing:
+            kernel.smooth(nodes, float(self.smoothing), models)
+        models[:, -1] += centre
+        return ModelTree(rules_of(nodes, means + centre, terms), terms, models[nodes["n_branches"] == 0])
+
+    def export_text(self, *, decimals: int | None = 3, max_depth: int | None = None, show_weights: bool = True) -> str:
+        """Write the rules as text, one line a branch, and below them the linear models of the leaves.
+
+        Parameters
+        ----------
+        decimals : int or None, default=3
+            Decimals of thresholds and coefficients; None writes every digit.
+        max_depth : int, optional
+            Deeper splits are summed up in a line.
+        show_weights : bool, default=True
+            Whether leaves show their training weight.
+        """
+        rules = super().export_text(decimals=decimals, max_depth=max_depth, show_weights=show_weights)
+        models = export_equations(self.tree_, self.encoder_.names, self.encoder_.levels, decimals)
+        return f"{rules}\n\n{models}"
+
+    def export_sql(self, *, output: str | None = None, missing: str = "shares") -> str:
+        """Refuse: linear models are not written as SQL.
+
+        Parameters
+        ----------
+        output, missing
+            As for other trees.
+        """
+        raise UnsupportedModel(
+            "M5Regressor has linear models in its leaves, which export_sql does not write: use export_text to read "
+            "them, or a tree of constants such as REPTreeRegressor"
+        )
+
+    def _written(self) -> tuple[Tree, Sequence[str] | None]:
+        return self.tree_.rules, model_names(self.tree_)
+
+    def _rules(self, variance: float) -> Rules:
+        equal = EQUAL_MERIT * variance**0.2
+        return Rules(
+            criterion=REGRESSION["fifth_root_variance"].code,
+            min_split_weight=self.min_samples_split,
+            min_side_fifth=1.0,
+            min_worth=-equal,
+            tolerance=equal,
+            min_variance=max(self.min_deviation_share**2, 1e-13) * variance,
+        )
+
+    def _prune(self, nodes: np.ndarray, fitted: NodeModels, variance: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return the nodes that are left, and the numbers they had."""
+        is_leaf = np.empty(len(nodes), np.uint8)
+        least_error = LEAST_ERROR_SHARE * float(np.sqrt(variance))
+        kernel.prune(nodes, fitted.squares, fitted.n_terms, least_error, is_leaf)
+        nodes = copy_nodes(nodes)
+        prune_kernel.make_leaves(nodes, is_leaf)
+        kept, origin = np.empty_like(nodes), np.empty(len(nodes), np.int32)
+        n_kept = prune_kernel.compact(nodes, kept, origin)
+        return copy_nodes(kept[:n_kept]), origin[:n_kept]

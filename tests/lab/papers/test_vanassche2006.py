@@ -1,0 +1,158 @@
+"""Van Assche and Blockeel (2006) in the laboratory: how rows are prepared, measured and judged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pytest
+
+from tremula.lab.datasets import Dataset
+from tremula.lab.experiments.cell import Cell
+from tremula.lab.papers.paper import Result
+from tremula.lab.papers.published import read_published
+from tremula.lab.papers.vanassche2006.figure1 import (
+    ALONE,
+    COPY,
+    FIGURE,
+    FIGURE_1B,
+    HIGHEST,
+    TOGETHER,
+    MeasureShare,
+    margins,
+    show_figure1,
+)
+from tremula.lab.papers.vanassche2006.preparation import class_aware_cuts, equal_frequency_cuts, prepare
+from tremula.lab.papers.vanassche2006.protocol import CELL_NAMES, DATASETS, MAKERS, WITH_NUMBERS, measure_fold
+from tremula.lab.papers.vanassche2006.tables import METHODS, gather, show_table1
+
+
+def test_the_published_table_has_every_dataset_and_method() -> None:
+    rows = read_published("vanassche2006_table1").rows
+    assert [(row["dataset"], row["method"]) for row in rows] == [(name, m) for m in METHODS for name in DATASETS]
+
+
+def test_datasets_with_numbers_are_measured_with_every_binning() -> None:
+    assert len(CELL_NAMES) == 9 + 3 * len(WITH_NUMBERS)
+
+
+# --- preparation ---
+
+
+def test_cuts_of_equal_frequency_do_not_part_equal_values() -> None:
+    values = np.array([0.0] * 15 + [1.0, 2.0, 3.0, 4.0, 5.0])
+    cuts = equal_frequency_cuts(values, np.zeros(20, dtype=int))
+    assert cuts.tolist() == [1.5, 3.5]
+
+
+def test_class_aware_cuts_find_where_classes_change_and_leave_noise_alone() -> None:
+    random = np.random.default_rng(0)
+    values = random.random(400)
+    steps = np.searchsorted([0.3, 0.6], values)
+    cuts = class_aware_cuts(values, steps % 2)
+    assert cuts.tolist() == pytest.approx([0.3, 0.6], abs=0.01)
+    assert len(class_aware_cuts(values, random.integers(2, size=400))) == 0
+
+
+@pytest.mark.parametrize("cuts_of", [equal_frequency_cuts, class_aware_cuts])
+def test_a_column_that_is_constant_or_missing_everywhere_has_no_cuts(cuts_of: Callable[..., np.ndarray]) -> None:
+    assert len(cuts_of(np.full(12, 3.0), np.array([0, 1] * 6))) == 0
+    assert len(cuts_of(np.empty(0), np.empty(0, dtype=int))) == 0
+
+
+def test_bins_and_most_common_values_are_those_of_the_learning_rows() -> None:
+    X = np.array([[0.0, 1.0], [1.0, 1.0], [2.0, 1.0], [3.0, 0.0], [np.nan, np.nan], [99.0, 0.0], [98.0, 0.0]])
+    dataset = Dataset("made", "here", X, np.array([0, 0, 1, 1, 0, 1, 0]), nominal=(1,))
+    codes = prepare(dataset, np.arange(4), lambda values, classes: np.array([values.max() - 0.5]))
+    assert codes.tolist() == [[0, 1], [0, 1], [0, 1], [1, 0], [0, 1], [1, 0], [1, 0]]
+
+
+# --- Table 1 ---
+
+
+def made_results(name: str, errors: dict[str, float], n_folds: int = 10) -> list[Result]:
+    return [
+        Result(name, method, fold, {"error": error + 0.01 * (fold % 3), "n_train": 90.0}, 10, 0.5, 0.1, 100)
+        for method, error in errors.items()
+        for fold in range(n_folds)
+    ]
+
+
+def rows_of(results: Sequence[Result], number: int) -> list[Sequence[object]]:
+    return list(show_table1(results, "full")[number].rows)
+
+
+def test_accuracy_is_judged_against_the_published_one() -> None:
+    results = made_results("vote", {"SB": 0.04, "SB_stop": 0.01, "Bag": 0.10})
+    assert [(row[1], row[3], row[-1]) for row in rows_of(results, 0)] == [
+        ("SB", "95.1", "within"),
+        ("SB_stop", "98.1", "better"),
+        ("Bag", "89.1", "worse"),
+    ]
+
+
+def test_simulated_bagging_is_compared_with_bagging() -> None:
+    results = made_results("vote", {"SB": 0.20, "SB_stop": 0.05, "Bag": 0.05})
+    table = show_table1(results, "full")[1]
+    assert [(row[1], row[4], row[5]) for row in table.rows] == [
+        ("SB", "worse", "+0.7"),
+        ("SB_stop", "no difference shown", "+1.1"),
+    ]
+    assert "significantly worse on 1 of 1" in table.caption
+
+
+def test_a_fold_counts_where_all_methods_were_measured() -> None:
+    results = made_results("vote", {"SB": 0.1, "SB_stop": 0.1, "Bag": 0.1})[:-4]
+    measured, failures = gather(results)
+    assert len(measured["vote"]["SB"]["error"]) == 6
+    assert failures == []
+
+
+def test_a_failed_cell_is_told() -> None:
+    failed = Result("vote", "SB", 0, {}, 0, 0.0, 0.0, None, error="no memory")
+    assert gather([failed]) == ({}, ["vote, SB failed: no memory"])
+
+
+def test_size_and_time_stand_beside_the_published_ones() -> None:
+    results = made_results("vote", {"SB": 0.1, "SB_stop": 0.1, "Bag": 0.1})
+    assert rows_of(results, 2) == [["vote", "100", "1400", "100", "1089", "100", "732", "1.00", "1.91"]]
+    assert rows_of(results, 3)[0][1:3] == ["0.500", "0.214"]
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("method", MAKERS)
+def test_a_fold_is_measured_by_every_method(method: str) -> None:
+    outcome = measure_fold(Cell("credit-a, class-aware", method, 3))
+    assert outcome.n_test == 69
+    assert 0.05 < outcome.values["error"] < 0.3
+    assert outcome.size is not None
+
+
+# --- Figure 1 ---
+
+
+def test_figure_1b_has_the_margins_of_figure_1a() -> None:
+    of_a, of_b = margins(FIGURE_1B[None])
+    assert of_a[0].tolist() == [[0, 20], [60, 20]]
+    assert of_b[0].tolist() == [[50, 10], [10, 30]]
+
+
+@pytest.mark.parametrize(
+    ("table", "method", "low", "high"),
+    [
+        (FIGURE, ALONE, 0.70, 0.74),
+        (FIGURE, TOGETHER, 0.70, HIGHEST),
+        (COPY, ALONE, 0.5, 0.8),
+        (COPY, TOGETHER, 0.99, 1),
+    ],
+)
+def test_shares_are_those_that_are_possible(table: str, method: str, low: float, high: float) -> None:
+    assert low <= MeasureShare(20_000)(Cell(table, method, 0)).values["share"] <= high
+
+
+def test_the_claim_of_about_one_is_called_impossible() -> None:
+    results = [
+        Result(table, method, 0, {"share": share, "n_draws": 1e5}, 0, 0, 0, None)
+        for table, method, share in ((FIGURE, ALONE, 0.722), (FIGURE, TOGETHER, 0.721), (COPY, TOGETHER, 0.998))
+    ]
+    assert [row[-1] for row in show_figure1(results, "full")[0].rows] == ["within", "impossible", None]

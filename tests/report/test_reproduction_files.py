@@ -1,0 +1,75 @@
+"""Files of a reproduction: pages, CSV and PNG, each with where it comes from."""
+
+from pathlib import Path
+
+import pytest
+
+from tremula.diagnostics import WeightTraceDisplay
+from tremula.lab.papers.paper import Part, ShownFigure, ShownTable
+from tremula.report.reproduction_files import Origin, part_to_markdown, table_to_csv, table_to_markdown, write_part
+
+ORIGIN = Origin("A. Author, A paper. 2000.", "tremula reproduce paper", "2026-01-02", "tremula 1")
+ROWS = [["a_b", "1.5*", "worse"], ["c", None, "within"]]
+TABLE = ShownTable("errors", "Errors", ["domain", "ours", "verdict"], ROWS, ["A note."])
+FIGURE = ShownFigure("weights", "Weights", lambda: WeightTraceDisplay([1, 2], [1, 0.5]).plot().figure_)
+
+
+def part() -> Part:
+    def never(*_: object) -> None:
+        raise AssertionError
+
+    return Part("table1", "A title", never, never)
+
+
+def test_markdown_escapes_what_would_be_marks() -> None:
+    assert table_to_markdown(TABLE).splitlines() == [
+        "**Errors**",
+        "",
+        "| domain | ours | verdict |",
+        "|---|---|---|",
+        r"| a\_b | 1.5\* | worse |",
+        "| c |  | within |",
+        "",
+        "- A note.",
+    ]
+
+
+def test_csv_opens_with_caption_notes_and_origin() -> None:
+    assert table_to_csv(TABLE, ORIGIN).splitlines() == [
+        "# Errors",
+        "# A note.",
+        "# Command: tremula reproduce paper",
+        "# Date: 2026-01-02",
+        "# Versions: tremula 1",
+        "# Paper: A. Author, A paper. 2000.",
+        "domain,ours,verdict",
+        "a_b,1.5*,worse",
+        "c,,within",
+    ]
+
+
+def test_a_page_holds_tables_figures_and_origin() -> None:
+    page = part_to_markdown(part(), [TABLE, FIGURE], ORIGIN)
+    assert page.startswith("# A title\n\n**Errors**")
+    assert "![Weights](weights.png)" in page
+    assert "- Command: `tremula reproduce paper`\n- Date: 2026-01-02\n- Versions: tremula 1\n" in page
+
+
+def test_a_part_is_written_into_a_folder_that_is_made(tmp_path: Path) -> None:
+    folder = tmp_path / "out" / "paper"
+    written = write_part(folder, part(), [TABLE, FIGURE], ORIGIN)
+    assert [path.name for path in written] == ["table1.md", "errors.csv", "weights.png"]
+    assert sorted(path.name for path in folder.iterdir()) == ["errors.csv", "table1.md", "weights.png"]
+    assert b"tremula reproduce paper" in (folder / "weights.png").read_bytes()
+
+
+def test_the_origin_of_today_names_the_versions() -> None:
+    origin = Origin.now("A paper.", "a command")
+    assert origin.versions.startswith("tremula ")
+    assert "scikit-learn" in origin.versions
+
+
+def test_a_folder_that_cannot_be_made_is_an_error_of_files(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OSError, match="file"):
+        write_part(tmp_path / "file", part(), [TABLE], ORIGIN)
