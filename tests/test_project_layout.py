@@ -30,7 +30,7 @@ ARROWS = (
     {"perturb", "combine", "trees"},
     {"_kernels"},
 )
-FOR_ANYONE = {"data", "parameters", "seeds", "parallel", "persistence", "errors", "display"}
+FOR_ANYONE = {"data", "folds", "losses", "parameters", "seeds", "parallel", "persistence", "errors", "display"}
 ONLY_IN: dict[str, str | tuple[str, ...]] = {
     "typer": "cli/",
     "jinja2": "report/page.py",

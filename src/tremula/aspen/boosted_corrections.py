@@ -15,6 +15,7 @@ from scipy.special import softmax
 
 from tremula.aspen.blending import logarithms
 from tremula.aspen.family_members import Judges
+from tremula.folds import stratified_parts
 from tremula.perturb.sample import Sample
 from tremula.seeds import member_generator
 from tremula.trees.criteria import CLASSIFICATION, REGRESSION
@@ -62,10 +63,8 @@ class Part:
 def make_parts(sample: Sample, rows: np.ndarray, root_seed: int) -> list[np.ndarray]:
     """Cut rows into parts to hold out, classes spread evenly."""
     random = np.random.default_rng(np.random.SeedSequence(root_seed, spawn_key=(0, STREAM)))
-    order = random.permutation(rows)
-    if sample.n_classes:
-        order = order[np.argsort(sample.target[order], kind="stable")]
-    return [np.sort(order[number::N_PARTS]) for number in range(N_PARTS)]
+    strata = sample.target if sample.n_classes else None
+    return [np.sort(part) for part in stratified_parts(rows, strata, N_PARTS, random)]
 
 
 @dataclass(frozen=True)

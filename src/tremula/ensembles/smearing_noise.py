@@ -17,6 +17,7 @@ from tremula.combine import Member, add_answers, largest
 from tremula.display import ShortTable, ShownAsTable
 from tremula.ensembles.base.member import Trainer
 from tremula.ensembles.base.training import Drawing
+from tremula.folds import stratified_parts
 from tremula.parallel import train_members
 from tremula.perturb.inputs import Draws, LearnedNoise
 from tremula.perturb.sample import Draw, Sample
@@ -87,11 +88,8 @@ def make_folds(sample: Sample, n_folds: int, root_seed: int) -> list[np.ndarray]
     [[0, 1], [2, 3]]
     """
     random = np.random.default_rng(np.random.SeedSequence(root_seed, spawn_key=FOLDS))
-    order = random.permutation(sample.eligible_rows())
-    if sample.n_classes:
-        order = order[np.argsort(sample.target[order], kind="stable")]
-    n_folds = min(n_folds, len(order))
-    return [np.sort(order[number::n_folds]) for number in range(n_folds)]
+    rows, strata = sample.eligible_rows(), sample.target if sample.n_classes else None
+    return [np.sort(part) for part in stratified_parts(rows, strata, min(n_folds, len(rows)), random)]
 
 
 @dataclass(frozen=True)

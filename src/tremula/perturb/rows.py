@@ -8,6 +8,7 @@ from numbers import Integral
 import numpy as np
 
 from tremula.errors import InvalidParameter
+from tremula.folds import stratified_parts
 from tremula.parameters import check_flag, check_number
 from tremula.perturb.sample import Draw, Perturbation, Sample
 
@@ -108,9 +109,8 @@ class DisjointParts(Perturbation):
             raise InvalidParameter(
                 f"{len(rows)} rows cannot be cut into {draw.n_members} parts, one for each member: take fewer members"
             )
-        order = draw.shared().permutation(rows)
-        if sample.n_classes:
-            order = order[np.argsort(sample.target[order], kind="stable")]
+        strata = sample.target if sample.n_classes else None
+        part = stratified_parts(rows, strata, draw.n_members, draw.shared())[draw.member]
         chosen = np.zeros(sample.n_rows, np.int64)
-        chosen[order[draw.member :: draw.n_members]] = 1
+        chosen[part] = 1
         return sample.taking(chosen)

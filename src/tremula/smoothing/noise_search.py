@@ -165,20 +165,3 @@ def search_by_attribute(loss: Callable[[Floats], float], start: ChosenNoise, tes
         if best == before:
             break
     return ChosenNoise(levels, start.curve, best)
-
-
-def spread_over_folds(groups: NDArray[Any], n_folds: int, random: np.random.Generator) -> NDArray[np.int64]:
-    """Give each row the number of its fold, rows of each group spread evenly.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> folds = spread_over_folds(np.array([0, 0, 1, 1]), 2, np.random.default_rng(0))
-    >>> [sorted(np.array([0, 0, 1, 1])[folds == fold].tolist()) for fold in (0, 1)]
-    [[0, 1], [0, 1]]
-    """
-    order = random.permutation(len(groups))
-    order = order[np.argsort(groups[order], kind="stable")]
-    folds = np.empty(len(groups), dtype=np.int64)
-    folds[order] = np.arange(len(groups)) % n_folds
-    return folds

@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from sklearn.model_selection import check_cv
 
 from tremula.errors import InvalidInput, InvalidParameter
+from tremula.folds import stratified_parts
 from tremula.smoothing.methods import Noise, TreeSmoother
 from tremula.smoothing.models import ForeignModel
-from tremula.smoothing.noise_search import Judges, spread_over_folds
+from tremula.smoothing.noise_search import Judges
 from tremula.smoothing.trained_model import WrappedModel
 from tremula.smoothing.tree_sum import TreeSum
 
@@ -127,12 +128,12 @@ class Fold:
 
 def make_folds(target: NDArray[Any], is_classifier: bool, cv: Any, random: np.random.Generator) -> list[Fold]:
     """Cut the rows into folds, classes spread evenly; folds whose other rows cannot train a model are left out."""
-    groups = target if is_classifier else np.zeros(len(target))
+    rows = np.arange(len(target))
     if isinstance(cv, Integral):
-        numbers = spread_over_folds(groups, min(int(cv), len(target)), random)
-        folds = [Fold(np.flatnonzero(numbers != each), np.flatnonzero(numbers == each)) for each in np.unique(numbers)]
+        parts = stratified_parts(rows, target if is_classifier else None, min(int(cv), len(rows)), random)
+        folds = [Fold(np.setdiff1d(rows, part), np.sort(part)) for part in parts]
     else:
-        folds = [Fold(*pair) for pair in check_cv(cv, target, classifier=is_classifier).split(groups[:, None], target)]
+        folds = [Fold(*pair) for pair in check_cv(cv, target, classifier=is_classifier).split(rows[:, None], target)]
     usable = [fold for fold in folds if len(np.unique(target[fold.training])) > 1]
     if not usable:
         raise InvalidInput(

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.model_selection import check_cv
 
 from tremula.errors import InvalidParameter
+from tremula.folds import stratified_parts
 from tremula.parameters import check_choice, check_number
 from tremula.seeds import RandomState
 from tremula.trees.criteria import CLASSIFICATION, REGRESSION, Criterion, find_criterion
@@ -140,11 +141,9 @@ class _CART(TreeLearner):
         """Growing and judging rows of each fold: spread evenly over the groups, or as a splitter given says."""
         if not isinstance(self.cv, Integral):
             return list(check_cv(self.cv).split(columns.values, target))
-        order = random.permutation(np.flatnonzero(weights > 0))
-        order = order[np.argsort(groups[order], kind="stable")]
-        n_folds = min(int(self.cv), len(order))
-        fold = np.arange(len(order)) % n_folds
-        return [(order[fold != each], order[fold == each]) for each in range(n_folds)]
+        rows = np.flatnonzero(weights > 0)
+        parts = stratified_parts(rows, groups, min(int(self.cv), len(rows)), random)
+        return [(np.setdiff1d(rows, part), part) for part in parts]
 
     def _prune(
         self,

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from tremula.folds import stratified_parts
 from tremula.parameters import check_flag, check_number
 from tremula.seeds import RandomState
 from tremula.trees.criteria import CLASSIFICATION, REGRESSION
@@ -88,8 +89,7 @@ class _REPTree(TreeLearner):
         if held_out is not None:
             return _Division(weights, held_out)
         weights = np.ones(columns.n_rows) if weights is None else weights
-        order = random.permutation(np.flatnonzero(weights > 0))
-        chosen = order[np.argsort(groups[order], kind="stable")][:: self.n_folds]
+        chosen = stratified_parts(np.flatnonzero(weights > 0), groups, self.n_folds, random)[0]
         growing_weights = weights.copy()
         growing_weights[chosen] = 0
         return _Division(growing_weights, HeldOut(columns.values[chosen], target[chosen], weights[chosen]))

@@ -1,11 +1,11 @@
 """Folds, divisions and seeds that papers share, and one training measured."""
 
-import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
 from tremula import BaggingClassifier, C45Classifier
 from tremula.errors import InvalidParameter
+from tremula.folds import shuffled_folds
 from tremula.lab.datasets import UnknownDataset
 from tremula.lab.papers.shared_protocol import (
     count_nodes,
@@ -13,7 +13,6 @@ from tremula.lab.papers.shared_protocol import (
     official_split,
     random_division,
     seed_of,
-    stratified_folds,
     try_classifier,
 )
 
@@ -25,17 +24,6 @@ def test_seeds_follow_from_words_alone() -> None:
 
 def test_words_that_only_join_to_the_same_give_other_seeds() -> None:
     assert seed_of("a", "bc") != seed_of("ab", "c")
-
-
-def test_folds_test_every_row_once_and_keep_the_shares_of_classes() -> None:
-    y = np.array(["a"] * 20 + ["b"] * 10)
-    folds = stratified_folds(y, 10, seed=1)
-    assert sorted(np.concatenate([test for _, test in folds])) == list(range(30))
-    assert {tuple(sorted(y[test])) for _, test in folds} == {("a", "a", "b")}
-
-
-def test_folds_allow_a_class_with_fewer_rows_than_folds() -> None:
-    assert len(stratified_folds(["a"] * 10 + ["b"] * 2, 5, seed=0)) == 5
 
 
 def test_a_division_follows_from_its_seed() -> None:
@@ -57,7 +45,7 @@ def test_an_official_split_is_by_order() -> None:
 
 def test_a_trial_counts_wrong_answers_and_nodes() -> None:
     X, y = load_iris(return_X_y=True)
-    split = stratified_folds(y, 5, seed=0)[0]
+    split = shuffled_folds(y, 5, seed=0)[0]
     model, outcome = try_classifier(BaggingClassifier(n_estimators=3, random_state=7), X, y, split, seed=7)
     wrong = int((model.predict(X[split[1]]) != y[split[1]]).sum())
     assert outcome.values == {"error": wrong / 30, "n_wrong": wrong}

@@ -26,7 +26,7 @@ from tremula.diagnostics.comparison.split_fit import (
     read_y,
     require_probabilities,
 )
-from tremula.diagnostics.comparison.splits import Rows, Split, is_five_by_two, make_splits, refuse_missing_classes
+from tremula.diagnostics.comparison.splits import is_five_by_two, make_splits, refuse_missing_classes
 from tremula.diagnostics.comparison.verdict import Verdict
 from tremula.diagnostics.frames import make_frame
 from tremula.diagnostics.significance.multiple_testing import adjust_p_values
@@ -34,6 +34,7 @@ from tremula.diagnostics.significance.paired import TestResult
 from tremula.diagnostics.significance.registry import TESTS
 from tremula.display import ShortTable, ShownAsTable
 from tremula.errors import InvalidInput, InvalidParameter
+from tremula.folds import Rows, Split
 from tremula.parameters import check_choice
 from tremula.seeds import make_generator
 

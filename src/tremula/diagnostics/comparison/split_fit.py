@@ -13,10 +13,10 @@ from sklearn.base import clone, is_classifier
 from tremula.data.take import take_rows
 from tremula.data.target import read_classes, read_target
 from tremula.diagnostics.comparison.scoring import OF_PROBABILITIES, score_split
-from tremula.diagnostics.comparison.splits import Split
 from tremula.diagnostics.decomposition.learning_sets import require_rows
 from tremula.diagnostics.decomposition.retraining import ask_probabilities, require_estimator, seeded_copy
 from tremula.errors import InvalidParameter
+from tremula.folds import Split
 
 Floats = NDArray[np.float64]
 Estimators = Mapping[str, Any] | Iterable[tuple[str, Any]]

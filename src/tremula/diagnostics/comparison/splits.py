@@ -5,19 +5,16 @@ A split is a pair of arrays of row numbers, those to learn from and those to tes
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import KFold, RepeatedKFold, RepeatedStratifiedKFold, StratifiedKFold
+from sklearn.model_selection import RepeatedKFold, RepeatedStratifiedKFold
 
 from tremula.data.column import show
 from tremula.errors import InvalidInput, InvalidParameter
-
-Rows = NDArray[np.intp]
-Split = tuple[Rows, Rows]
+from tremula.folds import Rows, Split, max_folds, no_warning_of_rare_classes, shuffled_folds
 
 FIVE_BY_TWO = "5x2"
 
@@ -30,9 +27,7 @@ def make_splits(cv: Any, X: Any, y: NDArray[Any], groups: Any, stratified: bool,
         cv = _folds(int(cv), y, stratified, seed)
     elif isinstance(cv, str) or not (hasattr(cv, "split") or isinstance(cv, Iterable)):
         raise InvalidParameter(f"cv is {cv!r}: give a number of folds, {FIVE_BY_TWO!r}, a splitter or a list of splits")
-    with warnings.catch_warnings():
-        # Classes with fewer rows than folds: what matters is whether they can be learned, which is checked.
-        warnings.filterwarnings("ignore", message="The least populated class", category=UserWarning)
+    with no_warning_of_rare_classes():  # what matters is whether a class can be learned, which is checked
         given = list(cv.split(X, y, groups) if hasattr(cv, "split") else cv)
     splits = [read_split(number, split, len(y)) for number, split in enumerate(given)]
     if not splits:
@@ -40,15 +35,12 @@ def make_splits(cv: Any, X: Any, y: NDArray[Any], groups: Any, stratified: bool,
     return splits
 
 
-def _folds(n_folds: int, y: NDArray[Any], stratified: bool, seed: int | None) -> KFold | StratifiedKFold:
-    if not stratified:
-        most, what = len(y), f"there are {len(y)} rows"
-    else:
-        most = int(np.unique(y, return_counts=True)[1].max())
-        what = f"the largest class has {most} rows"
+def _folds(n_folds: int, y: NDArray[Any], stratified: bool, seed: int | None) -> list[Split]:
+    most = max_folds(y, stratified)
     if not 2 <= n_folds <= most:
-        raise InvalidParameter(f"cv is {n_folds} folds, but {what}: give a number from 2 to {most}")
-    return (StratifiedKFold if stratified else KFold)(n_folds, shuffle=True, random_state=seed)
+        limit = f"the largest class has {most} rows" if stratified else f"there are {most} rows"
+        raise InvalidParameter(f"cv is {n_folds} folds, but {limit}: give a number from 2 to {most}")
+    return shuffled_folds(y, n_folds, seed, stratified)
 
 
 def _read_rows(rows: Any) -> Rows:

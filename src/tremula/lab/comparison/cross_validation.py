@@ -20,11 +20,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import KFold, StratifiedKFold
 
 from tremula.diagnostics.comparison.scoring import OF_PROBABILITIES
 from tremula.diagnostics.decomposition.retraining import ask_probabilities
 from tremula.errors import TremulaError
+from tremula.folds import Split, max_folds, shuffled_folds
 from tremula.lab.comparison.calibration import count_answers
 from tremula.lab.comparison.methods import Method
 from tremula.lab.datasets import Dataset
@@ -34,7 +34,6 @@ from tremula.lab.experiments.store import Store
 from tremula.lab.papers.paper import Result
 from tremula.lab.papers.shared_protocol import seed_of
 
-Split = tuple[NDArray[np.intp], NDArray[np.intp]]
 PROTOCOL = 2  # what a trial is; results of an earlier kind are not mixed with these
 USUAL_FOLDS = 10
 
@@ -85,9 +84,7 @@ def read_folds(words: str) -> Folds:
 
 def most_folds(dataset: Dataset) -> int:
     """Return how many folds there can be: the rows of the largest class, or all rows in regression."""
-    if dataset.task == "regression":
-        return len(dataset.y)
-    return int(np.unique(dataset.y, return_counts=True)[1].max())
+    return max_folds(dataset.y, stratified=dataset.task == "classification")
 
 
 def make_splits(dataset: Dataset, folds: Folds, seed: int) -> list[Split]:
@@ -95,13 +92,10 @@ def make_splits(dataset: Dataset, folds: Folds, seed: int) -> list[Split]:
     check_folds(dataset, folds)
     stratified = dataset.task == "classification"
     splits: list[Split] = []
-    with warnings.catch_warnings():
-        # Classes with fewer rows than folds: the summary says so in its notes.
-        warnings.filterwarnings("ignore", message="The least populated class", category=UserWarning)
-        for repeat in range(folds.repeats):
-            drawn = seed if repeat == 0 else seed_of(seed, "repetition", repeat)
-            divide = (StratifiedKFold if stratified else KFold)(folds.folds, shuffle=True, random_state=drawn)
-            splits += divide.split(np.zeros(len(dataset.y)), dataset.y)
+    for repeat in range(folds.repeats):
+        # A class with fewer rows than folds is in the notes of the summary.
+        drawn = seed if repeat == 0 else seed_of(seed, "repetition", repeat)
+        splits += shuffled_folds(dataset.y, folds.folds, drawn, stratified)
     return splits
 
 

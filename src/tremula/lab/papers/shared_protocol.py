@@ -7,21 +7,16 @@ from __future__ import annotations
 
 import hashlib
 import time
-import warnings
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.model_selection import StratifiedKFold
 
 from tremula.data.take import take_rows
 from tremula.errors import InvalidParameter, TremulaError
+from tremula.folds import Split
 from tremula.lab.datasets import Dataset, load_dataset
 from tremula.lab.experiments.cell import Outcome
-
-Rows = NDArray[np.intp]
-Split = tuple[Rows, Rows]
 
 
 def seed_of(*words: Any) -> int:
@@ -56,33 +51,6 @@ def kept_dataset(name: str) -> Dataset:
     if isinstance(found, TremulaError):
         raise found
     return found
-
-
-def stratified_folds(y: Any, n_folds: int, seed: int) -> list[Split]:
-    """Divide rows into folds with about the same share of every class; a rare class is in some of them only.
-
-    Parameters
-    ----------
-    y : array of shape (n_rows,)
-        Class labels.
-    n_folds : int
-    seed : int
-
-    Returns
-    -------
-    list of pairs of arrays
-        For each fold the rows to learn from and the rows to test on.
-
-    Examples
-    --------
-    >>> from tremula.lab.papers.shared_protocol import stratified_folds
-    >>> [len(test) for _, test in stratified_folds(["a"] * 12 + ["b"] * 6, 3, seed=0)]
-    [6, 6, 6]
-    """
-    folds = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="The least populated class", category=UserWarning)
-        return list(folds.split(np.zeros(len(y)), y))
 
 
 def random_division(n_rows: int, n_test: int, seed: int) -> Split:
@@ -153,9 +121,10 @@ def try_classifier(model: Any, X: Any, y: Any, split: Split, seed: int | None = 
     --------
     >>> from sklearn.datasets import load_iris
     >>> from tremula import C45Classifier
-    >>> from tremula.lab.papers.shared_protocol import stratified_folds, try_classifier
+    >>> from tremula.folds import shuffled_folds
+    >>> from tremula.lab.papers.shared_protocol import try_classifier
     >>> X, y = load_iris(return_X_y=True)
-    >>> _, outcome = try_classifier(C45Classifier(), X, y, stratified_folds(y, 3, seed=0)[0])
+    >>> _, outcome = try_classifier(C45Classifier(), X, y, shuffled_folds(y, 3, seed=0)[0])
     >>> outcome.n_test, sorted(outcome.values)
     (50, ['error', 'n_wrong'])
     """

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tremula.diagnostics import add_class_noise
+from tremula.folds import Split, shuffled_folds
 from tremula.lab.papers.published import read_published
-from tremula.lab.papers.shared_protocol import Split, kept_dataset, official_split, seed_of, stratified_folds
+from tremula.lab.papers.shared_protocol import kept_dataset, official_split, seed_of
 
 FOLDS = 10
 NOISE_RATES = (0, 5, 10, 20)  # percent
@@ -93,10 +94,10 @@ def split_of(noisy: str, y: NDArray[Any], number: int, seed: int) -> Split:
     """Return one of ten stratified folds, or the split into training and test file."""
     name, _ = NOISY_NAMES[noisy]
     if not DOMAINS[name].has_test_set:
-        return stratified_folds(y, FOLDS, seed_of(seed, name, "folds"))[number]
+        return shuffled_folds(y, FOLDS, seed_of(seed, name, "folds"))[number]
     n_train = TRAINING_ROWS[name]
     if n_train is None:
-        return stratified_folds(y, 3, seed_of(seed, name, "folds"))[number]
+        return shuffled_folds(y, 3, seed_of(seed, name, "folds"))[number]
     return official_split(len(y), n_train)
 
 

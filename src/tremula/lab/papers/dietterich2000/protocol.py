@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tremula import AdaBoostM1Classifier, BaggingClassifier, C45Classifier, RandomizedC45Classifier
+from tremula.folds import Split, shuffled_folds
 from tremula.lab.experiments.cell import Cell, Experiment, Outcome
 from tremula.lab.papers.dietterich2000.domains import (
     DOMAINS,
@@ -25,7 +26,7 @@ from tremula.lab.papers.dietterich2000.domains import (
     split_of,
 )
 from tremula.lab.papers.paper import Budget
-from tremula.lab.papers.shared_protocol import Split, seed_of, stratified_folds, try_classifier
+from tremula.lab.papers.shared_protocol import seed_of, try_classifier
 
 SEED = 0
 C45, RANDOMIZED, BAGGED, BOOSTED = METHODS = ("C4.5", "randomized C4.5", "bagged C4.5", "AdaBoosted C4.5")
@@ -120,7 +121,7 @@ class MeasureError:
         train, _ = split
         members = max(self.members[method] // INNER_SHARE, LEAST_INNER_MEMBERS)
         wrong = 0.0
-        for inner_train, inner_test in stratified_folds(table.y[train], INNER_FOLDS[method], seed):
+        for inner_train, inner_test in shuffled_folds(table.y[train], INNER_FOLDS[method], seed):
             model = build(method, pruning, members, table.categorical_features, seed)
             _, outcome = try_classifier(model, table.X, table.y, (train[inner_train], train[inner_test]))
             wrong += outcome.values["n_wrong"]

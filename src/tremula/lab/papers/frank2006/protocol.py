@@ -23,11 +23,11 @@ from tremula import (
     SmearedBaggingClassifier,
     SmearedBaggingRegressor,
 )
+from tremula.folds import Split
 from tremula.lab.datasets import Dataset, known_datasets
 from tremula.lab.experiments.cell import Cell, Experiment, Outcome
 from tremula.lab.papers.paper import Budget
 from tremula.lab.papers.shared_protocol import (
-    Split,
     count_nodes,
     kept_dataset,
     random_division,

@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from tremula import BaggingClassifier, ID3Classifier, SimulatedBaggingClassifier
+from tremula.folds import Split, shuffled_folds
 from tremula.lab.datasets import known_datasets
 from tremula.lab.experiments.cell import Cell, Experiment, Outcome
 from tremula.lab.papers.paper import Budget
-from tremula.lab.papers.shared_protocol import Split, kept_dataset, seed_of, stratified_folds, try_classifier
+from tremula.lab.papers.shared_protocol import kept_dataset, seed_of, try_classifier
 from tremula.lab.papers.vanassche2006.preparation import class_aware_cuts, equal_frequency_cuts, prepare
 
 SEED = 0
@@ -106,7 +107,7 @@ CELL_NAMES = {cell_name(dataset, binning): (dataset, binning) for dataset in DAT
 def split_of(dataset: str, number: int) -> Split:
     """Return one of the ten folds of one of the cross-validations."""
     repetition, fold = divmod(number, FOLDS)
-    return stratified_folds(kept_dataset(dataset).y, FOLDS, seed_of(SEED, dataset, repetition))[fold]
+    return shuffled_folds(kept_dataset(dataset).y, FOLDS, seed_of(SEED, dataset, repetition))[fold]
 
 
 @lru_cache(maxsize=2)

@@ -15,11 +15,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from tremula import BaggingClassifier, CARTClassifier, prune_each
+from tremula.folds import Split
 from tremula.lab.datasets.generators import waveform
 from tremula.lab.experiments.cell import Cell, Experiment, Outcome
 from tremula.lab.papers.paper import Budget
 from tremula.lab.papers.shared_protocol import (
-    Split,
     count_nodes,
     kept_dataset,
     random_division,

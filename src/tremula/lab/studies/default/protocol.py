@@ -15,15 +15,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import KFold
 from threadpoolctl import threadpool_limits
 
 from tremula.data.take import take_rows
+from tremula.folds import Split, shuffled_folds, stratified_order
 from tremula.lab.datasets.dataset import Dataset
 from tremula.lab.datasets.registry import KnownDataset, known_datasets
 from tremula.lab.experiments.cell import Cell, Experiment, Outcome
 from tremula.lab.papers.paper import Budget
-from tremula.lab.papers.shared_protocol import Split, count_nodes, kept_dataset, seed_of, stratified_folds
+from tremula.lab.papers.shared_protocol import count_nodes, kept_dataset, seed_of
 from tremula.lab.studies.default.halves import half
 from tremula.lab.studies.default.learners import ASPEN, CLASS_LEARNERS, FOREST, NUMBER_LEARNERS, READERS, SLOW, Learner
 
@@ -85,9 +85,7 @@ def draw_rows(dataset: Dataset, most: int | None) -> Dataset:
     if most is None or n_rows <= most:
         return dataset
     random = np.random.default_rng(seed_of(SEED, dataset.name, "rows"))
-    order = random.permutation(n_rows)
-    if dataset.task == "classification":
-        order = order[np.argsort(dataset.y[order], kind="stable")]
+    order = stratified_order(np.arange(n_rows), dataset.y if dataset.task == "classification" else None, random)
     places = ((np.arange(most) + random.random()) * n_rows / most).astype(int)
     return dataset.take(np.sort(order[places]))
 
@@ -106,9 +104,7 @@ def divide(dataset: Dataset, number: int) -> Split:
     """Return the rows to learn from and to test on: splits 2k and 2k + 1 are the folds of repetition k."""
     repetition, fold = divmod(number, 2)
     seed = seed_of(SEED, dataset.name, repetition, "folds")
-    if dataset.task == "classification":
-        return stratified_folds(dataset.y, 2, seed)[fold]
-    return list(KFold(2, shuffle=True, random_state=seed).split(dataset.X))[fold]
+    return shuffled_folds(dataset.y, 2, seed, stratified=dataset.task == "classification")[fold]
 
 
 # --- how wrong answers are ---
