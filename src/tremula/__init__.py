@@ -37,6 +37,10 @@ from tremula.trees.m5.regressor import M5Regressor
 from tremula.trees.reptree import REPTreeClassifier, REPTreeRegressor
 from tremula.trees.tree import Tree
 
+# Imported because they register storable classes, which `load` must know.
+from tremula.data import table_schema as _table_schema  # noqa: F401  # isort: skip
+from tremula.trees import packing as _packing  # noqa: F401  # isort: skip
+
 __all__ = [
     "AdaBoostM1Classifier",
     "AspenClassifier",

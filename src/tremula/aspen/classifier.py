@@ -10,11 +10,13 @@ from tremula.aspen.blending import class_weights, find_power, logarithms
 from tremula.aspen.families import CLASS_FAMILIES
 from tremula.aspen.family_members import Judges
 from tremula.ensembles.base.ensemble import EnsembleClassifier
+from tremula.persistence.registry import storable
 from tremula.perturb import Sample
 
 PRIOR_SHARE = 0.008  # of the classes' shares in training, mixed into every answer: no class is impossible
 
 
+@storable
 class AspenClassifier(Aspen, EnsembleClassifier):
     """A blend of tree families that is chosen by the rows its members leave out: take it by default.
 

@@ -10,7 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tremula.persistence.registry import storable
 
+
+@storable
 @dataclass(frozen=True)
 class Filling:
     """What stands for a missing value of each attribute; NaN where none was missing in training.

@@ -9,9 +9,11 @@ from tremula.aspen.blending import number_weights
 from tremula.aspen.families import NUMBER_FAMILIES
 from tremula.aspen.family_members import Judges
 from tremula.ensembles.base.ensemble import EnsembleRegressor
+from tremula.persistence.registry import storable
 from tremula.perturb import Sample
 
 
+@storable
 class AspenRegressor(Aspen, EnsembleRegressor):
     """A blend of tree families that is chosen by the rows its members leave out: take it by default.
 

@@ -6,8 +6,10 @@ import math
 from dataclasses import dataclass
 
 from tremula.display import ShortTable, ShownAsTable
+from tremula.persistence.registry import storable
 
 
+@storable
 @dataclass(frozen=True)
 class Tried:
     """One family of trees.
@@ -32,6 +34,7 @@ class Tried:
     weight: float
 
 
+@storable
 @dataclass(frozen=True, repr=False)
 class AspenReport(ShownAsTable):
     """What an Aspen has tried and chosen.

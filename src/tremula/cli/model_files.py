@@ -15,6 +15,7 @@ import numpy as np
 
 import tremula as tm
 from tremula.data.column import show
+from tremula.data.table_schema import TableSchema
 from tremula.errors import (
     ColumnMismatch,
     FileDamaged,
@@ -27,14 +28,16 @@ from tremula.errors import (
 from tremula.lab.comparison.refit import SCHEMA_ATTRIBUTE
 from tremula.lab.datasets.dataset import Dataset
 from tremula.lab.datasets.formats.table_files import listed
-from tremula.lab.datasets.schema import TableSchema, conform, table_of
-from tremula.persistence.archive import MODULE_OF, check_trees_fit, write_whole
+from tremula.lab.datasets.schema import conform, table_of
+from tremula.persistence.atomic_write import write_atomically
+from tremula.persistence.registry import full_name, storable_classes
+from tremula.trees.packing import check_trees_fit
 
 NO_NAMES = re.compile(r"Column_\d+")  # what LightGBM calls the columns of an array
 TRUST = "--trust"
 OWN_ENDING = ".tremula"
 # Classes alone, and by their full names: a skops file may name any function too, and have it called.
-HARMLESS = frozenset(f"{module}.{name}" for name, module in MODULE_OF.items())
+HARMLESS = frozenset(map(full_name, storable_classes()))
 
 
 # --- reading ---
@@ -108,7 +111,7 @@ def _check_trees(model: Any) -> None:
         elif isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.dtype == object):
             waiting += np.ravel(value).tolist() if isinstance(value, np.ndarray) else value
         elif hasattr(value, "__dict__"):
-            if f"{type(value).__module__}.{type(value).__qualname__}" in HARMLESS:
+            if full_name(type(value)) in HARMLESS:
                 check_trees_fit(value)
             waiting += vars(value).values()
 
@@ -191,7 +194,7 @@ def write_model(model: Any, path: Path) -> None:
 
 
 def _write_skops(model: Any, path: Path) -> None:
-    write_whole(path, _import("skops.io", "skops files").dumps(model))
+    write_atomically(path, _import("skops.io", "skops files").dumps(model))
 
 
 def _write_pickle(model: Any, path: Path) -> None:
@@ -199,7 +202,7 @@ def _write_pickle(model: Any, path: Path) -> None:
 
     buffer = io.BytesIO()
     joblib.dump(model, buffer)
-    write_whole(path, buffer.getvalue())
+    write_atomically(path, buffer.getvalue())
 
 
 WRITERS: dict[str, Callable[[Any, Path], None]] = {

@@ -16,12 +16,13 @@ from rich.console import Console
 from tremula.cli.model_files import check_place, column_names, load_model, own_levels, plain_name
 from tremula.cli.options import split_words
 from tremula.data.column import show
+from tremula.data.table_schema import TableSchema
 from tremula.errors import ColumnMismatch, InvalidInput, InvalidParameter, did_you_mean
 from tremula.lab.comparison.refit import SCHEMA_ATTRIBUTE
 from tremula.lab.datasets.formats.table_files import import_pyarrow
-from tremula.lab.datasets.schema import TableSchema, conform, is_missing, is_number, table_of
+from tremula.lab.datasets.schema import conform, is_missing, is_number, table_of
 from tremula.lab.datasets.tables import Columns, is_table, read_table
-from tremula.persistence.archive import write_whole
+from tremula.persistence.atomic_write import write_atomically
 from tremula.smoothing.models import keep_trees, read_model
 
 PREDICTION = "prediction"
@@ -186,9 +187,9 @@ def _write(answers: Mapping[str, Sequence[Any]], out: Path | None, as_json: bool
             sys.stdout.write(_as_csv(answers))
         return
     if out.suffix.lower() == ".parquet":
-        write_whole(out, _as_parquet(answers))
+        write_atomically(out, _as_parquet(answers))
     else:
-        write_whole(out, _as_csv(answers).encode())
+        write_atomically(out, _as_csv(answers).encode())
     n_rows = len(answers[PREDICTION])
     Console(stderr=True, soft_wrap=True).print(f"wrote {out}: {n_rows:,} rows", markup=False, highlight=False)
 

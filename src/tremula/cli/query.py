@@ -21,7 +21,7 @@ from tremula.cli.options import TaskOrAuto, split_words
 from tremula.errors import InvalidInput, TremulaError
 from tremula.lab.datasets.formats.table_files import listed
 from tremula.parameters import check_number
-from tremula.persistence.archive import write_whole
+from tremula.persistence.atomic_write import write_atomically
 from tremula.queries import GuardedOracle, connect
 from tremula.queries.sql.database import FILE_READERS, without_password
 from tremula.queries.sql.plan import Plan, plan_queries
@@ -119,10 +119,10 @@ def query(
         model, asked = _learn(address, name, target, chosen, guard, ledger, grown, sent)
     finally:  # what was asked is told though nothing came of it
         if log is not None:
-            write_whole(log, ";\n\n".join([*sent, ""]).encode())
+            write_atomically(log, ";\n\n".join([*sent, ""]).encode())
     write_model(model, out)
     if sql is not None:
-        write_whole(sql, (model.export_sql(name or url, DIALECTS.get(plan.engine, plan.engine)) + "\n").encode())
+        write_atomically(sql, (model.export_sql(name or url, DIALECTS.get(plan.engine, plan.engine)) + "\n").encode())
     told |= asked | {"wrote": [str(place) for place in places]}
     print(json.dumps(told, indent=2, ensure_ascii=False)) if as_json else _print_asked(told)
 

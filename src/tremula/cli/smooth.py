@@ -23,6 +23,7 @@ from tremula.cli.model_files import READERS, TRUST, check_place, load_model, row
 from tremula.cli.options import split_words
 from tremula.cli.smoothed_model_files import choose_place, save_smoothed
 from tremula.cli.unwrapping import model_inside
+from tremula.data.table_schema import TableSchema
 from tremula.data.take import take_rows
 from tremula.errors import InvalidInput
 from tremula.lab.comparison.model_pair import Change, compare_classes, compare_numbers
@@ -30,7 +31,6 @@ from tremula.lab.comparison.refit import SCHEMA_ATTRIBUTE
 from tremula.lab.datasets.dataset import Dataset
 from tremula.lab.datasets.formats.table_files import listed
 from tremula.lab.datasets.reader import read_data
-from tremula.lab.datasets.schema import TableSchema
 from tremula.smoothing.models import read_model
 
 LEAST_ROWS = 20

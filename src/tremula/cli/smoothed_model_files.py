@@ -11,10 +11,10 @@ from typing import Any
 from numpy.typing import NDArray
 
 from tremula.cli.model_files import OWN_ENDING, TRUST, WRITERS, check_ending, matching_columns, write_model
+from tremula.data.table_schema import TableSchema
 from tremula.errors import MissingLibrary, NotStorable, UnsupportedModel
 from tremula.lab.comparison.refit import SCHEMA_ATTRIBUTE
 from tremula.lab.datasets.reader import Reading
-from tremula.lab.datasets.schema import TableSchema
 from tremula.smoothing.models import keep_trees, read_model
 
 FORMATS = {

@@ -6,10 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
+from tremula.data.table_schema import TableSchema
 from tremula.errors import MissingLibrary, UnsupportedModel
 from tremula.lab.comparison.peers import CodedClassifier, ToldBooster
 from tremula.lab.comparison.refit import SCHEMA_ATTRIBUTE
-from tremula.lab.datasets.schema import ReadColumns, TableSchema
+from tremula.lab.datasets.schema import ReadColumns
 from tremula.smoothing.models import read_model
 
 

@@ -32,6 +32,7 @@ from tremula.data.column import (
     show,
 )
 from tremula.errors import ColumnMismatch, InvalidInput, InvalidParameter, UnsupportedType, did_you_mean
+from tremula.persistence.registry import storable
 
 CategoricalFeatures: TypeAlias = str | Sequence[int] | Sequence[str] | Sequence[bool] | Array | None
 
@@ -181,6 +182,7 @@ def _column_number(item: Any, table: _Table) -> int:
 # --- the two ways in for tables ---
 
 
+@storable
 @dataclass(frozen=True, eq=False)
 class ColumnEncoder:
     """What fit learned about the columns: their names, and the levels of the nominal ones.

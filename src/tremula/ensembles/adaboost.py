@@ -16,6 +16,7 @@ from tremula.ensembles.base.ensemble import EnsembleClassifier
 from tremula.ensembles.base.member import Trainer
 from tremula.errors import InvalidParameter
 from tremula.parameters import check_flag
+from tremula.persistence.registry import storable
 from tremula.perturb import Perturbation, Sample
 from tremula.seeds import RandomState, make_root_seed, member_generator
 from tremula.trees.c45 import C45Classifier
@@ -27,6 +28,7 @@ LEAST_ERROR = 1e-10
 HALF = 0.5 - 1e-12
 
 
+@storable
 class AdaBoostM1Classifier(EnsembleClassifier):
     """AdaBoost.M1 of Freund and Schapire, by weighting or by sampling.
 

@@ -8,12 +8,14 @@ from typing import Any
 from sklearn.base import BaseEstimator
 
 from tremula.ensembles.base.ensemble import EnsembleClassifier, EnsembleRegressor
+from tremula.persistence.registry import storable
 from tremula.perturb import AttributeSubset, Bootstrap, DisjointParts, Perturbation
 from tremula.seeds import RandomState
 from tremula.trees.c45 import C45Classifier
 from tremula.trees.reptree import REPTreeRegressor
 
 
+@storable
 class BaggingClassifier(EnsembleClassifier):
     """Bagging: every member is trained on a bootstrap sample of the rows.
 
@@ -99,6 +101,7 @@ class BaggingClassifier(EnsembleClassifier):
         return C45Classifier(confidence=None)
 
 
+@storable
 class BaggingRegressor(EnsembleRegressor):
     """Bagging: every member is trained on a bootstrap sample of the rows.
 
@@ -178,6 +181,7 @@ class BaggingRegressor(EnsembleRegressor):
         return REPTreeRegressor(prune=False)
 
 
+@storable
 class DaggingClassifier(EnsembleClassifier):
     """Dagging: every member is trained on a part of the rows of its own.
 
@@ -252,6 +256,7 @@ class DaggingClassifier(EnsembleClassifier):
         return C45Classifier()
 
 
+@storable
 class RandomSubspaceClassifier(EnsembleClassifier):
     """Random subspaces: every member sees all rows and some of the attributes.
 

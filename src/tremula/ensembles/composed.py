@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator
 
 from tremula.ensembles.base.ensemble import EnsembleClassifier, EnsembleRegressor
 from tremula.errors import InvalidParameter
+from tremula.persistence.registry import storable
 from tremula.perturb import Perturbation
 from tremula.seeds import RandomState
 from tremula.trees.c45 import C45Classifier
@@ -28,6 +29,7 @@ def check_perturbations(perturb: Any) -> Sequence[Perturbation]:
     return list(given)
 
 
+@storable
 class PerturbCombineClassifier(EnsembleClassifier):
     """Any estimator of classes, trained many times on shaken data, and its answers combined.
 
@@ -112,6 +114,7 @@ class PerturbCombineClassifier(EnsembleClassifier):
         return C45Classifier(confidence=None)
 
 
+@storable
 class PerturbCombineRegressor(EnsembleRegressor):
     """Any estimator of numbers, trained many times on shaken data, and its answers averaged.
 

@@ -17,6 +17,7 @@ from tremula.ensembles.base.member import EstimatorTrainer, Trainer, TreeTrainer
 from tremula.ensembles.base.table import name_columns
 from tremula.errors import InvalidParameter
 from tremula.parameters import check_number
+from tremula.persistence.registry import storable
 from tremula.perturb import Perturbation, Sample
 from tremula.seeds import RandomState, make_root_seed, member_generator
 from tremula.trees.c45 import C45Classifier
@@ -28,6 +29,7 @@ LEAST_SHARE = 1e-300
 SLACK = 1e-12
 
 
+@storable
 class DecorateClassifier(EnsembleClassifier):
     """Decorate of Melville and Mooney: artificial rows of contrary classes make the members differ.
 

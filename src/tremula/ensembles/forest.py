@@ -8,11 +8,13 @@ from typing import Any
 from sklearn.base import BaseEstimator
 
 from tremula.ensembles.base.ensemble import EnsembleClassifier, EnsembleRegressor
+from tremula.persistence.registry import storable
 from tremula.perturb import Bootstrap, Perturbation, RandomAttributes, RandomThresholds
 from tremula.seeds import RandomState
 from tremula.trees.cart import CARTClassifier, CARTRegressor
 
 
+@storable
 class RandomForestClassifier(EnsembleClassifier):
     """Random forest: bootstrap samples, and every node chooses among attributes drawn for it.
 
@@ -114,6 +116,7 @@ class RandomForestClassifier(EnsembleClassifier):
         )
 
 
+@storable
 class RandomForestRegressor(EnsembleRegressor):
     """Random forest: bootstrap samples, and every node chooses among attributes drawn for it.
 
@@ -207,6 +210,7 @@ class RandomForestRegressor(EnsembleRegressor):
         return CARTRegressor(criterion=self.criterion, max_depth=self.max_depth, min_samples_leaf=self.min_samples_leaf)
 
 
+@storable
 class ExtraTreesClassifier(EnsembleClassifier):
     """Extra trees: all rows, attributes drawn at every node, and a threshold drawn for each of them.
 
@@ -299,6 +303,7 @@ class ExtraTreesClassifier(EnsembleClassifier):
         )
 
 
+@storable
 class ExtraTreesRegressor(EnsembleRegressor):
     """Extra trees: all rows, attributes drawn at every node, and a threshold drawn for each of them.
 

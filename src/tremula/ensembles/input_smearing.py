@@ -32,6 +32,7 @@ from tremula.ensembles.smearing_noise import (
 )
 from tremula.errors import InvalidParameter
 from tremula.parameters import check_choice, check_number
+from tremula.persistence.registry import storable
 from tremula.perturb import Bootstrap, Perturbation, Sample, SmearedInputs
 from tremula.perturb.inputs import LearnedNoise, check_level
 from tremula.perturb.rows import rows_to_draw
@@ -180,6 +181,7 @@ class _SmearedBagging(Ensemble):
         super()._add_members(members, training, numbers, left_out, tasks)
 
 
+@storable
 class SmearedBaggingClassifier(_SmearedBagging, EnsembleClassifier):
     """Input smearing: every member is trained on a bootstrap sample with noise on its attribute values.
 
@@ -321,6 +323,7 @@ class SmearedBaggingClassifier(_SmearedBagging, EnsembleClassifier):
         return REPTreeClassifier(prune=False)
 
 
+@storable
 class SmearedBaggingRegressor(_SmearedBagging, EnsembleRegressor):
     """Input smearing: every member is trained on a bootstrap sample with noise on its attribute values.
 

@@ -13,6 +13,7 @@ from tremula.ensembles.base.callbacks import MemberTasks
 from tremula.ensembles.base.ensemble import EnsembleClassifier, EnsembleRegressor
 from tremula.ensembles.base.member import PerClassTrainer, Trainer
 from tremula.parameters import check_choice
+from tremula.persistence.registry import storable
 from tremula.perturb import FlippedClasses, Perturbation, Sample, SmearedTarget
 from tremula.perturb.targets import SmearedClasses
 from tremula.seeds import RandomState
@@ -39,6 +40,7 @@ def as_shares(outputs: np.ndarray) -> np.ndarray:
     return shares / shares.sum(axis=1, keepdims=True)
 
 
+@storable
 class OutputSmearingClassifier(EnsembleClassifier):
     """Output flipping or smearing: every member is trained on classes that are shaken.
 
@@ -148,6 +150,7 @@ class OutputSmearingClassifier(EnsembleClassifier):
         return as_shares(combined) if self.method == "smear" and self.combine == "average" else combined
 
 
+@storable
 class OutputSmearingRegressor(EnsembleRegressor):
     """Output smearing: every member is trained on a target with Gaussian noise.
 

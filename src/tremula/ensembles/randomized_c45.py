@@ -8,11 +8,13 @@ from typing import Any
 from sklearn.base import BaseEstimator
 
 from tremula.ensembles.base.ensemble import EnsembleClassifier
+from tremula.persistence.registry import storable
 from tremula.perturb import Perturbation, RandomSplits
 from tremula.seeds import RandomState
 from tremula.trees.c45 import C45Classifier
 
 
+@storable
 class RandomizedC45Classifier(EnsembleClassifier):
     """Randomized C4.5: every node takes one of the best splits, drawn uniformly; all rows are used.
 

@@ -19,6 +19,7 @@ from tremula.ensembles.base.member import Trainer
 from tremula.ensembles.base.training import Drawing
 from tremula.folds import stratified_parts
 from tremula.parallel import train_members
+from tremula.persistence.registry import storable
 from tremula.perturb.inputs import Draws, LearnedNoise
 from tremula.perturb.sample import Draw, Sample
 from tremula.seeds import member_generator
@@ -28,6 +29,7 @@ LEAST_MEMBERS = 5  # fewer leave too many rows unjudged
 FOLDS = (0, 2)  # where the stream that makes folds branches off
 
 
+@storable
 @dataclass(frozen=True, repr=False)
 class NoiseCurve(ShownAsTable):
     """What a search for the noise level has found, and what it cost.

@@ -15,6 +15,7 @@ from tremula.ensembles.base.ensemble import EnsembleClassifier
 from tremula.ensembles.base.member import Trainer
 from tremula.errors import InvalidParameter
 from tremula.parameters import check_number
+from tremula.persistence.registry import storable
 from tremula.perturb import Perturbation, Sample
 from tremula.seeds import RandomState, make_root_seed, member_generator
 from tremula.trees.c45 import C45Classifier
@@ -23,6 +24,7 @@ from tremula.trees.c45 import C45Classifier
 VOTES = (3.0, 2.0, 4.0)
 
 
+@storable
 class ThreeBoostClassifier(EnsembleClassifier):
     """Boosting as Schapire first had it: three members, each trained on rows that the others make hard.
 

@@ -9,9 +9,11 @@ import numpy as np
 
 from tremula.errors import InvalidParameter
 from tremula.parameters import check_number
+from tremula.persistence.registry import storable
 from tremula.perturb.sample import Draw, Perturbation, Sample
 
 
+@storable
 @dataclass(frozen=True)
 class AttributeSubset(Perturbation):
     """Random subspaces: a member sees some of the attributes, drawn once for the whole member.

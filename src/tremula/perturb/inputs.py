@@ -15,6 +15,7 @@ import numpy as np
 
 from tremula.errors import InvalidParameter
 from tremula.parameters import check_choice, check_flag, check_number
+from tremula.persistence.registry import storable
 from tremula.perturb.noise_units import UNITS
 from tremula.perturb.sample import Draw, Perturbation, Sample, Values
 
@@ -88,6 +89,7 @@ def check_level(noise: Any, name: str = "noise") -> None:
         raise InvalidParameter(f"{name}={noise!r} was given; expected a finite number")
 
 
+@storable
 @dataclass(frozen=True)
 class SmearedInputs(Perturbation):
     """Input smearing: noise on the attribute values of every row drawn.

@@ -10,6 +10,7 @@ import numpy as np
 from tremula.errors import InvalidParameter
 from tremula.folds import stratified_parts
 from tremula.parameters import check_flag, check_number
+from tremula.persistence.registry import storable
 from tremula.perturb.sample import Draw, Perturbation, Sample
 
 
@@ -32,6 +33,7 @@ def rows_to_draw(max_samples: float, n_rows: int) -> int:
     return max(1, round(max_samples * n_rows))
 
 
+@storable
 @dataclass(frozen=True)
 class Bootstrap(Perturbation):
     """Draw rows, with or without replacement.
@@ -84,6 +86,7 @@ class Bootstrap(Perturbation):
         return sample.taking(counts)
 
 
+@storable
 @dataclass(frozen=True)
 class DisjointParts(Perturbation):
     """Dagging: every member gets a part of the rows of its own, with about the same mix of classes.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from tremula.persistence.registry import storable
 from tremula.perturb.sample import Draw, Perturbation, Sample
 
 
@@ -13,6 +14,7 @@ def with_option(sample: Sample, name: str, value: Any) -> Sample:
     return replace(sample, options={**sample.options, name: value})
 
 
+@storable
 @dataclass(frozen=True)
 class RandomSplits(Perturbation):
     """Randomized C4.5: every node takes one of the best splits, drawn uniformly.
@@ -30,6 +32,7 @@ class RandomSplits(Perturbation):
         return with_option(sample, "n_best_splits", self.n_best)
 
 
+@storable
 @dataclass(frozen=True)
 class RandomAttributes(Perturbation):
     """Random forests: every node chooses among attributes drawn for it.
@@ -47,6 +50,7 @@ class RandomAttributes(Perturbation):
         return with_option(sample, "max_features", self.max_features)
 
 
+@storable
 @dataclass(frozen=True)
 class RandomThresholds(Perturbation):
     """Extra trees: an attribute's threshold is drawn uniformly between its least and largest value in the node."""

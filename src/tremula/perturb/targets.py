@@ -9,6 +9,7 @@ import numpy as np
 
 from tremula.errors import InvalidParameter
 from tremula.parameters import check_number
+from tremula.persistence.registry import storable
 from tremula.perturb.sample import Draw, Perturbation, Sample
 
 N_ROBUST_PASSES = 5
@@ -40,6 +41,7 @@ def check_scale(scale: float) -> None:
         raise InvalidParameter(f"scale={scale!r} was given; expected a finite number")
 
 
+@storable
 @dataclass(frozen=True)
 class SmearedTarget(Perturbation):
     """Output smearing: Gaussian noise on a numeric target, of its own (robust) standard deviation.
@@ -71,6 +73,7 @@ def class_proportions(sample: Sample) -> np.ndarray:
     return counts / counts.sum()
 
 
+@storable
 @dataclass(frozen=True)
 class SmearedClasses(Perturbation):
     """Output smearing of classes: each class is a column of 0 and 1, with Gaussian noise of the column's deviation.
@@ -139,6 +142,7 @@ def flip_probabilities(proportions: np.ndarray, rate: float) -> np.ndarray:
     return table
 
 
+@storable
 @dataclass(frozen=True)
 class FlippedClasses(Perturbation):
     """Output flipping: some rows get another class, so that the classes keep their proportions in expectation.

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from tremula.display import ShortTable, ShownAsTable
 from tremula.errors import BudgetExhausted, InvalidInput, MissingLibrary, QueryRefused
 from tremula.parameters import check_flag, check_number
-from tremula.persistence.archive import write_whole
+from tremula.persistence.atomic_write import write_atomically
 from tremula.queries.oracle import Oracle
 from tremula.queries.question import UNKNOWN, Path, Question, Schema, narrow
 from tremula.queries.sql.path_covers import cover_paths
@@ -171,7 +171,7 @@ class GuardedOracle(ShownAsTable):
     def export_ledger(self, path: str | os.PathLike[str]) -> None:
         """Write the ledger to a file, one line of JSON a question; the file is replaced in one step."""
         lines = [json.dumps(asdict(entry), ensure_ascii=False) for entry in self.ledger]
-        write_whole(path, ("\n".join(lines) + "\n").encode())
+        write_atomically(path, ("\n".join(lines) + "\n").encode())
 
     def _check_joint(self, questions: Sequence[Question]) -> None:
         if not self._allow_joint and any(question.joint for question in questions):

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tremula.errors import InvalidInput, MissingLibrary, QueryRefused
 from tremula.parameters import check_number
-from tremula.persistence.archive import write_whole
+from tremula.persistence.atomic_write import write_atomically
 from tremula.queries.arrays import DEFAULT_BINS, encode_table
 from tremula.queries.question import UNKNOWN, Attribute, Path, Question, Schema
 
@@ -115,7 +115,7 @@ class ItemsetOracle:
         for itemset, count in self._frequencies.items():
             items = {names[number]: (*levels[number], None)[value] for number, value in sorted(itemset)}
             lines.append(json.dumps({"items": items, "count": int(count)}, ensure_ascii=False))
-        write_whole(path, ("\n".join(lines) + "\n").encode())
+        write_atomically(path, ("\n".join(lines) + "\n").encode())
 
     @property
     def schema(self) -> Schema:

@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tremula.persistence.registry import storable
+
 MOMENTS = 3  # of a numeric target: how many rows, their sum, the sum of their squares
 
 
@@ -60,6 +62,7 @@ def is_within(path: Path, wider: Path) -> bool:
     )
 
 
+@storable
 @dataclass(frozen=True)
 class Attribute:
     """A column that can be asked about.
@@ -93,6 +96,7 @@ class Attribute:
         return len(self.levels) if self.levels is not None else len(self.cuts or ()) + 1
 
 
+@storable
 @dataclass(frozen=True)
 class Schema:
     """What is known of a table before anything is counted.

@@ -12,12 +12,14 @@ from tremula.combine import COMBINERS, largest
 from tremula.data.target import read_classes, read_target
 from tremula.errors import InvalidTarget, OneClassTarget
 from tremula.parameters import check_choice
+from tremula.persistence.registry import storable
 from tremula.queries.arrays import DEFAULT_BINS
 from tremula.queries.base import SimulatedBagging
 from tremula.queries.oracle import count_rows
 from tremula.seeds import RandomState
 
 
+@storable
 class SimulatedBaggingClassifier(ClassifierMixin, SimulatedBagging):
     """Bagging simulated from counts: at every node the counts are resampled, not the rows.
 
@@ -167,6 +169,7 @@ class SimulatedBaggingClassifier(ClassifierMixin, SimulatedBagging):
         return self.classes_[places]
 
 
+@storable
 class SimulatedBaggingRegressor(RegressorMixin, SimulatedBagging):
     """Bagging simulated from counts, sums and sums of squares.
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import jinja2
 
-from tremula.persistence.archive import write_whole
+from tremula.persistence.atomic_write import write_atomically
 from tremula.report import analysis_charts, difference_charts, prediction_charts, ranking_charts
 from tremula.report.chart_style import CONFIG, Chart, short, show, with_unit
 from tremula.report.pair_matrix import matrices, sentences
@@ -110,7 +110,7 @@ def write_page(path: Path, html: str) -> None:
     html : str
         Its content.
     """
-    write_whole(path, html.encode())
+    write_atomically(path, html.encode())
 
 
 def _as_script(content: Any) -> str:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from tremula.lab.papers.paper import Part, ShownFigure, ShownTable
-from tremula.persistence.archive import write_whole
+from tremula.persistence.atomic_write import write_atomically
 
 DOTS_PER_INCH = 150
 SPECIAL = str.maketrans({letter: "\\" + letter for letter in "\\|*_`<>"})
@@ -153,10 +153,10 @@ def write_part(folder: Path, part: Part, shown: Sequence[Shown], origin: Origin)
             path, content = folder / f"{one.name}.csv", table_to_csv(one, origin).encode()
         else:
             path, content = folder / f"{one.name}.png", _draw(one, origin)
-        write_whole(path, content)
+        write_atomically(path, content)
         written.append(path)
     page = folder / f"{part.name}.md"
-    write_whole(page, part_to_markdown(part, shown, origin).encode())
+    write_atomically(page, part_to_markdown(part, shown, origin).encode())
     return [page, *written]
 
 

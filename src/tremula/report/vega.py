@@ -10,7 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from tremula.persistence.archive import write_whole
+from tremula.persistence.atomic_write import write_atomically
 
 PACKAGE = "vl-convert-python"
 
@@ -26,7 +26,7 @@ def load_library() -> str:
     script = str(bundle()).replace("</script", "<\\/script")
     with suppress(OSError):  # a folder that cannot be written to costs time, not the page
         kept.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(kept, script.encode())
+        write_atomically(kept, script.encode())
     return script
 
 

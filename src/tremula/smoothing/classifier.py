@@ -12,6 +12,7 @@ from tremula.combine import largest
 from tremula.data.target import read_further_classes
 from tremula.errors import InvalidParameter
 from tremula.parameters import check_choice
+from tremula.persistence.registry import storable
 from tremula.smoothing.base import DualPerturb
 from tremula.smoothing.certificate import UNITS, certified_radii, in_unit, rounding_way, tested_levels
 from tremula.smoothing.methods import NO_CERTIFICATE, LinearSmoother, Noise, TreeSmoother
@@ -30,6 +31,7 @@ def _linear_radius(smoother: LinearSmoother, rows: Floats, noise: Noise, spread:
     return in_unit(radii, unit, spread, is_used, np.zeros(len(is_used), dtype=bool))
 
 
+@storable
 class DualPerturbClassifier(ClassifierMixin, DualPerturb):
     """Dual perturb and combine: what a classifier would answer on average if the row were shaken.
 

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, RegressorMixin, is_classifier
 from tremula.data.target import read_further_target
 from tremula.errors import InvalidParameter
 from tremula.parameters import check_number
+from tremula.persistence.registry import storable
 from tremula.smoothing.base import DualPerturb
 from tremula.smoothing.certificate import certified_interval, rounding_way
 from tremula.smoothing.methods import NO_CERTIFICATE, LinearSmoother, TreeSmoother
@@ -20,6 +21,7 @@ from tremula.trees.cart import CARTRegressor
 Floats = NDArray[np.float64]
 
 
+@storable
 class DualPerturbRegressor(RegressorMixin, DualPerturb):
     """Dual perturb and combine: what a regressor would answer on average if the row were shaken.
 

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tremula.parameters import check_choice, check_flag, check_number
+from tremula.persistence.registry import storable
 from tremula.seeds import RandomState
 from tremula.trees.criteria import CLASSIFICATION
 from tremula.trees.growing import Rules, SortedColumns, attributes_to_draw, depth_limit, grow_classification_tree
@@ -17,6 +18,7 @@ from tremula.trees.tree import Tree
 RELEASES = (8, 1, "J48")
 
 
+@storable
 class C45Classifier(TreeClassifier):
     """Decision tree by Quinlan's C4.5.
 

@@ -12,6 +12,7 @@ from sklearn.model_selection import check_cv
 from tremula.errors import InvalidParameter
 from tremula.folds import stratified_parts
 from tremula.parameters import check_choice, check_number
+from tremula.persistence.registry import storable
 from tremula.seeds import RandomState
 from tremula.trees.criteria import CLASSIFICATION, REGRESSION, Criterion, find_criterion
 from tremula.trees.growing import (
@@ -171,6 +172,7 @@ class _CART(TreeLearner):
         return cut_at(grown, (prices <= alpha) & (grown.nodes["n_branches"] > 0))
 
 
+@storable
 class CARTClassifier(_CART, TreeClassifier):
     """Decision tree with binary splits, after Breiman, Friedman, Olshen and Stone.
 
@@ -306,6 +308,7 @@ class CARTClassifier(_CART, TreeClassifier):
         return as_tree(self._prune(grow_from(weights), risk, losses, folds, held_out))
 
 
+@storable
 class CARTRegressor(_CART, TreeRegressor):
     """Regression tree with binary splits, after Breiman, Friedman, Olshen and Stone.
 

@@ -8,12 +8,14 @@ import numpy as np
 
 from tremula.errors import UnsupportedType
 from tremula.parameters import check_number
+from tremula.persistence.registry import storable
 from tremula.trees.criteria import CLASSIFICATION
 from tremula.trees.growing import ROUNDING, Rules, SortedColumns, depth_limit, grow_classification_tree
 from tremula.trees.learner import TreeClassifier
 from tremula.trees.tree import Tree
 
 
+@storable
 class ID3Classifier(TreeClassifier):
     """Decision tree by Quinlan's ID3, for nominal attributes.
 

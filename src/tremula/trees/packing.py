@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tremula.persistence.registry import Packing, register_packing
 from tremula.trees.structure import NODE_DTYPE
 from tremula.trees.tree import Tree
 
@@ -122,3 +123,17 @@ def _cut(flat: NDArray[Any], lengths: NDArray[np.int64]) -> list[NDArray[Any]]:
     if lengths.sum() != len(flat) or lengths.min() < 0:
         raise ValueError(f"parts of {lengths.sum()} entries were announced, but there are {len(flat)}")
     return np.split(flat, np.cumsum(lengths)[:-1])
+
+
+def check_trees_fit(model: Any) -> None:
+    """Refuse trees whose numbers of attributes or classes differ from the model's."""
+    n_classes = len(getattr(model, "classes_", [0]))
+    members = [part for member in getattr(model, "members_", []) for part in getattr(member, "regressors", [member])]
+    for tree in [getattr(model, "tree_", None), *members]:
+        if not isinstance(tree, Tree):
+            continue
+        if tree.n_attributes != model.n_features_in_ or tree.n_outputs not in (1, n_classes):
+            raise ValueError(f"{tree} in a model of {model.n_features_in_} attributes and {n_classes} classes")
+
+
+register_packing(Packing(Tree, "tree", "trees", pack_trees, unpack_trees, check_trees_fit))

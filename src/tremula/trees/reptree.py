@@ -12,6 +12,7 @@ import numpy as np
 
 from tremula.folds import stratified_parts
 from tremula.parameters import check_flag, check_number
+from tremula.persistence.registry import storable
 from tremula.seeds import RandomState
 from tremula.trees.criteria import CLASSIFICATION, REGRESSION
 from tremula.trees.growing import (
@@ -100,6 +101,7 @@ def _nodes_that_answer(grown: GrownTree) -> np.ndarray:
     return nearest_reached(grown.nodes, np.arange(len(grown.nodes)), grown.nodes["weight"] > 0)
 
 
+@storable
 class REPTreeClassifier(_REPTree, TreeClassifier):
     """Decision tree by information gain with reduced-error pruning, after Weka's REPTree.
 
@@ -205,6 +207,7 @@ class REPTreeClassifier(_REPTree, TreeClassifier):
         return Tree.from_node_counts(pruned.nodes, statistics, pruned.subsets, columns.n_levels, strict=True)
 
 
+@storable
 class REPTreeRegressor(_REPTree, TreeRegressor):
     """Regression tree by variance with reduced-error pruning, after Weka's REPTree.
 

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tremula.persistence.registry import storable
 from tremula.trees.growing import GrownTree
 from tremula.trees.learner import HeldOut
 from tremula.trees.pruning import subtree_losses, weakest_link_prices
 
 
+@storable
 @dataclass(frozen=True)
 class PrunedSequence:
     """The subtrees that weakest-link pruning went through, and the one that was taken.

@@ -151,7 +151,7 @@ def test_a_write_that_fails_leaves_no_file(use: Callable[..., Path], monkeypatch
     def fail(*arguments: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("tremula.persistence.archive.os.fsync", fail)
+    monkeypatch.setattr("tremula.persistence.atomic_write.os.fsync", fail)
     with pytest.raises(OSError, match=r"No space left on device.*make room there"):
         load_dataset("toy")
     assert list(cache.iterdir()) == []

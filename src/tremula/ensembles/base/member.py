@@ -21,6 +21,7 @@ from tremula.data.encoding import read_training_columns
 from tremula.data.take import take_columns, take_rows
 from tremula.ensembles.smeared_table import replace_values
 from tremula.errors import InvalidInput, InvalidParameter
+from tremula.persistence.registry import storable
 from tremula.perturb.sample import Noise, Sample, Values
 from tremula.trees.growing import SortedColumns
 from tremula.trees.learner import TreeClassifier, TreeLearner
@@ -154,6 +155,7 @@ def _is_seed(name: str) -> bool:
     return name == "random_state" or name.endswith("__random_state")
 
 
+@storable
 @dataclass(frozen=True)
 class EstimatorMember:
     """A fitted estimator that answers in the ensemble's columns and classes."""
@@ -210,6 +212,7 @@ class PerClassTrainer:
         return self.trainer.values()
 
 
+@storable
 @dataclass(frozen=True)
 class PerClassMember:
     """Regressors, one for each class; the class of the largest value is the answer."""

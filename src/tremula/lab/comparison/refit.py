@@ -13,11 +13,12 @@ from typing import Any
 from sklearn.pipeline import Pipeline
 
 from tremula import __version__
+from tremula.data.table_schema import TableSchema
 from tremula.errors import InvalidParameter
 from tremula.lab.comparison.cross_validation import MethodFailed, checksum
 from tremula.lab.comparison.methods import Method
 from tremula.lab.datasets.dataset import Dataset
-from tremula.lab.datasets.schema import ReadColumns, TableSchema, table_of
+from tremula.lab.datasets.schema import ReadColumns, table_of
 
 SCHEMA_ATTRIBUTE = "table_"
 

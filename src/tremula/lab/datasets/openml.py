@@ -21,7 +21,7 @@ from tremula.lab.datasets.formats.table_files import (
     read_table_file,
 )
 from tremula.lab.datasets.registry import KnownDataset
-from tremula.persistence.archive import write_whole
+from tremula.persistence.atomic_write import write_atomically
 
 CACHE_FOLDER_VARIABLE = "TREMULA_CACHE"
 DATA_FOLDER_VARIABLE = "TREMULA_DATA"
@@ -81,7 +81,7 @@ def read_or_fetch(known: KnownDataset, fetch: bool = True) -> tuple[Path, Table]
 def _keep(path: Path, content: bytes) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, content)
+        write_atomically(path, content)
     except OSError as error:
         raise OSError(
             error.errno,

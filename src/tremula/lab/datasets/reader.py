@@ -14,11 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tremula.data.column import show
+from tremula.data.table_schema import TableSchema
 from tremula.errors import did_you_mean
 from tremula.lab.datasets.by_name import load_dataset
 from tremula.lab.datasets.dataset import Dataset
 from tremula.lab.datasets.formats.delimited import UnusableDataset
-from tremula.lab.datasets.schema import TableSchema, is_missing, is_number, read_codes, read_numbers, schema_of
+from tremula.lab.datasets.schema import is_missing, is_number, read_codes, read_numbers, schema_of
 from tremula.lab.datasets.tables import Columns, is_table, read_table
 
 USUAL_TARGETS = ("target", "class")

@@ -5,7 +5,6 @@ refused; a level that was not there in training counts as missing, and that is s
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any, Self
@@ -17,45 +16,12 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from tremula.data.column import show
+from tremula.data.table_schema import TableSchema
 from tremula.errors import ColumnMismatch, did_you_mean
 from tremula.lab.datasets.dataset import Dataset
 
 EPOCH = datetime(1970, 1, 1)
 SECONDS_A_DAY = 86400.0
-
-
-@dataclass(frozen=True, eq=False)
-class TableSchema:
-    """The columns that a model was trained on.
-
-    Attributes
-    ----------
-    names : tuple of str
-        The attributes, in their order.
-    kinds : tuple of {'number', 'nominal', 'date'}
-        Dates become days since 1970.
-    levels : tuple of (tuple of str, or None)
-        Of the nominal ones, in the order of their codes.
-    target : str
-        What is predicted.
-    task : {'classification', 'regression'}
-    source : str
-        Where the rows came from.
-    made_from : str
-        Tells models apart that come from other rows, methods or seeds.
-    """
-
-    names: tuple[str, ...]
-    kinds: tuple[str, ...]
-    levels: tuple[tuple[str, ...] | None, ...]
-    target: str
-    task: str
-    source: str
-    made_from: str = ""
-
-    def as_read(self) -> Self:
-        """Return what the columns are once they are read: dates are numbers of days by then."""
-        return replace(self, kinds=tuple("number" if kind == "date" else kind for kind in self.kinds))
 
 
 def schema_of(dataset: Dataset, target: str = "target", kinds: Sequence[str] | None = None) -> TableSchema:

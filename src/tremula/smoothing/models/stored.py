@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from tremula.combine import largest
 from tremula.data.encoding import ColumnEncoder, read_columns
 from tremula.errors import FileDamaged, InvalidInput
+from tremula.persistence.registry import storable
 from tremula.smoothing.models.boosted import boosted_sum
 from tremula.smoothing.models.model import ForeignModel
 from tremula.smoothing.models.names import Read
@@ -96,6 +97,7 @@ class TrainedTrees(BaseEstimator):
         return whole.answers(rows.astype(np.float32).astype(np.float64) if self.single_precision_ else rows)
 
 
+@storable
 class TrainedTreesClassifier(ClassifierMixin, TrainedTrees):
     """Trees that were trained elsewhere, and give classes.
 
@@ -122,6 +124,7 @@ class TrainedTreesClassifier(ClassifierMixin, TrainedTrees):
         return self.classes_[largest(self._answers(X))]
 
 
+@storable
 class TrainedTreesRegressor(RegressorMixin, TrainedTrees):
     """Trees that were trained elsewhere, and give numbers."""
 

@@ -9,12 +9,14 @@ import numpy as np
 from scipy.sparse import csr_array
 
 import tremula._kernels.model_tree as kernel
+from tremula.persistence.registry import storable
 from tremula.trees.importances import attribute_importances
 from tremula.trees.m5.terms import Terms
 from tremula.trees.structure import NUMERIC_SPLIT, copy_nodes
 from tremula.trees.tree import Tree
 
 
+@storable
 @dataclass(frozen=True, eq=False, repr=False)
 class ModelTree:
     """One fitted model tree: rules, and the linear models they lead to.

@@ -16,6 +16,7 @@ import tremula._kernels.prune as prune_kernel
 import tremula._kernels.route as route
 from tremula.errors import UnsupportedModel
 from tremula.parameters import check_flag, check_number
+from tremula.persistence.registry import storable
 from tremula.trees.criteria import REGRESSION
 from tremula.trees.growing import Rules, SortedColumns, grow_regression_tree, mean_and_variance, node_means
 from tremula.trees.learner import TreeRegressor
@@ -56,6 +57,7 @@ def leaves_of_rows(nodes: np.ndarray, values: np.ndarray, weights: np.ndarray) -
     return leaves
 
 
+@storable
 class M5Regressor(TreeRegressor):
     """Model tree: rules that lead to linear models, after Weka's M5P (M5').
 

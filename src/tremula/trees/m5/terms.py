@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tremula.persistence.registry import storable
 from tremula.trees.growing import SortedColumns, sort_columns
 
 
@@ -30,6 +31,7 @@ def _mean_by_level(codes: np.ndarray, n_levels: int, target: np.ndarray, weights
     return np.divide(sums, counts, out=np.full(n_levels, mean), where=counts > 0)
 
 
+@storable
 @dataclass(frozen=True, eq=False)
 class Terms:
     """How the columns of a table become numeric terms.

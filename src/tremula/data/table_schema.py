@@ -1,0 +1,43 @@
+"""The columns that a model was trained on, by name and kind; a model carries them as `table_`, through files too."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+from tremula.persistence.registry import storable
+
+
+@storable
+@dataclass(frozen=True, eq=False)
+class TableSchema:
+    """The columns that a model was trained on.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The attributes, in their order.
+    kinds : tuple of {'number', 'nominal', 'date'}
+        Dates are read as days since 1970.
+    levels : tuple of (tuple of str, or None)
+        Levels of each nominal attribute, in the order of their codes; None for the others.
+    target : str
+        Name of the target.
+    task : {'classification', 'regression'}
+    source : str
+        Where the rows came from.
+    made_from : str
+        Differs between models that were trained on other rows, by other methods or with other seeds.
+    """
+
+    names: tuple[str, ...]
+    kinds: tuple[str, ...]
+    levels: tuple[tuple[str, ...] | None, ...]
+    target: str
+    task: str
+    source: str
+    made_from: str = ""
+
+    def as_read(self) -> Self:
+        """Return the schema of the columns once they are read: dates are numbers of days by then."""
+        return replace(self, kinds=tuple("number" if kind == "date" else kind for kind in self.kinds))

@@ -1,0 +1,26 @@
+"""Writes a file in one step: readers see the old content or the new, never a part of it."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+
+
+def write_atomically(path: str | os.PathLike[str], content: bytes) -> None:
+    """Replace or create a file in one step; a failure leaves the previous file, and nothing else.
+
+    The content goes to a temporary file in the same folder, which is then renamed.
+    """
+    target = Path(os.path.realpath(path))
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"the folder {os.fspath(target.parent)!r} does not exist: create it first")
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+    try:
+        with temporary.open("xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, target)
+    finally:
+        temporary.unlink(missing_ok=True)
