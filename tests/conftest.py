@@ -1,4 +1,4 @@
-"""What all tests share: the same examples each run, the folder of datasets, golden files."""
+"""Shared by all tests: Hypothesis settings, marks, the folder of datasets, golden files."""
 
 import os
 import signal
@@ -29,12 +29,26 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(f"TREMULA_DATA={DATA_FOLDER!r} is no folder: unset it, or name the folder of datasets")
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest selects by mark
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    mark_further_variants_slow(items)
     if DATA_FOLDER:
         return
     for item in items:
         if item.get_closest_marker("data"):
             item.add_marker(pytest.mark.skip(reason="TREMULA_DATA is not set: it names the folder of datasets"))
+
+
+def mark_further_variants_slow(items: list[pytest.Item]) -> None:
+    """Keep scikit-learn's checks in the default run for the first variant of each estimator class in a file."""
+    first_variants: dict[tuple[Path, type], Any] = {}
+    for item in items:
+        parameters = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
+        if not {"estimator", "check"} <= parameters.keys():
+            continue
+        estimator = parameters["estimator"]
+        if first_variants.setdefault((item.path, type(estimator)), estimator) is not estimator:
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(autouse=True)

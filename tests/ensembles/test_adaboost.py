@@ -19,7 +19,7 @@ from tremula.ensembles.adaboost import votes_of
 from tremula.errors import InvalidParameter
 from tremula.seeds import make_root_seed, member_generator
 
-from .naive_boosting import boost_binary, boost_m1, sign, vote
+from .naive_adaboost import boost_binary, boost_m1, sign, vote
 
 X, Y = load_iris(return_X_y=True)
 LEARNERS = {
