@@ -40,7 +40,6 @@ ONLY_IN: dict[str, str | tuple[str, ...]] = {
     "treelite": "smoothing/models/sklearn_hist.py",
     "matplotlib": ("diagnostics/displays/", "trees/export/plotting.py"),
 }
-NOT_WITH_IMPORT = {"matplotlib", "pandas", "polars", "pyarrow", "duckdb", "ibis", "treelite", "rich", "typer", "jinja2"}
 
 
 def may_import(importer: str, imported: str) -> bool:
@@ -136,24 +135,20 @@ def run_python(code: str) -> str:
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
 
 
-# scikit-learn brings libraries of its own, among them pandas where it is installed: what counts is what tremula adds.
+# scikit-learn imports libraries of its own, pandas among them where it is installed: only what tremula adds counts.
 IMPORT_AFTER_SCIKIT_LEARN = """
-import sys, time, narwhals.stable.v2, sklearn.model_selection, sklearn.tree
-before, start = set(sys.modules), time.process_time()
+import sys, narwhals.stable.v2, sklearn.model_selection, sklearn.tree
+before = set(sys.modules)
 import tremula
-print(time.process_time() - start, *{name.split(".")[0] for name in set(sys.modules) - before})
+print(*{name.split(".")[0] for name in set(sys.modules) - before})
 """
 
 
-def test_import_tremula_brings_no_optional_library() -> None:
-    added = run_python(IMPORT_AFTER_SCIKIT_LEARN).split()[1:]
+def test_import_tremula_loads_no_other_library() -> None:
+    # What keeps the import fast; benchmarks/import_time.py measures it.
+    added = set(run_python(IMPORT_AFTER_SCIKIT_LEARN).split()) - sys.stdlib_module_names
     assert "tremula" in added
-    assert NOT_WITH_IMPORT.isdisjoint(added)
-
-
-def test_import_tremula_takes_under_half_a_second() -> None:
-    # A busy machine may slow one try down; three in a row it does not.
-    assert any(float(run_python(IMPORT_AFTER_SCIKIT_LEARN).split()[0]) < 0.5 for _ in range(3))
+    assert added <= {"tremula", "sklearn"}
 
 
 PUBLIC_MODULES = ("tremula", "tremula.diagnostics", "tremula.queries", "tremula.perturb", "tremula.lab.datasets")

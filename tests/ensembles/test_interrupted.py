@@ -113,14 +113,13 @@ def test_ctrl_c_ends_training_and_all_workers(backend: str, until_trained: float
         assert process.stdout.readline() == "begins\n"
         time.sleep(until_trained)
         assert process.poll() is None
-        start = time.monotonic()
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does it: to all processes of the group
-        learned, error = process.communicate(timeout=20)
-        assert time.monotonic() - start < 10
+        learned, error = process.communicate(timeout=60)  # a million members would take hours
         assert process.returncode != 0
         assert "KeyboardInterrupt" in error
         assert learned == "[]\n"
-        while is_running(process.pid) and time.monotonic() - start < 20:
+        until = time.monotonic() + 60
+        while is_running(process.pid) and time.monotonic() < until:
             time.sleep(0.05)
         assert not is_running(process.pid)
     finally:
