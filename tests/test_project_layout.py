@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -49,8 +50,13 @@ def may_import(importer: str, imported: str) -> bool:
     return importer not in FOR_ANYONE and places[importer] < places[imported]
 
 
-def imported_modules(path: str, source: str) -> Iterator[tuple[str, ...]]:
+@cache
+def imported_modules(path: str, source: str) -> list[tuple[str, ...]]:
     """Modules a file imports, as parts of their names; `from m import n` counts as the module m.n."""
+    return list(walk_imports(path, source))
+
+
+def walk_imports(path: str, source: str) -> Iterator[tuple[str, ...]]:
     here = ("tremula", *Path(path).parts[:-1])
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
@@ -131,24 +137,27 @@ def test_the_installed_package_has_every_file_of_the_sources() -> None:
     assert lacking == [], "install again, or see meson.build"
 
 
-def run_python(code: str) -> str:
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
-
-
 # scikit-learn imports libraries of its own, pandas among them where it is installed: only what tremula adds counts.
 IMPORT_AFTER_SCIKIT_LEARN = """
 import sys, narwhals.stable.v2, sklearn.model_selection, sklearn.tree
 before = set(sys.modules)
 import tremula
-print(*{name.split(".")[0] for name in set(sys.modules) - before})
+print(*(set(sys.modules) - before))
 """
 
 
-def test_import_tremula_loads_no_other_library() -> None:
-    # What keeps the import fast; benchmarks/import_time.py measures it.
-    added = set(run_python(IMPORT_AFTER_SCIKIT_LEARN).split()) - sys.stdlib_module_names
-    assert "tremula" in added
-    assert added <= {"tremula", "sklearn"}
+@pytest.fixture(scope="module")
+def modules_of_the_import() -> set[str]:
+    """Modules that `import tremula` loads, in a process that has imported scikit-learn."""
+    command = [sys.executable, "-c", IMPORT_AFTER_SCIKIT_LEARN]
+    return set(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
+
+
+def test_import_tremula_loads_no_other_library(modules_of_the_import: set[str]) -> None:
+    # This keeps the import fast; benchmarks/import_time.py measures it.
+    libraries = {name.split(".")[0] for name in modules_of_the_import} - sys.stdlib_module_names
+    assert "tremula" in libraries
+    assert libraries <= {"tremula", "sklearn"}
 
 
 PUBLIC_MODULES = ("tremula", "tremula.diagnostics", "tremula.queries", "tremula.perturb", "tremula.lab.datasets")
@@ -220,9 +229,8 @@ def test_names_of_a_reference_are_found() -> None:
     }
 
 
-def test_import_tremula_reads_no_diagnostics() -> None:
-    loaded = run_python("import sys, tremula; print(*(m for m in sys.modules if m.startswith('tremula.diagnostics.')))")
-    assert loaded == ""
+def test_import_tremula_loads_no_diagnostics(modules_of_the_import: set[str]) -> None:
+    assert [name for name in modules_of_the_import if name.startswith("tremula.diagnostics.")] == []
 
 
 def test_no_module_of_the_diagnostics_has_the_name_of_a_function_which_it_would_hide() -> None:
