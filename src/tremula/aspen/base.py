@@ -28,6 +28,7 @@ from tremula.ensembles.base.member import Trainer, TreeTrainer
 from tremula.ensembles.base.prediction import MIN_ROWS_PER_THREAD
 from tremula.ensembles.base.training import Drawing
 from tremula.errors import InvalidInput, InvalidParameter
+from tremula.losses import zero_one_losses
 from tremula.parallel import cut
 from tremula.parameters import check_flag
 from tremula.perturb import Bootstrap, Perturbation, Sample
@@ -223,7 +224,7 @@ class Aspen(Ensemble):
     def _error(self, answers: np.ndarray, judges: Judges) -> float:
         if answers.shape[1] == 1 or not judges.weights.any():
             return float("nan")
-        return float(np.average(largest(answers) != judges.target, weights=judges.weights))
+        return float(np.average(zero_one_losses(judges.target, largest(answers)), weights=judges.weights))
 
     # --- warm start, and rows drawn again ---
 

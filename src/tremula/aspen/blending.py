@@ -9,10 +9,12 @@ import numpy as np
 from scipy.optimize import minimize_scalar, nnls
 from scipy.special import softmax
 
+from tremula.losses import log_losses, log_probabilities
+
 N_STEPS = 200
 ROWS_FOR_EVEN = 10.0  # rows that each family gets for nothing
 SHARE_FOR_EVEN = 0.02  # and the share of all rows that is spread evenly, for classes
-LEAST_SHARE = 1e-12
+LEAST_LIKELIHOOD = 1e-12  # added to each, for rows that no family explains
 LEAST_WEIGHT = 1e-100  # next to nothing, yet stages of the answers may begin with a family of this weight
 POWERS = (0.5, 5.0)
 ROWS_FOR_POWER = 3.0  # rows that want a power of 1
@@ -39,7 +41,7 @@ def class_weights(answers: np.ndarray, codes: np.ndarray, row_weights: np.ndarra
     >>> class_weights(answers, np.repeat([0, 1], 500), np.ones(1000)).round(2)
     array([0.96, 0.04])
     """
-    likelihoods = answers[:, np.arange(len(codes)), codes].T + LEAST_SHARE
+    likelihoods = answers[:, np.arange(len(codes)), codes].T + LEAST_LIKELIHOOD
     n_families = likelihoods.shape[1]
     row_weights = row_weights * (len(row_weights) / row_weights.sum())
     for_nothing = ROWS_FOR_EVEN + SHARE_FOR_EVEN * len(codes) / n_families
@@ -102,23 +104,10 @@ def find_power(shares: np.ndarray, codes: np.ndarray, row_weights: np.ndarray) -
     >>> find_power(np.tile([0.6, 0.4], (1000, 1)), np.repeat([0, 0, 0, 0, 1], 200), np.ones(1000)) > 2
     True
     """
-    margins = logarithms(shares)
-    rows, tameness = np.arange(len(codes)), ROWS_FOR_POWER / len(codes)
+    margins, tameness = log_probabilities(shares), ROWS_FOR_POWER / len(codes)
 
     def loss(power: float) -> float:
-        likelihoods = softmax(power * margins, axis=1)[rows, codes]
-        return float(np.average(-logarithms(likelihoods), weights=row_weights)) + tameness * np.log(power) ** 2
+        losses = log_losses(codes, softmax(power * margins, axis=1))
+        return float(np.average(losses, weights=row_weights)) + tameness * np.log(power) ** 2
 
     return float(minimize_scalar(loss, bounds=POWERS, method="bounded", options={"xatol": 1e-2}).x)
-
-
-def logarithms(shares: np.ndarray) -> np.ndarray:
-    """Return the logarithms of shares, none below that of a tiny one.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> logarithms(np.array([1.0, 0.0])).round(1)
-    array([  0. , -27.6])
-    """
-    return np.log(np.maximum(shares, LEAST_SHARE))

@@ -13,9 +13,9 @@ from typing import Protocol
 import numpy as np
 from scipy.special import softmax
 
-from tremula.aspen.blending import logarithms
 from tremula.aspen.family_members import Judges
 from tremula.folds import stratified_parts
+from tremula.losses import log_losses, squared_errors
 from tremula.perturb.sample import Sample
 from tremula.seeds import member_generator
 from tremula.trees.criteria import CLASSIFICATION, REGRESSION
@@ -138,8 +138,8 @@ class ClassRounds:
 
     def loss(self, margins: np.ndarray, rows: np.ndarray) -> float:
         """Weighted log loss of some rows."""
-        shares = softmax(margins, axis=1)[np.arange(len(rows)), self.codes[rows]]
-        return float(np.average(-logarithms(shares), weights=Judges.of(self.sample, rows).weights))
+        losses = log_losses(self.codes[rows], softmax(margins, axis=1))
+        return float(np.average(losses, weights=Judges.of(self.sample, rows).weights))
 
     def grow(self, margins: np.ndarray, random: np.random.Generator) -> Tree:
         """Grow the next tree; its values are steps of the margins."""
@@ -167,7 +167,7 @@ class NumberRounds:
     def loss(self, margins: np.ndarray, rows: np.ndarray) -> float:
         """Weighted mean of the squared errors of some rows."""
         weights = Judges.of(self.sample, rows).weights
-        return float(np.average((margins[:, 0] - self.target[rows]) ** 2, weights=weights))
+        return float(np.average(squared_errors(self.target[rows], margins[:, 0]), weights=weights))
 
     def grow(self, margins: np.ndarray, random: np.random.Generator) -> Tree:
         """Grow the next tree; its values are steps of the number."""

@@ -6,10 +6,11 @@ import numpy as np
 from scipy.special import softmax
 
 from tremula.aspen.base import Aspen
-from tremula.aspen.blending import class_weights, find_power, logarithms
+from tremula.aspen.blending import class_weights, find_power
 from tremula.aspen.families import CLASS_FAMILIES
 from tremula.aspen.family_members import Judges
 from tremula.ensembles.base.ensemble import EnsembleClassifier
+from tremula.losses import log_losses, log_probabilities
 from tremula.persistence.registry import storable
 from tremula.perturb import Sample
 
@@ -84,8 +85,7 @@ class AspenClassifier(Aspen, EnsembleClassifier):
     def _loss(self, answers: np.ndarray, judges: Judges) -> float:
         if not judges.weights.any():
             return float("nan")
-        shares = answers[np.arange(len(judges)), judges.target]
-        return float(np.average(-logarithms(shares), weights=judges.weights))
+        return float(np.average(log_losses(judges.target, answers), weights=judges.weights))
 
     def _weigh(self, answers: np.ndarray, judges: Judges) -> np.ndarray:
         return class_weights(answers, judges.target, judges.weights)
@@ -94,7 +94,7 @@ class AspenClassifier(Aspen, EnsembleClassifier):
         self._power = find_power(blend, judges.target, judges.weights)
 
     def _margins(self, blend: np.ndarray) -> np.ndarray:
-        return self._power * logarithms(self._prepare(blend))
+        return self._power * log_probabilities(self._prepare(blend))
 
     def _as_answers(self, margins: np.ndarray) -> np.ndarray:
         return softmax(margins, axis=1)

@@ -9,6 +9,7 @@ from tremula.aspen.blending import number_weights
 from tremula.aspen.families import NUMBER_FAMILIES
 from tremula.aspen.family_members import Judges
 from tremula.ensembles.base.ensemble import EnsembleRegressor
+from tremula.losses import squared_errors
 from tremula.persistence.registry import storable
 from tremula.perturb import Sample
 
@@ -70,7 +71,7 @@ class AspenRegressor(Aspen, EnsembleRegressor):
     def _loss(self, answers: np.ndarray, judges: Judges) -> float:
         if not judges.weights.any():
             return float("nan")
-        return float(np.sqrt(np.average((answers[:, 0] - judges.target) ** 2, weights=judges.weights)))
+        return float(np.sqrt(np.average(squared_errors(judges.target, answers[:, 0]), weights=judges.weights)))
 
     def _weigh(self, answers: np.ndarray, judges: Judges) -> np.ndarray:
         return number_weights(answers, judges.target, judges.weights)
@@ -88,5 +89,5 @@ class AspenRegressor(Aspen, EnsembleRegressor):
         if len(judges):
             middle = np.average(judges.target, weights=judges.weights)
             spread = float(np.average((judges.target - middle) ** 2, weights=judges.weights))
-            error = float(np.average((answers[:, 0] - judges.target) ** 2, weights=judges.weights))
+            error = float(np.average(squared_errors(judges.target, answers[:, 0]), weights=judges.weights))
             self.oob_score_ = 1.0 - error / spread if spread else np.nan

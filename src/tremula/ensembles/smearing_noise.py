@@ -18,6 +18,7 @@ from tremula.display import ShortTable, ShownAsTable
 from tremula.ensembles.base.member import Trainer
 from tremula.ensembles.base.training import Drawing
 from tremula.folds import stratified_parts
+from tremula.losses import log_losses, squared_errors, zero_one_losses
 from tremula.parallel import train_members
 from tremula.persistence.registry import storable
 from tremula.perturb.inputs import Draws, LearnedNoise
@@ -61,18 +62,18 @@ class NoiseCurve(ShownAsTable):
 
 
 def _error(means: np.ndarray, n_answers: np.ndarray, target: np.ndarray, weights: np.ndarray) -> float:
-    return float(np.average(largest(means) != target, weights=weights))
+    return float(np.average(zero_one_losses(target, largest(means)), weights=weights))
 
 
 def _log_loss(means: np.ndarray, n_answers: np.ndarray, target: np.ndarray, weights: np.ndarray) -> float:
     """Mean of -log of the class's share, the shares mixed with an even distribution as if it were one more member."""
     n_answers = n_answers[:, None]
     shares = (means * n_answers + 1.0 / means.shape[1]) / (n_answers + 1.0)
-    return float(np.average(-np.log(shares[np.arange(len(target)), target]), weights=weights))
+    return float(np.average(log_losses(target, shares), weights=weights))
 
 
 def _squared_error(means: np.ndarray, n_answers: np.ndarray, target: np.ndarray, weights: np.ndarray) -> float:
-    return float(np.average((means[:, 0] - target) ** 2, weights=weights))
+    return float(np.average(squared_errors(target, means[:, 0]), weights=weights))
 
 
 Loss = Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], float]

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tremula.combine import largest
+from tremula.losses import absolute_errors, log_losses, squared_errors, zero_one_losses
 
 Floats = NDArray[np.float64]
 
@@ -21,25 +22,14 @@ GOLDEN = (5.0**0.5 - 1.0) / 2.0
 FACTORS = (0.0, 0.5, 2.0)  # tried on the level of each attribute
 N_SWEEPS = 2
 LEAST_LEVEL = 0.1  # where the search by attribute starts from if no common noise helped
-LEAST_SHARE = float(np.finfo(np.float64).eps)
 
 
-def _wrong(answers: Floats, codes: NDArray[Any]) -> Floats:
-    return (largest(answers) != codes).astype(np.float64)
-
-
-def _log_loss(answers: Floats, codes: NDArray[Any]) -> Floats:
-    known = codes >= 0
-    shares = np.where(known, answers[np.arange(len(codes)), np.where(known, codes, 0)], 0.0)
-    return -np.log(np.clip(shares, LEAST_SHARE, 1.0))
-
-
-# What a row's answer costs. A class that the model does not know has code -1.
-LOSSES: dict[str, Callable[[Floats, NDArray[Any]], Floats]] = {
-    "error": _wrong,
-    "log_loss": _log_loss,
-    "squared_error": lambda answers, target: (answers[:, 0] - target) ** 2,
-    "absolute_error": lambda answers, target: np.abs(answers[:, 0] - target),
+# Losses of rows, from their targets and the model's outputs. A class that the model does not know has code -1.
+LOSSES: dict[str, Callable[[NDArray[Any], Floats], Floats]] = {
+    "error": lambda codes, probabilities: zero_one_losses(codes, largest(probabilities)),
+    "log_loss": log_losses,
+    "squared_error": lambda target, outputs: squared_errors(target, outputs[:, 0]),
+    "absolute_error": lambda target, outputs: absolute_errors(target, outputs[:, 0]),
 }
 
 
@@ -74,7 +64,7 @@ class PooledLoss:
         levels = np.broadcast_to(np.asarray(level, dtype=np.float64), (self.n_attributes,))
         total = weight = 0.0
         for judge in self.judges:
-            losses = LOSSES[self.scoring](judge.answers(levels), judge.target)
+            losses = LOSSES[self.scoring](judge.target, judge.answers(levels))
             weights = np.ones(len(losses)) if judge.weights is None else judge.weights
             total, weight = total + float(losses @ weights), weight + float(weights.sum())
         return total / weight

@@ -10,39 +10,21 @@ from numpy.typing import NDArray
 from sklearn.metrics import check_scoring, get_scorer_names
 
 from tremula.errors import InvalidInput, InvalidParameter, did_you_mean
+from tremula.losses import absolute_errors, brier_losses, log_losses, squared_errors, zero_one_losses
 
 Floats = NDArray[np.float64]
 
 
-def _zero_one(y: NDArray[Any], answer: NDArray[Any]) -> Floats:
-    return np.asarray(answer != y, dtype=np.float64)
-
-
-def _squared(y: NDArray[Any], answer: NDArray[Any]) -> Floats:
-    return np.asarray((answer - y) ** 2, dtype=np.float64)
-
-
-def _absolute(y: NDArray[Any], answer: NDArray[Any]) -> Floats:
-    return np.asarray(np.abs(answer - y), dtype=np.float64)
-
-
-def _log_loss(codes: NDArray[Any], answer: NDArray[Any]) -> Floats:
-    of_truth = answer[np.arange(len(codes)), codes]
-    return -np.log(np.clip(of_truth, np.finfo(np.float64).eps, 1.0))
-
-
-def _brier(codes: NDArray[Any], answer: NDArray[Any]) -> Floats:
-    truth = np.eye(answer.shape[1])[codes]
-    return np.asarray(((answer - truth) ** 2).sum(axis=1))
-
-
 # The truth of "log loss" and "brier" is the number of the class among the columns of the probabilities.
 OF_PREDICTIONS: dict[str, Callable[[NDArray[Any], NDArray[Any]], Floats]] = {
-    "error": _zero_one,
-    "squared error": _squared,
-    "absolute error": _absolute,
+    "error": zero_one_losses,
+    "squared error": squared_errors,
+    "absolute error": absolute_errors,
 }
-OF_PROBABILITIES: dict[str, Callable[[NDArray[Any], NDArray[Any]], Floats]] = {"log loss": _log_loss, "brier": _brier}
+OF_PROBABILITIES: dict[str, Callable[[NDArray[Any], NDArray[Any]], Floats]] = {
+    "log loss": log_losses,
+    "brier": brier_losses,
+}
 FOR_CLASSIFIERS = {"error", *OF_PROBABILITIES}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tremula.combine import Member, add_answers, largest
+from tremula.losses import squared_errors, zero_one_losses
 
 # "auto": members come in batches, until the loss has stayed within a band over this many of them.
 BATCH = 20
@@ -51,8 +52,8 @@ class LeftOut:
         if not judged.any():
             return float("nan")
         if self.is_classifier:
-            return float(np.mean(largest(self.total[judged]) != self.target[judged]))
-        return float(np.mean((self.means()[judged, 0] - self.target[judged]) ** 2))
+            return float(np.mean(zero_one_losses(self.target[judged], largest(self.total[judged]))))
+        return float(np.mean(squared_errors(self.target[judged], self.means()[judged, 0])))
 
     def note(self) -> None:
         """Keep the loss at the present number of members."""

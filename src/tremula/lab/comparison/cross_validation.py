@@ -21,7 +21,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tremula.diagnostics.comparison.scoring import OF_PROBABILITIES
 from tremula.diagnostics.decomposition.retraining import ask_probabilities
 from tremula.errors import TremulaError
 from tremula.folds import Split, max_folds, shuffled_folds
@@ -33,6 +32,7 @@ from tremula.lab.experiments.run import run_experiment
 from tremula.lab.experiments.store import Store
 from tremula.lab.papers.paper import Result
 from tremula.lab.papers.shared_protocol import seed_of
+from tremula.losses import brier_losses, log_losses
 
 PROTOCOL = 2  # what a trial is; results of an earlier kind are not mixed with these
 USUAL_FOLDS = 10
@@ -332,8 +332,8 @@ def _judge_classes(
         return values, np.eye(len(classes))[np.searchsorted(classes, predictions)]
     probabilities = ask_probabilities(model, X, classes)
     codes = np.searchsorted(classes, y)
-    values["log_loss"] = float(OF_PROBABILITIES["log loss"](codes, probabilities).mean())
-    values["brier"] = float(OF_PROBABILITIES["brier"](codes, probabilities).mean())
+    values["log_loss"] = float(log_losses(codes, probabilities).mean())
+    values["brier"] = float(brier_losses(codes, probabilities).mean())
     return values | count_answers(codes, probabilities), probabilities
 
 

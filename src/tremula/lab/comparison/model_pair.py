@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tremula.diagnostics import TestResult, mcnemar_test, paired_t_test
-from tremula.smoothing.noise_search import LEAST_SHARE
+from tremula.losses import log_losses, squared_errors
 
 Floats = NDArray[np.float64]
 
@@ -82,7 +82,7 @@ def compare_classes(shares: tuple[Floats, Floats], codes: NDArray[np.int64]) -> 
     (25.0, 0.0, 'after')
     """
     wrong = [each.argmax(axis=1) != codes for each in shares]
-    losses = [_log_losses(each, codes) for each in shares]
+    losses = [log_losses(codes, each) for each in shares]
     return [
         _change("error", " points", 100.0, wrong, mcnemar_test),
         _change("log loss", "", 1.0, losses, paired_t_test),
@@ -95,17 +95,12 @@ def compare_numbers(predicted: tuple[Floats, Floats], target: Floats) -> list[Ch
     The difference of two roots is that of the squares divided by the sum of the roots; so is its interval, in which
     that sum is taken as given.
     """
-    squares = [(each - target) ** 2 for each in predicted]
+    squares = [squared_errors(target, each) for each in predicted]
     change = _change("root mean squared error", "", 1.0, squares, paired_t_test)
     before, after = change.before**0.5, change.after**0.5
     both = before + after or 1.0
     low, high = change.interval
     return [replace(change, before=before, after=after, gain=change.gain / both, interval=(low / both, high / both))]
-
-
-def _log_losses(shares: Floats, codes: NDArray[np.int64]) -> Floats:
-    told = np.where(codes >= 0, shares[np.arange(len(codes)), codes], 0.0)
-    return -np.log(np.maximum(told, LEAST_SHARE))
 
 
 def _change(measure: str, unit: str, scale: float, losses: list[Any], test: Callable[..., TestResult]) -> Change:

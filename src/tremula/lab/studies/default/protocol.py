@@ -26,6 +26,7 @@ from tremula.lab.papers.paper import Budget
 from tremula.lab.papers.shared_protocol import count_nodes, kept_dataset, seed_of
 from tremula.lab.studies.default.halves import half
 from tremula.lab.studies.default.learners import ASPEN, CLASS_LEARNERS, FOREST, NUMBER_LEARNERS, READERS, SLOW, Learner
+from tremula.losses import brier_losses, log_losses, squared_errors, zero_one_losses
 
 SEED = 0
 MOST_ROWS_OF_CLASSES = 25_000  # larger classification problems are left out
@@ -113,8 +114,7 @@ def divide(dataset: Dataset, number: int) -> Split:
 def class_losses(shares: Any, classes: Any, y: NDArray[Any]) -> dict[str, float]:
     """Return error, log loss and Brier score of class distributions.
 
-    As scikit-learn does, probabilities are held within the rounding error of a float64 of 0 and 1; a class that the
-    training rows did not have has the probability 0.
+    A class that the training rows did not have has the probability 0.
 
     Examples
     --------
@@ -125,12 +125,14 @@ def class_losses(shares: Any, classes: Any, y: NDArray[Any]) -> dict[str, float]
     """
     shares = np.asarray(shares, dtype=np.float64)
     shares = shares / shares.sum(axis=1, keepdims=True)
-    is_true = np.asarray(classes)[None, :] == y[:, None]
-    least = np.finfo(np.float64).eps
-    of_true = np.clip((shares * is_true).sum(axis=1), least, 1 - least)
-    brier = ((shares - is_true) ** 2).sum(axis=1) + ~is_true.any(axis=1)
-    wrong = np.asarray(classes)[shares.argmax(axis=1)] != y
-    return {"error": float(wrong.mean()), "log_loss": float(-np.log(of_true).mean()), "brier": float(brier.mean())}
+    is_class = np.asarray(classes)[None, :] == y[:, None]
+    codes = np.where(is_class.any(axis=1), is_class.argmax(axis=1), -1)
+    losses = {
+        "error": zero_one_losses(codes, shares.argmax(axis=1)),
+        "log_loss": log_losses(codes, shares),
+        "brier": brier_losses(codes, shares),
+    }
+    return {name: float(each.mean()) for name, each in losses.items()}
 
 
 def _class_answers(model: Any, X: Any) -> Any:
@@ -142,7 +144,7 @@ def _number_answers(model: Any, X: Any) -> Any:
 
 
 def _number_losses(model: Any, answers: Any, y: NDArray[Any]) -> dict[str, float]:
-    return {"rmse": float(np.sqrt(np.mean((np.asarray(answers, dtype=np.float64) - y) ** 2)))}
+    return {"rmse": float(np.sqrt(squared_errors(y, np.asarray(answers, dtype=np.float64)).mean()))}
 
 
 ANSWERS: dict[str, Callable[[Any, Any], Any]] = {"classification": _class_answers, "regression": _number_answers}
