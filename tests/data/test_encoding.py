@@ -19,7 +19,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from tremula import ID3Classifier
 from tremula.data.column import BLOCK, FEW_ROWS
-from tremula.data.encoding import ColumnEncoder, read_columns, read_training_columns
+from tremula.data.encoding import ColumnEncoder
+from tremula.data.table_input import TableInputMixin
 from tremula.data.target import read_classes, read_target, read_weights
 from tremula.errors import (
     ColumnMismatch,
@@ -37,14 +38,20 @@ FRAMES: list[Callable[[dict[str, Any]], Any]] = [pd.DataFrame, pl.DataFrame, pa.
 every_frame = pytest.mark.parametrize("make_frame", FRAMES, ids=["pandas", "polars", "pyarrow"])
 
 
+class TableReader(TableInputMixin, BaseEstimator):
+    """An estimator that does nothing but read tables."""
+
+
 def learn(X: Any, categorical_features: Any = "from_dtype") -> tuple[ColumnEncoder, np.ndarray]:
-    return read_training_columns(BaseEstimator(), X, categorical_features)
+    return ColumnEncoder.learn(X, categorical_features)
 
 
 def learn_and_read(X: Any, X_new: Any, categorical_features: Any = "from_dtype") -> np.ndarray:
-    estimator = BaseEstimator()
-    encoder, _ = read_training_columns(estimator, X, categorical_features)
-    return read_columns(estimator, encoder, X_new)
+    estimator = TableReader()
+    encoder, _ = estimator._learn_columns(X, categorical_features)
+    values = estimator._encode_columns(encoder, X_new)
+    assert_array_equal(encoder.encode(X_new), values, strict=True)
+    return values
 
 
 # --- arrays ---
@@ -384,7 +391,7 @@ def test_what_is_no_table_is_refused(X: Any, message: str) -> None:
         (np.array([[{"a": 1}, 1.0]], dtype=object), "column 0 .* argument must be a string or a number"),
         (np.array([[1.0, "a"]], dtype=object), "column 1 holds 'a' where numbers were expected.*categorical_features"),
         (np.array([["1"]]), "column 0 holds '1' where numbers were expected"),
-        (pd.DataFrame([[1, 2]], columns=["a", 0]), "Feature names are only supported"),
+        (pd.DataFrame([[1, 2]], columns=["a", 0]), "named by strings and by other values .*: give every column"),
     ],
 )
 def test_types_that_are_neither_numeric_nor_nominal_are_refused(X: Any, message: str) -> None:
@@ -468,7 +475,7 @@ def test_what_was_numbers_in_fit_must_be_numbers_in_prediction(make_frame: Calla
 
 
 def test_another_number_of_columns_is_refused() -> None:
-    with pytest.raises(ColumnMismatch, match="X has 2 features, but BaseEstimator is expecting 3 features as input"):
+    with pytest.raises(ColumnMismatch, match="X has 2 features, but TableReader is expecting 3 features as input"):
         learn_and_read(np.zeros((2, 3)), np.zeros((2, 2)))
 
 
@@ -484,6 +491,31 @@ def test_columns_in_another_order_are_refused(make_frame: Callable[[dict[str, An
         learn_and_read(make_frame({"a": [1], "b": [2]}), make_frame({"b": [1], "a": [2]}))
 
 
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        (np.zeros((1, 3)), r"X has 3 columns, but 2 were expected\. Give the columns of fit"),
+        (pd.DataFrame({"age": [1.0]}), "X has 1 columns, but 2 were expected"),
+        (
+            pd.DataFrame({"age": [1.0], "incme": [2.0]}),
+            r"X has the columns 'age', 'incme', but 'age', 'income' were.*'incme': did you mean 'income'\?",
+        ),
+        (pl.DataFrame({"income": [1.0], "age": [2.0]}), r"X has the columns 'income', 'age', but 'age', 'income' were"),
+    ],
+)
+def test_an_encoder_refuses_other_columns_without_an_estimator(X: Any, message: str) -> None:
+    encoder, _ = learn(pd.DataFrame({"age": [1.0], "income": [2.0]}))
+    with pytest.raises(ColumnMismatch, match=message):
+        encoder.encode(X)
+
+
+def test_an_encoder_takes_columns_without_names_by_their_position() -> None:
+    encoder, _ = learn(pd.DataFrame({"age": [1.0], "color": ["red"]}))
+    assert_array_equal(encoder.encode([[3.0, "red"]]), [[3.0, 0.0]])
+    with pytest.raises(InfiniteValue, match="column 'age' is infinite"):
+        encoder.encode(np.array([[np.inf, 0.0]]))
+
+
 def test_an_array_of_another_width_is_refused_after_a_frame() -> None:
     with (
         pytest.warns(UserWarning, match="does not have valid feature names"),
@@ -493,26 +525,26 @@ def test_an_array_of_another_width_is_refused_after_a_frame() -> None:
 
 
 def test_the_estimator_learns_number_and_names_of_columns() -> None:
-    estimator = BaseEstimator()
-    read_training_columns(estimator, pl.DataFrame({"a": [1], "b": [2]}), None)
+    estimator = TableReader()
+    estimator._learn_columns(pl.DataFrame({"a": [1], "b": [2]}), None)
     assert estimator.n_features_in_ == 2
     assert estimator.feature_names_in_.tolist() == ["a", "b"]
-    read_training_columns(estimator, np.zeros((2, 3)), None)
+    estimator._learn_columns(np.zeros((2, 3)), None)
     assert estimator.n_features_in_ == 3
     assert not hasattr(estimator, "feature_names_in_")
 
 
 def test_an_encoder_survives_pickling() -> None:
     frame = pd.DataFrame({"color": ["red", "blue"]})
-    estimator = BaseEstimator()
-    encoder, values = read_training_columns(estimator, frame)
-    assert_array_equal(read_columns(estimator, pickle.loads(pickle.dumps(encoder)), frame), values)
+    estimator = TableReader()
+    encoder, values = estimator._learn_columns(frame)
+    assert_array_equal(estimator._encode_columns(pickle.loads(pickle.dumps(encoder)), frame), values)
 
 
 # --- what scikit-learn asks of an estimator behind this border ---
 
 
-class MostFrequentClass(ClassifierMixin, BaseEstimator):
+class MostFrequentClass(ClassifierMixin, TableInputMixin, BaseEstimator):
     """The smallest classifier that uses the border."""
 
     def __sklearn_tags__(self) -> Any:
@@ -522,7 +554,7 @@ class MostFrequentClass(ClassifierMixin, BaseEstimator):
         return tags
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "MostFrequentClass":
-        self.encoder_, values = read_training_columns(self, X)
+        self.encoder_, values = self._learn_columns(X)
         weights = read_weights(sample_weight, len(values))
         self.classes_, codes = read_classes(y, len(values), weights)
         counts = np.bincount(codes, weights, minlength=len(self.classes_))
@@ -531,14 +563,14 @@ class MostFrequentClass(ClassifierMixin, BaseEstimator):
 
     def predict_proba(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
-        return np.tile(self.share_, (len(read_columns(self, self.encoder_, X)), 1))
+        return np.tile(self.share_, (len(self._encode_columns(self.encoder_, X)), 1))
 
     def predict(self, X: Any) -> np.ndarray:
         shares = self.predict_proba(X)
         return self.classes_[shares.argmax(axis=1)]
 
 
-class MeanTarget(RegressorMixin, BaseEstimator):
+class MeanTarget(RegressorMixin, TableInputMixin, BaseEstimator):
     """The smallest regressor that uses the border."""
 
     def __sklearn_tags__(self) -> Any:
@@ -548,14 +580,14 @@ class MeanTarget(RegressorMixin, BaseEstimator):
         return tags
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "MeanTarget":
-        self.encoder_, values = read_training_columns(self, X)
+        self.encoder_, values = self._learn_columns(X)
         weights = read_weights(sample_weight, len(values))
         self.mean_ = np.average(read_target(y, len(values), weights), weights=weights)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
-        return np.full(len(read_columns(self, self.encoder_, X)), self.mean_)
+        return np.full(len(self._encode_columns(self.encoder_, X)), self.mean_)
 
 
 @parametrize_with_checks([MostFrequentClass(), MeanTarget(), ID3Classifier(categorical_features="all")])

@@ -7,7 +7,6 @@ import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 
-from tremula.data.encoding import read_training_columns
 from tremula.trees.inspection import FittedTreeMixin
 from tremula.trees.tree import NODE_DTYPE, Tree
 
@@ -20,7 +19,7 @@ class Stump(ClassifierMixin, FittedTreeMixin, BaseEstimator):
     _impurity = "gini"
 
     def fit(self, X: pd.DataFrame, y: np.ndarray) -> "Stump":
-        self.encoder_, _ = read_training_columns(self, X)
+        self.encoder_, _ = self._learn_columns(X)
         self.classes_ = np.unique(y)
         nodes = np.array([(0, 3, 1, 1, 2, -2), (0, 1, -1, 0, 0, 0), (0, 2, -1, 0, 0, 1)], dtype=NODE_DTYPE)
         self.tree_ = Tree(nodes, np.eye(2), [], self.encoder_.n_levels, strict=False)

@@ -21,7 +21,6 @@ from tremula.aspen.missing_values import Filling
 from tremula.aspen.report import AspenReport, Tried
 from tremula.aspen.training import N_TRIED, Growing
 from tremula.combine import Member, combine_members, largest
-from tremula.data.encoding import read_training_columns
 from tremula.ensembles.base.callbacks import MemberTasks
 from tremula.ensembles.base.ensemble import Ensemble
 from tremula.ensembles.base.member import Trainer, TreeTrainer
@@ -122,7 +121,7 @@ class Aspen(Ensemble):
         check_flag("boosting", self.boosting)
 
     def _read_new_table(self, X: Any) -> tuple[Trainer, int, int]:
-        encoder, values = read_training_columns(self, X, self.categorical_features)
+        encoder, values = self._learn_columns(X, self.categorical_features)
         self.encoder_ = encoder
         self._filling = Filling.of(values, encoder.n_levels)
         columns = sort_columns(self._filling.fill(values), self._filling.n_levels(encoder.n_levels))

@@ -10,7 +10,6 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from tremula.combine import Member, combine_members, largest
-from tremula.data.encoding import read_training_columns
 from tremula.ensembles.base.callbacks import MemberTasks
 from tremula.ensembles.base.ensemble import EnsembleClassifier
 from tremula.ensembles.base.member import EstimatorTrainer, Trainer, TreeTrainer
@@ -130,7 +129,7 @@ class DecorateClassifier(EnsembleClassifier):
         super()._check_parameters()
 
     def _read_new_table(self, X: Any) -> tuple[Trainer, int, int]:
-        self.encoder_, values = read_training_columns(self, X, self.categorical_features)
+        self.encoder_, values = self._learn_columns(X, self.categorical_features)
         estimator = self._member_estimator()
         if isinstance(estimator, TreeLearner):
             estimator._check_parameters()

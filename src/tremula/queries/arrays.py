@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import type_of_target
 
 import tremula._kernels.counts as kernel
-from tremula.data.encoding import ColumnEncoder, read_training_columns
+from tremula.data.encoding import ColumnEncoder
 from tremula.data.target import read_classes, read_target
 from tremula.parameters import check_choice, check_number
 from tremula.queries.question import EVERYWHERE, Attribute, Path, Question, Schema, is_within, joint_shape
@@ -80,7 +79,7 @@ def encode_table(
     """Read rows as they can be counted: the schema, the numbers of their values, and class codes or numbers."""
     check_number("n_bins", n_bins, 2, whole=True)
     check_choice("task", task, TASKS)
-    encoder, values = read_training_columns(BaseEstimator(), X, categorical_features)
+    encoder, values = ColumnEncoder.learn(X, categorical_features)
     attributes = describe_columns(encoder, values, n_bins, cuts)
     target: NDArray[Any]
     if task == "regression" or (task == "auto" and type_of_target(y).startswith("continuous")):

@@ -10,7 +10,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from tremula.combine import combine_members
-from tremula.data.encoding import ColumnEncoder, read_columns, read_training_columns
+from tremula.data.encoding import ColumnEncoder
+from tremula.data.table_input import TableInputMixin
 from tremula.errors import InvalidInput
 from tremula.parameters import check_choice, check_number
 from tremula.queries.arrays import ArrayOracle, describe_columns, encode_values
@@ -33,7 +34,7 @@ def encoder_of(schema: Schema) -> ColumnEncoder:
     return ColumnEncoder(names, tuple(levels))
 
 
-class SimulatedBagging(BaseEstimator):
+class SimulatedBagging(TableInputMixin, BaseEstimator):
     """Base of the two ensembles from counts."""
 
     n_estimators: int
@@ -87,7 +88,7 @@ class SimulatedBagging(BaseEstimator):
             if y is not None:
                 raise InvalidInput("y was given beside an oracle, which has a target of its own: leave y out")
             return X, encoder_of(X.schema), None if X.schema.classes is None else np.array(X.schema.classes)
-        encoder, values = read_training_columns(self, X, self.categorical_features)
+        encoder, values = ColumnEncoder.learn(X, self.categorical_features)
         labels, target = self._read_target(y, len(values))
         classes = None if labels is None else tuple(labels.tolist())
         schema = Schema(describe_columns(encoder, values, self.n_bins), "target", classes, encoder.names is not None)
@@ -102,15 +103,11 @@ class SimulatedBagging(BaseEstimator):
         members = grow_members(oracle, self._growth(len(oracle.schema.attributes)), streams)
         # Only now, when nothing can fail any more: a model is never half fitted.
         self.members_, self.schema_, self.encoder_ = members, oracle.schema, encoder
-        self.n_features_in_ = len(encoder.levels)
-        if encoder.names is not None:
-            self.feature_names_in_ = np.array(encoder.names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
+        self._set_columns(encoder.n_columns, encoder.names)
 
     def _answers(self, X: Any, combine: str) -> NDArray[np.float64]:
         check_is_fitted(self, "members_")
-        rows = read_columns(self, self.encoder_, X)
+        rows = self._encode_columns(self.encoder_, X)
         return combine_members(self.members_, rows, len(rows), self.members_[0].n_outputs, combine)
 
     def export_sql(

@@ -9,14 +9,12 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.utils import get_tags
 
-from tremula.data.encoding import ColumnEncoder, read_columns, read_training_columns
+from tremula.data.encoding import ColumnEncoder
 from tremula.errors import InvalidInput, InvalidParameter
 from tremula.smoothing.methods import Smoother, read_trees, smoother_of_others, smoother_of_trees
 from tremula.smoothing.models import ForeignModel
-from tremula.smoothing.models.model import TrainedModel
 from tremula.smoothing.sampled import Draws, make_draws
 
 Floats = NDArray[np.float64]
@@ -65,10 +63,7 @@ class WrappedModel:
 
     def rows(self, X: Any) -> Floats:
         """Read a table as numbers and codes of levels, NaN where missing."""
-        if self.trees is not None:
-            values = self.trees.rows(X)
-        else:
-            values = read_columns(TrainedModel(len(self.n_levels), self._encoder.names), self._encoder, X)
+        values = self._encoder.encode(X) if self.trees is None else self.trees.rows(X)
         if np.isnan(values).any() and not _takes_missing(self.model):
             raise InvalidInput(
                 f"X contains NaN, which {type(self.model).__name__} does not take: fill in missing values first"
@@ -153,7 +148,7 @@ def wrap_model(model: Any, X: Any, settings: Settings, encoder: ColumnEncoder | 
             f"combine='average' needs class probabilities, which {type(model).__name__} does not give: use "
             "combine='vote', or an estimator with predict_proba"
         )
-    known = encoder or (_encoder_of(model) if X is None else read_training_columns(BaseEstimator(), X)[0])
+    known = encoder or (_encoder_of(model) if X is None else ColumnEncoder.learn(X)[0])
     return WrappedModel(model, settings, None, known)
 
 
@@ -175,7 +170,7 @@ def table_like(like: Any, encoder: ColumnEncoder, rows: Floats) -> Any:
     >>> import numpy as np
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"size": [1.0, 2.0], "color": ["red", "blue"]})
-    >>> encoder, _ = read_training_columns(BaseEstimator(), frame)
+    >>> encoder, _ = ColumnEncoder.learn(frame)
     >>> table_like(frame, encoder, np.array([[1.5, 1.0]]))
        size color
     0   1.5   red

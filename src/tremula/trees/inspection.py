@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
-from tremula.data.encoding import ColumnEncoder, read_columns
+from tremula.data.encoding import ColumnEncoder
+from tremula.data.table_input import TableInputMixin
 from tremula.trees.export.plotting import plot_tree
 from tremula.trees.export.sql import export_sql
 from tremula.trees.export.text import export_dot, export_text
@@ -18,7 +19,7 @@ from tremula.trees.importances import attribute_importances
 from tremula.trees.tree import Tree
 
 
-class FittedTreeMixin:
+class FittedTreeMixin(TableInputMixin):
     """Reading and writing out `tree_`, in the words of `encoder_` and, for a classifier, `classes_`.
 
     A learner sets `_impurity`, the measure its importances are told in: "entropy", "gini" or "variance".
@@ -47,12 +48,12 @@ class FittedTreeMixin:
     def apply(self, X: Any) -> NDArray[np.int32]:
         """Find the leaf of every row; where a value is missing a row takes the heaviest branch, the first of equals."""
         check_is_fitted(self)
-        return self.tree_.apply(read_columns(self, self.encoder_, X))
+        return self.tree_.apply(self._encode_columns(self.encoder_, X))
 
     def decision_path(self, X: Any) -> csr_array:
         """Mark the nodes every row reaches, shape (n_rows, n_nodes); several paths where values are missing."""
         check_is_fitted(self)
-        return self.tree_.decision_path(read_columns(self, self.encoder_, X))
+        return self.tree_.decision_path(self._encode_columns(self.encoder_, X))
 
     def export_text(self, *, decimals: int | None = 3, max_depth: int | None = None, show_weights: bool = True) -> str:
         """Write the tree as text, one line a branch.

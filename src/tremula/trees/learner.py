@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.exceptions import NotFittedError
 
-from tremula.data.encoding import ColumnEncoder, read_columns, read_training_columns
+from tremula.data.encoding import ColumnEncoder
 from tremula.data.target import read_classes, read_further_classes, read_further_target, read_target, read_weights
 from tremula.errors import InvalidInput
 from tremula.seeds import make_generator
@@ -74,7 +74,7 @@ class TreeLearner(FittedTreeMixin, BaseEstimator):
         if X_val is None or y_val is None:
             given, lacking = ("y_val", "X_val") if X_val is None else ("X_val", "y_val")
             raise InvalidInput(f"{given} was given without {lacking}: give both, or neither")
-        return read_columns(self, encoder, X_val)
+        return self._encode_columns(encoder, X_val)
 
     def _read(self, X: Any) -> np.ndarray:
         """Columns to predict for; as quick as can be, since one row is often asked at a time."""
@@ -82,7 +82,7 @@ class TreeLearner(FittedTreeMixin, BaseEstimator):
             raise NotFittedError(
                 f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with training rows before using it."
             )
-        return read_columns(self, self.encoder_, X)
+        return self._encode_columns(self.encoder_, X)
 
 
 class TreeClassifier(ClassifierMixin, TreeLearner):
@@ -122,7 +122,7 @@ class TreeClassifier(ClassifierMixin, TreeLearner):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any) -> Self:
         self._check_parameters()
-        encoder, values = read_training_columns(self, X, self.categorical_features)
+        encoder, values = self._learn_columns(X, self.categorical_features)
         weights = read_weights(sample_weight, len(values))
         classes, codes = read_classes(y, len(values), weights)
         held_out: dict[str, Any] = {}
@@ -199,7 +199,7 @@ class TreeRegressor(RegressorMixin, TreeLearner):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any) -> Self:
         self._check_parameters()
-        encoder, values = read_training_columns(self, X, self.categorical_features)
+        encoder, values = self._learn_columns(X, self.categorical_features)
         weights = read_weights(sample_weight, len(values))
         target = read_target(y, len(values), weights)
         held_out: dict[str, Any] = {}

@@ -17,7 +17,7 @@ from sklearn.dummy import DummyClassifier
 from sklearn.utils.validation import has_fit_parameter
 
 from tremula.combine import Member, largest
-from tremula.data.encoding import read_training_columns
+from tremula.data.encoding import ColumnEncoder
 from tremula.data.take import take_columns, take_rows
 from tremula.ensembles.smeared_table import replace_values
 from tremula.errors import InvalidInput, InvalidParameter
@@ -142,7 +142,7 @@ class EstimatorTrainer:
     def _values(self) -> Values:
         if issparse(self.table):
             raise InvalidInput("X is sparse, and noise would leave no value 0: give X.toarray(), or no noise")
-        encoder, values = read_training_columns(BaseEstimator(), self.table, self.categorical_features)
+        encoder, values = ColumnEncoder.learn(self.table, self.categorical_features)
         return Values(values, encoder.n_levels)
 
 

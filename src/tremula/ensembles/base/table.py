@@ -11,7 +11,8 @@ from typing import Any
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from tremula.data.encoding import ColumnEncoder, read_columns, read_training_columns
+from tremula.data.encoding import ColumnEncoder
+from tremula.data.table_input import TableInputMixin
 from tremula.ensembles.base.member import EstimatorTrainer, Trainer, TreeTrainer
 from tremula.errors import InvalidInput, InvalidParameter
 from tremula.trees.learner import TreeLearner
@@ -39,13 +40,12 @@ def name_columns(estimator: BaseEstimator, ensemble: Any) -> None:
         estimator.feature_names_in_ = ensemble.feature_names_in_
 
 
-class TableReading:
+class TableReading(TableInputMixin):
     """What an ensemble does with tables."""
 
     estimator: Any
     categorical_features: Any
     encoder_: ColumnEncoder | None
-    n_features_in_: int
 
     @abstractmethod
     def _default_estimator(self) -> BaseEstimator:
@@ -79,7 +79,7 @@ class TableReading:
         estimator = self._member_estimator()
         if isinstance(estimator, TreeLearner):
             estimator._check_parameters()
-            encoder, values = read_training_columns(self, X, self.categorical_features)
+            encoder, values = self._learn_columns(X, self.categorical_features)
             self.encoder_ = encoder
             name_columns(estimator, self)
             return TreeTrainer(estimator, estimator.sort(values, encoder.n_levels)), *values.shape
@@ -97,4 +97,4 @@ class TableReading:
 
     def _read_table(self, X: Any) -> Any:
         check_is_fitted(self, "members_")
-        return self._read_foreign(X, reset=False) if self.encoder_ is None else read_columns(self, self.encoder_, X)
+        return self._read_foreign(X, reset=False) if self.encoder_ is None else self._encode_columns(self.encoder_, X)

@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import datasets as sklearn_datasets
-from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import type_of_target
 
-from tremula.data.encoding import read_training_columns
+from tremula.data.encoding import ColumnEncoder
 from tremula.errors import InvalidInput, InvalidParameter, did_you_mean
 from tremula.lab.datasets.checksums import confirm
 from tremula.lab.datasets.dataset import Dataset
@@ -149,7 +148,7 @@ def _unknown_name(name: str) -> str:
 
 def _from_table(path: Path, table: Table, task: str | None) -> Dataset:
     try:
-        encoder, values = read_training_columns(BaseEstimator(), table.X, table.categorical_features)
+        encoder, values = ColumnEncoder.learn(table.X, table.categorical_features)
     except InvalidInput as error:
         raise UnusableDataset(f"{path}: {error}") from error
     nominal = tuple(index for index, levels in enumerate(encoder.levels) if levels is not None)

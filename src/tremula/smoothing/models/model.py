@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
 
-from tremula.data.encoding import ColumnEncoder, read_columns
+from tremula.data.encoding import ColumnEncoder
 from tremula.smoothing.models.tree_builder import with_votes
 from tremula.smoothing.tree_sum import TreeSum
-
-
-class TrainedModel(BaseEstimator):
-    """Stands for a model of another library where tables are read: number and names of its attributes."""
-
-    def __init__(self, n_attributes: int, names: Sequence[str] | None) -> None:
-        self.n_features_in_ = n_attributes
-        if names is not None:
-            self.feature_names_in_ = np.array(names, dtype=object)
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +109,7 @@ class ForeignModel:
 
     def rows(self, X: Any) -> NDArray[np.float64]:
         """Read a table as the trees take it: numbers, codes of levels, NaN where missing."""
-        return self.rounded(read_columns(TrainedModel(self.n_attributes, self.feature_names), self.encoder, X))
+        return self.rounded(self.encoder.encode(X))
 
     def rounded(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Round values to single precision where the model does so before it tests them."""

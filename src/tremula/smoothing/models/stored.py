@@ -16,7 +16,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from tremula.combine import largest
-from tremula.data.encoding import ColumnEncoder, read_columns
+from tremula.data.encoding import ColumnEncoder
+from tremula.data.table_input import TableInputMixin
 from tremula.errors import FileDamaged, InvalidInput
 from tremula.persistence.registry import storable
 from tremula.smoothing.models.boosted import boosted_sum
@@ -26,7 +27,7 @@ from tremula.smoothing.tree_sum import LINKS, TreeSum
 from tremula.trees.tree import Tree
 
 
-class TrainedTrees(BaseEstimator):
+class TrainedTrees(TableInputMixin, BaseEstimator):
     """Base of the two estimators; what it holds was trained elsewhere.
 
     Parameters
@@ -60,7 +61,7 @@ class TrainedTrees(BaseEstimator):
     def name_columns(self, names: Sequence[str]) -> None:
         """Give the columns other names, or names where they have none."""
         self.encoder_ = replace(self.encoder_, names=tuple(names))
-        self.feature_names_in_ = np.array(names, dtype=object)
+        self._set_columns(self.n_features_in_, names)
 
     def sum_of_trees(self) -> TreeSum:
         """Return the trees with their weights and what is done with their sum."""
@@ -93,7 +94,7 @@ class TrainedTrees(BaseEstimator):
 
     def _answers(self, X: Any) -> NDArray[np.float64]:
         whole = self.sum_of_trees()
-        rows = read_columns(self, self.encoder_, X)
+        rows = self._encode_columns(self.encoder_, X)
         return whole.answers(rows.astype(np.float32).astype(np.float64) if self.single_precision_ else rows)
 
 
@@ -148,9 +149,7 @@ def keep_trees(model: ForeignModel) -> TrainedTrees:
     kept.trees_, kept.weights_, kept.outputs_ = list(whole.trees), whole.weights, whole.outputs
     kept.offset_, kept.link_, kept.single_precision_ = whole.offset, whole.link, whole.single_precision
     kept.encoder_ = model.encoder
-    kept.n_features_in_ = model.n_attributes
-    if model.feature_names is not None:
-        kept.feature_names_in_ = np.array(model.feature_names, dtype=object)
+    kept._set_columns(model.n_attributes, model.feature_names)
     if isinstance(kept, TrainedTreesClassifier):
         kept.classes_ = np.asarray(model.classes)
     return kept

@@ -25,7 +25,7 @@ class Table:
     Attributes
     ----------
     X : array or pyarrow table
-        The attributes, as `read_training_columns` takes them.
+        The attributes, as `ColumnEncoder.learn` takes them.
     categorical_features : 'from_dtype' or list of int
         Which of them are nominal.
     names : tuple of str
