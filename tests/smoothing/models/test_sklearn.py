@@ -159,7 +159,7 @@ def test_frames_by_name() -> None:
 
 def test_another_number_of_attributes() -> None:
     model = read_model(DecisionTreeClassifier().fit(X, TWO))
-    with pytest.raises(ColumnMismatch, match="5 features"):
+    with pytest.raises(ColumnMismatch, match="X has 5 columns, but 6 were expected"):
         model.rows(X[:, :5])
 
 
