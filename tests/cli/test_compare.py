@@ -11,7 +11,7 @@ import pytest
 import tremula as tm
 from tremula.cli.compare import command_of
 from tremula.cli.main import EXIT_BAD_INPUT, EXIT_FILE_TROUBLE, run
-from tremula.lab.comparison.cross_validation import kept_as
+from tremula.lab.comparison.cross_validation import stored_name
 from tremula.lab.comparison.methods import METHODS, Method
 from tremula.lab.experiments.store import Store
 
@@ -311,9 +311,9 @@ def test_a_file_of_the_users_own_is_left_and_that_is_said(capsys: pytest.Capture
 
 def test_another_release_of_another_library_is_measured_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     method = METHODS["sklearn-tree"]
-    first = kept_as(method)
+    first = stored_name(method)
     monkeypatch.setattr("tremula.lab.comparison.cross_validation.version", lambda library: "99.0")
-    assert kept_as(method) == "sklearn-tree, scikit-learn 99.0" != first
+    assert stored_name(method) == "sklearn-tree, scikit-learn 99.0" != first
 
 
 # --- mistakes ---

@@ -10,7 +10,8 @@ import pytest
 from tremula.cli.main import EXIT_BAD_INPUT, EXIT_CELLS_FAILED, EXIT_FILE_TROUBLE, run
 from tremula.diagnostics import WeightTraceDisplay
 from tremula.lab.experiments.cell import Cell, Experiment, Outcome
-from tremula.lab.papers.paper import Budget, Paper, Part, Result, ShownFigure, ShownTable
+from tremula.lab.experiments.result import Result
+from tremula.lab.papers.paper import Budget, Paper, Part, ShownFigure, ShownTable
 from tremula.lab.papers.verdict import judge_on_test_set
 
 CELLS = [Cell("coin", "guessing", 0), Cell("coin", "knowing", 0), Cell("dice", "guessing", 0)]
@@ -32,12 +33,12 @@ class Measure:
 
 
 def show(results: Sequence[Result], budget: Budget) -> list[ShownTable | ShownFigure]:
-    measured = [result for result in results if result.error is None]
+    measured = [result for result in results if result.failure is None]
     rows = [
         [one.dataset, one.method, judge_on_test_set(one.values["error"], 100, PUBLISHED[one.method], 100).verdict]
         for one in measured
     ]
-    notes = [f"budget {budget}", *(result.error for result in results if result.error)]
+    notes = [f"budget {budget}", *(result.failure for result in results if result.failure)]
     table = ShownTable("errors", "Errors", ["dataset", "method", "verdict"], rows, notes)
     return [table, ShownFigure("weights", "Weights", lambda: WeightTraceDisplay([1, 2], [1, 0.5]).plot().figure_)]
 

@@ -20,18 +20,11 @@ from tremula.cli.model_saving import OTHER_ENDING, write_fitted
 from tremula.cli.options import DropOption, TableOption, TargetOption, TaskOption, check_task_and_jobs, split_words
 from tremula.errors import TremulaError
 from tremula.lab.comparison.analyses import look_closer
-from tremula.lab.comparison.cross_validation import (
-    USUAL_FOLDS,
-    CrossValidation,
-    Folds,
-    check_folds,
-    cross_validate,
-    most_folds,
-    read_folds,
-)
+from tremula.lab.comparison.cross_validation import CrossValidation, cross_validate
 from tremula.lab.comparison.methods import METHODS, REGRESSION_METHODS, Method, UnknownMethod, choose_methods
 from tremula.lab.comparison.peers import LIBRARIES, choose_peers
 from tremula.lab.comparison.refit import fit_method, is_made_from
+from tremula.lab.comparison.splits import DEFAULT_FOLDS, Folds, check_folds, most_folds, read_folds
 from tremula.lab.datasets.by_name import BUNDLED, BUNDLED_NUMBERS
 from tremula.lab.datasets.reader import Reading, read_data
 from tremula.lab.experiments.store import Store
@@ -86,7 +79,7 @@ def compare(
         str | None,
         typer.Option(
             help="Folds (10), or repetitions and folds (5x2, 10x10).",
-            show_default=f"{USUAL_FOLDS}, fewer if there are few rows",
+            show_default=f"{DEFAULT_FOLDS}, fewer if there are few rows",
         ),
     ] = None,
     drop: DropOption = None,
@@ -129,7 +122,7 @@ def compare(
     check_folds(reading.dataset, folds)
     if not as_json:
         print_data(reading, told)
-    kept = Store(outputs.results, other_versions="beside") if outputs.results else None
+    kept = Store(outputs.results, other_versions="keep") if outputs.results else None
     found = cross_validate(chosen, reading.dataset, folds, seed, store=kept, n_jobs=jobs)
     summary = summarize(
         reading.dataset,
@@ -198,9 +191,9 @@ def _places(out: Path, report: bool, store: bool, model: bool) -> _Outputs:
 def _look_closer(
     reading: Reading, ranked: Sequence[Method], found: CrossValidation, kept: Store | None, jobs: int
 ) -> dict[str, Any]:
-    trials = [trial for trials in found.trials.values() for trial in trials]
+    trials = [result for results in found.results.values() for result in results]
     spent = sum(trial.fit_seconds + trial.predict_seconds for trial in trials)
-    seconds = {name: sum(t.fit_seconds for t in mine) / len(mine) for name, mine in found.trials.items()}
+    seconds = {name: sum(t.fit_seconds for t in mine) / len(mine) for name, mine in found.results.items()}
     budget = min(max(SHARE_OF_BUDGET * spent, LEAST_BUDGET), MOST_BUDGET)
     return look_closer(
         reading.dataset,

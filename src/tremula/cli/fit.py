@@ -15,7 +15,7 @@ from tremula.cli.model_saving import write_fitted
 from tremula.cli.options import DropOption, TableOption, TargetOption, TaskOption, check_task_and_jobs, split_words
 from tremula.diagnostics import binomial_interval
 from tremula.errors import InvalidParameter
-from tremula.lab.comparison.cross_validation import cross_validate, read_folds
+from tremula.lab.comparison.cross_validation import cross_validate
 from tremula.lab.comparison.methods import (
     METHODS,
     METHODS_OF,
@@ -26,6 +26,7 @@ from tremula.lab.comparison.methods import (
 )
 from tremula.lab.comparison.peers import LIBRARIES, choose_peers
 from tremula.lab.comparison.refit import fit_method
+from tremula.lab.comparison.splits import read_folds
 from tremula.lab.datasets.reader import Reading, read_data
 from tremula.report.summary import METRICS, summarize
 

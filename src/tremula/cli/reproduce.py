@@ -16,8 +16,9 @@ from tremula.errors import MissingLibrary, TremulaError, did_you_mean
 from tremula.lab.comparison.methods import UnknownMethod
 from tremula.lab.datasets import UnknownDataset
 from tremula.lab.experiments.cell import Experiment
+from tremula.lab.experiments.result import Result
 from tremula.lab.papers import PAPERS, find_parts, load_paper
-from tremula.lab.papers.paper import Budget, Paper, Part, Result, ShownTable
+from tremula.lab.papers.paper import Budget, Paper, Part, ShownTable
 from tremula.report.reproduction_files import Origin, Shown, show_cell, write_part
 
 EXIT_CELLS_FAILED = 5
@@ -70,7 +71,7 @@ def reproduce(
     shown, n_failed = [], 0
     for part, experiment in chosen:
         results = _kept(experiment, store) if kept else _run(experiment, store, jobs, retry)
-        n_failed += sum(result.error is not None for result in results)
+        n_failed += sum(result.failure is not None for result in results)
         shown.append((part, list(part.show(results, budget))))
         if not as_json:
             _print_part(part, shown[-1][1])

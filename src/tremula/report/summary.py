@@ -18,9 +18,10 @@ from tremula.diagnostics import binomial_interval, corrected_t_test
 from tremula.diagnostics.comparison.comparison import Comparison
 from tremula.diagnostics.comparison.verdict import Verdict
 from tremula.lab.comparison.calibration import reliability
-from tremula.lab.comparison.cross_validation import CrossValidation, Trial
+from tremula.lab.comparison.cross_validation import CrossValidation
 from tremula.lab.comparison.methods import Method
 from tremula.lab.datasets import Dataset
+from tremula.lab.experiments.result import Result
 from tremula.report.data_description import describe
 from tremula.report.sentences import say_results
 
@@ -42,7 +43,7 @@ READING = (
 
 @dataclass(frozen=True)
 class Metric:
-    """What is measured: its name among a trial's values, how it is shown, and what verdicts call it."""
+    """What is measured: its name among a result's values, how it is shown, and what verdicts call it."""
 
     name: str
     label: str
@@ -112,7 +113,7 @@ def summarize(
     for row in rows:
         row["lowest"] = row["metrics"][metrics[0].name]["mean"] == rows[0]["metrics"][metrics[0].name]["mean"]
     pairs = [pair for metric in metrics if metric.scoring for pair in _pairs(ranked, dataset, found, metric)]
-    named = baseline if baseline in found.trials else None  # one that failed is compared with nobody
+    named = baseline if baseline in found.results else None  # one that failed is compared with nobody
     told = pairs if named is None else _pairs(ranked, dataset, found, metrics[0], named)
     sentences = say_results(rows, told, metrics[0].as_dict(), named)
     failed = [_failure(method, found.failures[method.name]) for method in methods if method.name in found.failures]
@@ -157,8 +158,8 @@ def rank_methods(methods: Sequence[Method], dataset: Dataset, found: CrossValida
 
 def _rank(methods: Sequence[Method], found: CrossValidation, metric: Metric) -> list[Method]:
     return sorted(
-        (method for method in methods if method.name in found.trials),
-        key=lambda method: float(np.mean([trial.values[metric.name] for trial in found.trials[method.name]])),
+        (method for method in methods if method.name in found.results),
+        key=lambda method: float(np.mean([result.values[metric.name] for result in found.results[method.name]])),
     )
 
 
@@ -166,10 +167,10 @@ def _rank(methods: Sequence[Method], found: CrossValidation, metric: Metric) -> 
 
 
 def _summarize_method(method: Method, found: CrossValidation, metrics: Sequence[Metric], rank: int) -> dict[str, Any]:
-    trials = found.trials[method.name]
-    leaves = [trial.n_leaves for trial in trials if trial.n_leaves is not None]
-    measured = {metric.name: _mean_and_interval(trials, found, metric) for metric in metrics}
-    seconds = [trial.predict_seconds for trial in trials]
+    results = found.results[method.name]
+    leaves = [int(result.values["leaves"]) for result in results if "leaves" in result.values]
+    measured = {metric.name: _mean_and_interval(results, found, metric) for metric in metrics}
+    seconds = [result.predict_seconds for result in results]
     return {
         "name": method.name,
         "label": method.label,
@@ -177,23 +178,23 @@ def _summarize_method(method: Method, found: CrossValidation, metrics: Sequence[
         "family": method.family,
         "rank": rank,
         "metrics": measured,
-        "fit_milliseconds": 1000 * float(np.median([trial.fit_seconds for trial in trials])),
+        "fit_milliseconds": 1000 * float(np.median([result.fit_seconds for result in results])),
         "predict_milliseconds": 1000 * float(np.median(seconds)),
         "predict_microseconds_a_row": 1e6
-        * float(np.median([trial.predict_seconds / trial.n_test for trial in trials])),
+        * float(np.median([result.predict_seconds / result.n_test for result in results])),
         "leaves_mean": float(np.mean(leaves)) if leaves else None,
     }
 
 
-def _mean_and_interval(trials: Sequence[Trial], found: CrossValidation, metric: Metric) -> dict[str, Any] | None:
-    if not all(metric.name in trial.values for trial in trials):
+def _mean_and_interval(results: Sequence[Result], found: CrossValidation, metric: Metric) -> dict[str, Any] | None:
+    if not all(metric.name in result.values for result in results):
         return None
-    values = np.array([metric.scale * trial.values[metric.name] for trial in trials])
+    values = np.array([metric.scale * result.values[metric.name] for result in results])
     train, test = ([len(rows) for rows in part] for part in zip(*found.splits))
     result = corrected_t_test(values, np.zeros(len(values)), n_train=train, n_test=test, confidence=CONFIDENCE)
     low, high = result.interval
     if metric.name == "error":
-        low, high = _within_percent(low, high, trials)
+        low, high = _within_percent(low, high, results)
     elif metric.less_is_better:
         low = max(low, 0.0)
     return {
@@ -205,12 +206,12 @@ def _mean_and_interval(trials: Sequence[Trial], found: CrossValidation, metric: 
     }
 
 
-def _within_percent(low: float, high: float, trials: Sequence[Trial]) -> tuple[float, float]:
+def _within_percent(low: float, high: float, results: Sequence[Result]) -> tuple[float, float]:
     """Return an interval within 0 and 100; where all splits have the same error, that of a single test set."""
     if low < high:
         return max(low, 0.0), min(high, 100.0)
-    n_rows = sum(trial.n_test for trial in trials)
-    n_wrong = round(sum(trial.n_test * trial.error for trial in trials))
+    n_rows = sum(result.n_test for result in results)
+    n_wrong = round(sum(result.n_test * result.values["error"] for result in results))
     ends = binomial_interval(n_wrong, n_rows, confidence=CONFIDENCE)
     return 100 * ends[0], 100 * ends[1]
 
@@ -227,7 +228,9 @@ def _pairs(
     ranked: Sequence[Method], dataset: Dataset, found: CrossValidation, metric: Metric, baseline: str | None = None
 ) -> list[dict[str, Any]]:
     """Return the verdicts on all pairs, or on those with a baseline, corrected for their number."""
-    measured = [method for method in ranked if all(metric.name in trial.values for trial in found.trials[method.name])]
+    measured = [
+        method for method in ranked if all(metric.name in result.values for result in found.results[method.name])
+    ]
     if len(measured) < 2:
         return []
     comparison = _as_comparison(measured, dataset, found, metric)
@@ -239,7 +242,7 @@ def _pairs(
 
 def _as_comparison(methods: Sequence[Method], dataset: Dataset, found: CrossValidation, metric: Metric) -> Comparison:
     """Return what `tremula.diagnostics` tests: errors by method and split."""
-    errors = [[trial.values[metric.name] for trial in found.trials[method.name]] for method in methods]
+    errors = [[result.values[metric.name] for result in found.results[method.name]] for method in methods]
     return Comparison(
         names=[method.label for method in methods],
         errors=np.array(errors),
@@ -315,7 +318,7 @@ def _notes(dataset: Dataset, found: CrossValidation) -> list[str]:
 def _calibration(ranked: Sequence[Method], found: CrossValidation) -> list[dict[str, Any]]:
     told = []
     for method in ranked:
-        counted = reliability(trial.values for trial in found.trials[method.name])
+        counted = reliability(result.values for result in found.results[method.name])
         if counted["rows"]:
             told.append({"method": method.name, "label": method.label, **counted})
     return told
@@ -327,9 +330,9 @@ def _predicted(ranked: Sequence[Method], dataset: Dataset, found: CrossValidatio
     told = []
     for method in ranked:
         answers = np.full(len(dataset.y), np.nan)
-        for (_, test), trial in list(zip(found.splits, found.trials[method.name]))[: found.folds.folds]:
-            if trial.answers is not None:
-                answers[test] = trial.answers
+        for (_, test), result in list(zip(found.splits, found.results[method.name]))[: found.folds.folds]:
+            if result.outcome.predictions is not None:
+                answers[test] = result.outcome.predictions
         points = [[float(dataset.y[row]), float(answers[row])] for row in drawn if np.isfinite(answers[row])]
         told.append({"method": method.name, "label": method.label, "points": points})
     return told

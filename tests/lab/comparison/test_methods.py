@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from tremula.lab.comparison.cross_validation import UnusableProtocol, cross_validate
+from tremula.lab.comparison.cross_validation import cross_validate
 from tremula.lab.comparison.methods import METHODS, REGRESSION_METHODS, Method, UnknownMethod, choose_methods
 from tremula.lab.comparison.peers import choose_peers
+from tremula.lab.comparison.splits import InvalidFolds
 from tremula.lab.datasets import Dataset
 
 COLOURS = np.arange(60) % 3
@@ -17,14 +18,14 @@ NUMBERS = Dataset("numbers", "made here", NOMINAL.X, 10.0 * (COLOURS == 1) + COL
 
 @pytest.mark.parametrize("method", METHODS.values(), ids=METHODS.keys())
 def test_every_method_learns_from_a_nominal_attribute(method: Method) -> None:
-    trials = cross_validate([method], NOMINAL, folds=2).trials[method.name]
-    assert [trial.error for trial in trials] == [0.0] * 2
+    results = cross_validate([method], NOMINAL, folds=2).results[method.name]
+    assert [result.values["error"] for result in results] == [0.0] * 2
 
 
 @pytest.mark.parametrize("method", REGRESSION_METHODS.values(), ids=REGRESSION_METHODS.keys())
 def test_every_method_of_regression_learns_from_a_nominal_attribute(method: Method) -> None:
-    trials = cross_validate([method], NUMBERS, folds=2).trials[method.name]
-    assert max(trial.values["rmse"] for trial in trials) < NUMBERS.y.std() / 2
+    results = cross_validate([method], NUMBERS, folds=2).results[method.name]
+    assert max(result.values["rmse"] for result in results) < NUMBERS.y.std() / 2
 
 
 @pytest.mark.parametrize("dataset", [NOMINAL, NUMBERS], ids=["classes", "numbers"])
@@ -44,5 +45,5 @@ def test_an_unknown_method_is_refused() -> None:
 
 
 def test_too_few_folds_are_refused() -> None:
-    with pytest.raises(UnusableProtocol, match="at least 2"):
+    with pytest.raises(InvalidFolds, match="at least 2"):
         cross_validate(choose_methods(["c45"]), NOMINAL, folds=1)

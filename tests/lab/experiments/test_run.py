@@ -1,4 +1,4 @@
-"""Runs of experiments: the cells that are wanting, each once, whatever fails on the way and however many workers."""
+"""Runs of experiments: the pending cells, each once, whatever fails on the way and however many workers."""
 
 import os
 import time
@@ -13,7 +13,7 @@ import pytest
 
 from tremula.errors import InvalidParameter
 from tremula.lab.experiments.cell import Cell, Experiment, Outcome
-from tremula.lab.experiments.duckdb_file import StoreFull, StoreTrouble
+from tremula.lab.experiments.duckdb_file import StoreError, StoreFull
 from tremula.lab.experiments.run import run_experiment
 from tremula.lab.experiments.store import Store
 
@@ -54,7 +54,7 @@ def path(tmp_path: Path) -> Path:
 
 def test_every_cell_is_measured_once_the_longest_first(log: Path, path: Path) -> None:
     results = run_experiment(experiment_of(log), path)
-    assert [Cell(result.dataset, result.method, result.split) for result in results] == CELLS
+    assert [result.cell for result in results] == CELLS
     assert [line.split()[1] for line in measured(log)] == ["2", "2", "1", "1", "0", "0"]
 
 
@@ -64,7 +64,7 @@ def test_a_second_run_measures_nothing(log: Path, path: Path) -> None:
     assert len(measured(log)) == 6
 
 
-def test_only_what_is_wanting_is_measured(log: Path, path: Path) -> None:
+def test_only_pending_cells_are_measured(log: Path, path: Path) -> None:
     experiment = experiment_of(log)
     Store(path).keep(experiment, CELLS[0], Outcome({"error": -1.0}))
     results = run_experiment(experiment, path)
@@ -101,15 +101,15 @@ def test_a_backend_that_gives_all_results_at_its_end(log: Path, path: Path, monk
 
 def test_a_failing_cell_is_kept_with_its_error_and_the_rest_goes_on(log: Path, path: Path) -> None:
     results = run_experiment(experiment_of(log, failing="boosting"), path)
-    assert [result.error for result in results] == [None] * 3 + ["ValueError: it does not converge"] * 3
+    assert [result.failure for result in results] == [None] * 3 + ["ValueError: it does not converge"] * 3
     assert Store(path).frame()["failure"].notna().sum() == 3
 
 
 def test_failed_cells_are_measured_again_only_when_asked(log: Path, path: Path) -> None:
     run_experiment(experiment_of(log, failing="boosting"), path)
-    assert sum(result.error is not None for result in run_experiment(experiment_of(log), path)) == 3
+    assert sum(result.failure is not None for result in run_experiment(experiment_of(log), path)) == 3
     assert len(measured(log)) == 6
-    assert all(result.error is None for result in run_experiment(experiment_of(log), path, retry_failed=True))
+    assert all(result.failure is None for result in run_experiment(experiment_of(log), path, retry_failed=True))
     assert len(measured(log)) == 9
 
 
@@ -132,21 +132,21 @@ def test_predictions_are_kept_on_request(log: Path, path: Path) -> None:
     [
         (0.5, "measure returned float: return an Outcome"),
         (Outcome({"error": "much"}), "could not convert string"),  # type: ignore[dict-item]
-        (Outcome({1: 0.5}), "name numbers by strings"),  # type: ignore[dict-item]
+        (Outcome({1: 0.5}), "use strings as names"),  # type: ignore[dict-item]
         (Outcome({}, seed=-1), "seed -1"),
-        (Outcome({}, predictions=np.array([{}])), "cannot be kept: return numbers or strings"),
+        (Outcome({}, predictions=np.array([{}])), "cannot be stored: return numbers or strings"),
     ],
 )
 def test_an_outcome_that_cannot_be_kept_is_a_failure(path: Path, outcome: Any, message: str) -> None:
     experiment = Experiment("test", {}, CELLS[:1], measure=lambda cell: outcome)
     (result,) = run_experiment(experiment, path, keep_predictions=True)
-    assert message in str(result.error)
+    assert message in str(result.failure)
 
 
 def test_numbers_of_numpy_are_kept_as_numbers(path: Path) -> None:
     outcome = Outcome({"error": np.float32(0.5)}, np.int32(7), np.float64(1), 2, np.int64(3), np.uint64(2**63))
     (result,) = run_experiment(Experiment("test", {}, CELLS[:1], measure=lambda cell: outcome), path)
-    assert result.error is None
+    assert result.failure is None
     assert (result.values, result.n_test, result.size) == ({"error": 0.5}, 7, 3)
 
 
@@ -159,8 +159,8 @@ def test_a_dying_worker_is_a_failure_and_the_rest_goes_on(log: Path, path: Path)
         return measure(cell)
 
     results = run_experiment(Experiment("test", {}, CELLS, measure_or_die), path, n_jobs=2)
-    assert [cell for cell, result in zip(CELLS, results) if result.error] == [CELLS[1]]
-    assert "the process that measured it died" in str(results[1].error)
+    assert [cell for cell, result in zip(CELLS, results) if result.failure] == [CELLS[1]]
+    assert "the process that measured it died" in str(results[1].failure)
 
 
 def test_an_interrupted_run_keeps_what_is_finished_and_gives_the_rest_back(log: Path, path: Path) -> None:
@@ -203,7 +203,7 @@ def test_results_are_kept_while_others_are_measured(path: Path) -> None:
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_trouble_with_the_store_ends_the_run(
+def test_an_error_of_the_store_ends_the_run(
     log: Path, path: Path, n_jobs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: Any) -> None:
@@ -214,18 +214,18 @@ def test_trouble_with_the_store_ends_the_run(
         run_experiment(experiment_of(log), path, n_jobs=n_jobs)
 
 
-def test_trouble_while_cells_are_claimed_ends_the_run(log: Path, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_while_cells_are_claimed_ends_the_run(log: Path, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     claim, calls = Store.claim, []
 
     def claim_twice(*arguments: Any, **options: Any) -> Any:
         calls.append(1)
         if len(calls) > 2:
-            raise StoreTrouble("the disk is gone")
+            raise StoreError("the disk is gone")
         return claim(*arguments, **options)
 
     monkeypatch.setattr(Store, "claim", claim_twice)
     monkeypatch.setattr("tremula.lab.experiments.work_queue.QUICK_SECONDS", 0)
-    with joblib.parallel_config(backend="threading"), pytest.raises(StoreTrouble, match="the disk is gone"):
+    with joblib.parallel_config(backend="threading"), pytest.raises(StoreError, match="the disk is gone"):
         run_experiment(experiment_of(log), path, n_jobs=2)
     assert len(Store(path).results(experiment_of(log))) == len(measured(log))
 
@@ -242,7 +242,7 @@ def test_an_experiment_without_cells_has_no_results(path: Path) -> None:
 
 def test_settings_that_do_not_go_into_json_are_refused(path: Path) -> None:
     experiment = Experiment("test", {"seeds": {1, 2}}, CELLS, lambda cell: Outcome({}))
-    with pytest.raises(InvalidParameter, match="settings of experiment 'test' do not go into JSON"):
+    with pytest.raises(InvalidParameter, match="settings of experiment 'test' are not JSON-serializable"):
         run_experiment(experiment, path)
 
 

@@ -1,4 +1,4 @@
-"""The store: what is kept comes back, nothing twice, and every trouble with the file is said in words."""
+"""The store: results come back as they were stored, each once, and every problem with the file is explained."""
 
 import math
 import os
@@ -18,9 +18,10 @@ import pytest
 from tremula.errors import InvalidParameter
 from tremula.lab.experiments.cell import Cell, Experiment, Outcome
 from tremula.lab.experiments.claims import RUNNING, Runner
-from tremula.lab.experiments.duckdb_file import NotAStore, StoreBusy, StoreFull, StoreTrouble
+from tremula.lab.experiments.duckdb_file import NotAStore, StoreBusy, StoreError, StoreFull
+from tremula.lab.experiments.result import Result
 from tremula.lab.experiments.store import Store
-from tremula.lab.experiments.stored_rows import Measured, StoreOfAnotherVersion
+from tremula.lab.experiments.stored_rows import StoreVersionError
 
 CELLS = [Cell("iris", method, split) for method in ("bagging", "boosting") for split in range(2)]
 
@@ -50,14 +51,14 @@ def test_what_is_kept_comes_back(path: Path) -> None:
     assert result.values["error"] == 0.25
     assert math.isnan(result.values["noise"])
     assert (result.n_test, result.fit_seconds, result.predict_seconds, result.size) == (40, 1.5, 0.5, 17)
-    assert result.error is None
+    assert result.failure is None
 
 
 def test_results_come_in_the_order_asked_for(path: Path) -> None:
     store = Store(path)
     for cell in CELLS:
         store.keep(EXPERIMENT, cell, Outcome({}))
-    assert [Cell(r.dataset, r.method, r.split) for r in store.results(EXPERIMENT)] == CELLS
+    assert [result.cell for result in store.results(EXPERIMENT)] == CELLS
     assert [r.split for r in store.results(EXPERIMENT, [CELLS[1], CELLS[0]])] == [1, 0]
 
 
@@ -83,10 +84,10 @@ def test_a_result_takes_the_place_of_a_failure_but_not_the_other_way(path: Path)
     store = Store(path)
     for _ in range(2):
         store.keep_failure(EXPERIMENT, CELLS[0], "no memory")
-    assert [result.error for result in store.results(EXPERIMENT)] == ["no memory"]
+    assert [result.failure for result in store.results(EXPERIMENT)] == ["no memory"]
     store.keep(EXPERIMENT, CELLS[0], OUTCOME)
     store.keep_failure(EXPERIMENT, CELLS[0], "no memory")
-    assert [result.error for result in store.results(EXPERIMENT)] == [None]
+    assert [result.failure for result in store.results(EXPERIMENT)] == [None]
 
 
 def test_only_failures_of_the_cells_in_view_are_forgotten(path: Path) -> None:
@@ -95,7 +96,7 @@ def test_only_failures_of_the_cells_in_view_are_forgotten(path: Path) -> None:
     for cell in CELLS[1:3]:
         store.keep_failure(EXPERIMENT, cell, "no memory")
     store.forget_failures(replace(EXPERIMENT, cells=CELLS[:2]))
-    assert store.wanting(EXPERIMENT) == [CELLS[1], CELLS[3]]
+    assert store.pending(EXPERIMENT) == [CELLS[1], CELLS[3]]
 
 
 @pytest.mark.parametrize("answers", [[1, 2, 3], [0.5, math.pi], ["yes", "no"], [True, False]])
@@ -144,7 +145,7 @@ def test_a_claimed_cell_is_left_to_its_runner(path: Path) -> None:
 def test_a_kept_cell_is_claimed_no_more(path: Path) -> None:
     store, runner = Store(path), Runner()
     store.claim(EXPERIMENT, CELLS[:1], runner, limit=1)
-    store.keep_all(EXPERIMENT, [Measured(CELLS[0], OUTCOME)])
+    store.keep_all(EXPERIMENT, [Result(CELLS[0], OUTCOME)])
     assert store.claim(EXPERIMENT, CELLS[:1], Runner(), limit=1).own == []
 
 
@@ -196,16 +197,16 @@ def test_a_runner_elsewhere_is_dead_when_it_is_silent_for_long(path: Path, monke
 def test_results_of_another_version_are_refused_and_kept(path: Path) -> None:
     Store(path).keep(EXPERIMENT, CELLS[0], OUTCOME)
     change(path, "UPDATE results SET tremula = '0.0.1'")
-    with pytest.raises(StoreOfAnotherVersion, match=r"1 by tremula 0\.0\.1.*not mixed: name another file"):
+    with pytest.raises(StoreVersionError, match=r"1 by tremula 0\.0\.1.*not mixed: name another file"):
         Store(path).results(EXPERIMENT)
     assert len(Store(path).frame()) == 1
 
 
-def test_results_of_another_version_stay_beside_new_ones(path: Path) -> None:
+def test_results_of_another_version_are_kept_with_new_ones(path: Path) -> None:
     Store(path).keep(EXPERIMENT, CELLS[0], Outcome({"error": 0.1}))
     change(path, "UPDATE results SET tremula = '0.0.1'")
-    store = Store(path, other_versions="beside")
-    assert store.wanting(EXPERIMENT) == CELLS
+    store = Store(path, other_versions="keep")
+    assert store.pending(EXPERIMENT) == CELLS
     store.keep(EXPERIMENT, CELLS[0], Outcome({"error": 0.2}))
     assert [result.values["error"] for result in store.results(EXPERIMENT)] == [0.2]
     assert len(store.frame()) == 2
@@ -215,14 +216,14 @@ def test_a_store_of_another_format_is_refused(path: Path) -> None:
     Store(path).keep(EXPERIMENT, CELLS[0], OUTCOME)
     change(path, "UPDATE format SET version = 99, made_by = 'tremula 9.0'")
     for use in (Store(path).results, lambda experiment: Store(path).keep(experiment, CELLS[1], OUTCOME)):
-        with pytest.raises(StoreOfAnotherVersion, match=r"made by tremula 9\.0 and has format 99"):
+        with pytest.raises(StoreVersionError, match=r"made by tremula 9\.0 and has format 99"):
             use(EXPERIMENT)
 
 
 def test_a_database_of_someone_else_is_left_alone(path: Path) -> None:
     change(path, "CREATE TABLE patients (name VARCHAR)")
     before = path.read_bytes()
-    with pytest.raises(NotAStore, match="not one of tremula's results"):
+    with pytest.raises(NotAStore, match="holds no results of tremula"):
         Store(path).keep(EXPERIMENT, CELLS[0], OUTCOME)
     assert path.read_bytes() == before
 
@@ -236,12 +237,12 @@ def test_a_file_of_another_kind_is_left_alone(path: Path, content: bytes) -> Non
 
 
 def test_no_folder(tmp_path: Path) -> None:
-    with pytest.raises(StoreTrouble, match=r"no folder .*nowhere.*make it first"):
+    with pytest.raises(StoreError, match=r"no folder .*nowhere.*create the folder first"):
         Store(tmp_path / "nowhere" / "results.duckdb").keep(EXPERIMENT, CELLS[0], OUTCOME)
 
 
 def test_a_folder_in_its_place(tmp_path: Path) -> None:
-    with pytest.raises(StoreTrouble, match="is a folder"):
+    with pytest.raises(StoreError, match="is a folder"):
         Store(tmp_path).results(EXPERIMENT)
 
 
@@ -271,7 +272,7 @@ def test_after_an_error_within_a_transaction_nothing_of_it_is_kept(path: Path) -
     store.keep(EXPERIMENT, CELLS[0], OUTCOME)
     broken = Outcome({"error": "much"})  # type: ignore[dict-item]
     with pytest.raises(ValueError, match="much"):
-        store.keep_all(EXPERIMENT, [Measured(CELLS[1], OUTCOME), Measured(CELLS[2], broken)])
+        store.keep_all(EXPERIMENT, [Result(CELLS[1], OUTCOME), Result(CELLS[2], broken)])
     assert len(store.results(EXPERIMENT)) == 1
     store.keep(EXPERIMENT, CELLS[1], OUTCOME)
     assert len(store.results(EXPERIMENT)) == 2
@@ -291,7 +292,7 @@ def test_no_space_for_larger_files(path: Path) -> None:
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, limits[1]))
     try:
-        with pytest.raises(StoreFull, match=r"no space is left .* what was kept before is safe"):
+        with pytest.raises(StoreFull, match=r"no space left .* stored so far are safe"):
             fill(Store(path), MANY)
         n_kept = len(Store(path).results(EXPERIMENT, MANY))
     finally:
@@ -308,7 +309,7 @@ def test_a_full_disk(tmp_path: Path) -> None:
         pytest.skip("this container may not mount")
     store = Store(tmp_path / "results.duckdb")
     try:
-        with pytest.raises(StoreFull, match=r"no space is left .* what was kept before is safe"):
+        with pytest.raises(StoreFull, match=r"no space left .* stored so far are safe"):
             fill(store, MANY)
         assert len(store.results(EXPERIMENT, MANY)) >= 1
         subprocess.run(["mount", "-o", "remount,size=100m", str(tmp_path)], check=True)
@@ -334,14 +335,14 @@ def as_no_one() -> Iterator[None]:
 def folder(tmp_path: Path) -> Path:
     folder = tmp_path / "closed"
     folder.mkdir()
-    for parent in (tmp_path, *list(tmp_path.parents)[:2]):
+    for parent in (tmp_path, *list(tmp_path.parents)[:3]):  # one more level under pytest-xdist
         parent.chmod(0o755)
     return folder
 
 
 def test_a_folder_that_may_not_be_written_to(folder: Path) -> None:
     folder.chmod(0o555)
-    with as_no_one(), pytest.raises(StoreTrouble, match="cannot be written: make the file and its folder writable"):
+    with as_no_one(), pytest.raises(StoreError, match="cannot be written: make the file and its folder writable"):
         Store(folder / "results.duckdb").keep(EXPERIMENT, CELLS[0], OUTCOME)
     assert list(folder.iterdir()) == []
 
@@ -353,5 +354,5 @@ def test_a_store_that_may_only_be_read_can_be_read(folder: Path) -> None:
     folder.chmod(0o555)
     with as_no_one():
         assert len(store.results(EXPERIMENT)) == 1
-        with pytest.raises(StoreTrouble, match="cannot be written"):
+        with pytest.raises(StoreError, match="cannot be written"):
             store.keep(EXPERIMENT, CELLS[1], OUTCOME)

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from tremula.lab.datasets import known_datasets, load_dataset
-from tremula.lab.experiments.cell import Cell
+from tremula.lab.experiments.cell import Cell, Outcome
+from tremula.lab.experiments.result import Result
 from tremula.lab.papers import load_paper
 from tremula.lab.papers.frank2006.bias import MeasureBias, show_bias
 from tremula.lab.papers.frank2006.options import BASE, VARIANTS, options_experiment, show_options
@@ -27,13 +28,12 @@ from tremula.lab.papers.frank2006.protocol import (
     try_regressor,
 )
 from tremula.lab.papers.frank2006.tables import compare, gather, show_classes, show_numbers
-from tremula.lab.papers.paper import Result
 
 SPLITS = 10
 
 
 def result(dataset: str, method: str, split: int, values: Mapping[str, float], error: str | None = None) -> Result:
-    return Result(dataset, method, split, values, 20, 1.0, 0.1, None, error)
+    return Result(Cell(dataset, method, split), Outcome(values, 20, 1.0, 0.1), error)
 
 
 def results_of(dataset: str, measure: str, levels: Mapping[str, float], noise: float = 0.1) -> list[Result]:

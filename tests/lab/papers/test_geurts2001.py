@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tremula.lab.experiments.cell import Cell
+from tremula.lab.experiments.cell import Cell, Outcome
+from tremula.lab.experiments.result import Result
 from tremula.lab.papers.geurts2001.curves import (
     LEVELS,
     MeasureBoundary,
@@ -28,12 +29,12 @@ from tremula.lab.papers.geurts2001.protocol import (
     table2_experiment,
 )
 from tremula.lab.papers.geurts2001.tables import show_draws, show_levels, show_table2
-from tremula.lab.papers.paper import Result, ShownTable
+from tremula.lab.papers.paper import ShownTable
 from tremula.lab.papers.published import read_published
 
 
 def result(cell: Cell, values: dict[str, float]) -> Result:
-    return Result(cell.dataset, cell.method, cell.split, values, 100, 0.0, 0.0, None)
+    return Result(cell, Outcome(values, 100))
 
 
 def test_the_paper_has_six_of_its_nine_sets_and_a_proxy_of_another_name() -> None:
@@ -112,7 +113,7 @@ def test_ours_stands_beside_theirs() -> None:
 
 
 def test_a_cell_that_failed_is_told_in_the_notes() -> None:
-    failed = Result("waveform", TREE, 0, {}, 0, 0.0, 0.0, None, error="ValueError: no")
+    failed = Result(Cell("waveform", TREE, 0), failure="ValueError: no")
     assert "waveform, tree failed: ValueError: no" in show_table2([failed], "quick")[0].notes
 
 

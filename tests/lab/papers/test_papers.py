@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tremula.lab.experiments.cell import Cell
+from tremula.lab.experiments.cell import Cell, Outcome
+from tremula.lab.experiments.result import Result
 from tremula.lab.papers import PAPERS, UnknownPaper, UnknownPart, find_parts, load_paper
 from tremula.lab.papers.dietterich2000.choices import CHOICES, count_pruning_differences, count_wins, gather
 from tremula.lab.papers.dietterich2000.domains import DOMAINS, NOISE_DOMAINS, load_table, split_of
@@ -23,7 +24,7 @@ from tremula.lab.papers.dietterich2000.protocol import (
     table3_experiment,
 )
 from tremula.lab.papers.dietterich2000.tables import show_table1, show_table2, show_table3
-from tremula.lab.papers.paper import Budget, Result, ShownTable
+from tremula.lab.papers.paper import Budget, ShownTable
 from tremula.lab.papers.published import read_published
 from tremula.lab.papers.variance_reduction.bagging import BAGGED as BAGGED_AND_PRUNED
 from tremula.lab.papers.variance_reduction.bagging import (
@@ -44,7 +45,7 @@ BUDGETS: tuple[Budget, ...] = ("quick", "default", "full")
 
 
 def result_of(cell: Cell, error: str | None = None, **values: float) -> Result:
-    return Result(cell.dataset, cell.method, cell.split, {} if error else values, 10, 0.1, 0.1, 5, error)
+    return Result(cell, Outcome({} if error else values, 10, 0.1, 0.1, 5), error)
 
 
 def made_results(domains: Sequence[str], n_folds: int = 10) -> list[Result]:
@@ -240,7 +241,7 @@ def test_kappa_diagrams_are_of_the_pairs_that_were_kept(monkeypatch: pytest.Monk
     cell = Cell("iris", BAGGED, 0)
     outcome = MeasureKappa(members_of(4, 4, 4), seed=0)(cell)
     assert sum(name.startswith("kappa ") for name in outcome.values) == 6
-    table, figure = show_kappa([replace(result_of(cell), values=outcome.values)], "quick")
+    table, figure = show_kappa([Result(cell, outcome)], "quick")
     assert isinstance(table, ShownTable)
     assert table.rows[0][2] == 4
     assert figure.name == "kappa_bagged"
@@ -264,7 +265,7 @@ def test_all_methods_of_a_division_have_the_same_rows() -> None:
 
 def made_divisions(dataset: str, errors: dict[str, float]) -> list[Result]:
     return [
-        Result(dataset, method, split, {"error": error + 0.001 * (split % 3)}, 10, 0, 0, None)
+        Result(Cell(dataset, method, split), Outcome({"error": error + 0.001 * (split % 3)}, 10))
         for method, error in errors.items()
         for split in range(10)
     ]
@@ -286,11 +287,7 @@ def test_bagging_helps_or_hurts_by_the_paired_interval() -> None:
 
 def test_fits_are_taken_apart_into_terms_that_sum_to_the_error() -> None:
     experiment = replace(fits_experiment("quick"), measure=MeasureFits(n_test=50, seed=0))
-    results = [
-        replace(result_of(cell), values=experiment.measure(cell).values)
-        for cell in experiment.cells
-        if "tree" not in cell.method
-    ]
+    results = [Result(cell, experiment.measure(cell)) for cell in experiment.cells if "tree" not in cell.method]
     for result in results:
         terms = [result.values[name] for name in ("bias", "variance", "noise")]
         assert sum(terms) == pytest.approx(result.values["error"])
@@ -306,7 +303,7 @@ def test_the_share_of_distinct_rows_nears_that_of_the_formula() -> None:
 
 
 def test_a_share_far_from_the_formula_is_told() -> None:
-    result = replace(result_of(Cell("10 rows", "bootstrap", 0)), values={"share": 0.7, "standard_error": 0.001})
+    result = Result(Cell("10 rows", "bootstrap", 0), Outcome({"share": 0.7, "standard_error": 0.001}))
     table, printed = show_share([result], "quick")
     assert table.rows[0][-1] == "outside"
     assert [row[-1] for row in printed.rows] == [7, 7, 5]

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from tremula.lab.datasets import Dataset
-from tremula.lab.experiments.cell import Cell
-from tremula.lab.papers.paper import Result
+from tremula.lab.experiments.cell import Cell, Outcome
+from tremula.lab.experiments.result import Result
 from tremula.lab.papers.published import read_published
 from tremula.lab.papers.vanassche2006.figure1 import (
     ALONE,
@@ -72,7 +72,9 @@ def test_bins_and_most_common_values_are_those_of_the_learning_rows() -> None:
 
 def made_results(name: str, errors: dict[str, float], n_folds: int = 10) -> list[Result]:
     return [
-        Result(name, method, fold, {"error": error + 0.01 * (fold % 3), "n_train": 90.0}, 10, 0.5, 0.1, 100)
+        Result(
+            Cell(name, method, fold), Outcome({"error": error + 0.01 * (fold % 3), "n_train": 90.0}, 10, 0.5, 0.1, 100)
+        )
         for method, error in errors.items()
         for fold in range(n_folds)
     ]
@@ -109,7 +111,7 @@ def test_a_fold_counts_where_all_methods_were_measured() -> None:
 
 
 def test_a_failed_cell_is_told() -> None:
-    failed = Result("vote", "SB", 0, {}, 0, 0.0, 0.0, None, error="no memory")
+    failed = Result(Cell("vote", "SB", 0), failure="no memory")
     assert gather([failed]) == ({}, ["vote, SB failed: no memory"])
 
 
@@ -152,7 +154,7 @@ def test_shares_are_those_that_are_possible(table: str, method: str, low: float,
 
 def test_the_claim_of_about_one_is_called_impossible() -> None:
     results = [
-        Result(table, method, 0, {"share": share, "n_draws": 1e5}, 0, 0, 0, None)
+        Result(Cell(table, method, 0), Outcome({"share": share, "n_draws": 1e5}))
         for table, method, share in ((FIGURE, ALONE, 0.722), (FIGURE, TOGETHER, 0.721), (COPY, TOGETHER, 0.998))
     ]
     assert [row[-1] for row in show_figure1(results, "full")[0].rows] == ["within", "impossible", None]

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import pytest
 from sklearn.metrics import log_loss
 
 from tremula.lab.datasets.dataset import Dataset
-from tremula.lab.experiments.cell import Cell
+from tremula.lab.experiments.cell import Cell, Outcome
+from tremula.lab.experiments.result import Result
 from tremula.lab.papers import load_paper
-from tremula.lab.papers.paper import Result, ShownTable
+from tremula.lab.papers.paper import ShownTable
 from tremula.lab.studies.default import protocol
-from tremula.lab.studies.default.comparing import Found, judge
+from tremula.lab.studies.default.comparing import Measured, judge
 from tremula.lab.studies.default.halves import half
 from tremula.lab.studies.default.learners import ASPEN, CLASS_LEARNERS, FOREST, NUMBER_LEARNERS, SLOW
 from tremula.lab.studies.default.protocol import MeasureSplit, class_losses, datasets_of, divide, draw_rows
@@ -108,11 +109,15 @@ def test_a_study_that_is_stopped_has_whole_repetitions_of_all_methods() -> None:
     assert not any(cell.method in SLOW for cell in protocol.classes_experiment("quick").cells)
 
 
+def result(dataset: str, method: str, split: int, values: Mapping[str, float]) -> Result:
+    return Result(Cell(dataset, method, split), Outcome(values, 50, 2.0, 0.1))
+
+
 def made_results(values: dict[str, float], measure: str) -> list[Result]:
     """Ten splits on which methods waver around their level: the same on every dataset."""
     random = np.random.default_rng(0)
     return [
-        Result(dataset, method, split, {measure: level + random.normal(0, 0.01), "n_train": 50.0}, 50, 2.0, 0.1, None)
+        result(dataset, method, split, {measure: level + random.normal(0, 0.01), "n_train": 50.0})
         for dataset in JUDGED_SETS + DECIDING_SETS
         for method, level in values.items()
         for split in range(10)
@@ -120,7 +125,7 @@ def made_results(values: dict[str, float], measure: str) -> list[Result]:
 
 
 def test_a_clear_difference_is_found_by_both_tests() -> None:
-    found = Found.of(made_results({ASPEN: 0.3, FOREST: 0.2, "LightGBM": 0.301}, "error"))
+    found = Measured.of(made_results({ASPEN: 0.3, FOREST: 0.2, "LightGBM": 0.301}, "error"))
     assert judge(found, "glass", ASPEN, FOREST, "error").by_t == 1
     assert judge(found, "glass", FOREST, ASPEN, "error").by_f == -1
     assert judge(found, "glass", ASPEN, "LightGBM", "error").by_t == 0
@@ -133,7 +138,8 @@ def tables_of(shown: list[object]) -> dict[str, ShownTable]:
 def test_tables_rank_each_half_and_name_the_losses() -> None:
     made = made_results({ASPEN: 0.2, FOREST: 0.3, "LightGBM": 0.1}, "error")
     made = [
-        Result(**{**vars(one), "values": {**one.values, "log_loss": 1.0, "brier": one.values["error"]}}) for one in made
+        result(old.dataset, old.method, old.split, {**old.values, "log_loss": 1.0, "brier": old.values["error"]})
+        for old in made
     ]
     tables = tables_of(list(show_classes(made, "default")))
     assert [row[0] for row in tables["classes_ranks"].rows] == ["LightGBM", ASPEN, FOREST]
@@ -151,15 +157,16 @@ def test_tables_rank_each_half_and_name_the_losses() -> None:
 def test_failures_are_told_and_nothing_is_shown_of_nothing() -> None:
     assert show_numbers([], "default") == []
     made = made_results({ASPEN: 1.0, FOREST: 2.0}, "rmse")
-    made = [Result(**{**vars(one), "dataset": name}) for one, name in zip(made, np.repeat(["abalone", "stock"], 50))]
-    failed = Result("stock", FOREST, 0, {}, 0, 0.0, 0.0, None, "no room")
+    names = np.repeat(["abalone", "stock"], 50)
+    made = [result(str(name), old.method, old.split, old.values) for old, name in zip(made, names)]
+    failed = Result(Cell("stock", FOREST, 0), failure="no room")
     notes = tables_of(list(show_numbers([*made, failed], "default")))["numbers_ranks"].notes
     assert f"stock, {FOREST} failed: no room" in notes
 
 
 def test_times_are_compared_with_the_forest() -> None:
     made = [
-        Result("vehicle", method, split, {}, 423, seconds, 0.1, None)
+        Result(Cell("vehicle", method, split), Outcome({}, 423, seconds, 0.1))
         for method, seconds in ((ASPEN, 3.0), (FOREST, 2.0))
         for split in (0, 2, 4)
     ]

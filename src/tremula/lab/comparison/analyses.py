@@ -14,12 +14,12 @@ import numpy as np
 from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier
 
 from tremula.lab.comparison.analysis_cells import TERMS, MembersLook, NoiseLook, PartsLook, draw_rows
-from tremula.lab.comparison.cross_validation import checksum, kept_as
+from tremula.lab.comparison.cross_validation import checksum, stored_name
 from tremula.lab.comparison.methods import Method
 from tremula.lab.datasets.dataset import Dataset
 from tremula.lab.experiments.cell import Cell, Experiment
+from tremula.lab.experiments.result import Result
 from tremula.lab.experiments.run import run_experiment
-from tremula.lab.papers.paper import Result
 
 LEVELS = {"classification": (0.0, 0.05, 0.1, 0.2), "regression": (0.0, 0.1, 0.25, 0.5)}
 SCALES = {"classification": 100.0, "regression": 1.0}  # errors are shown in percent, or in units of the target
@@ -51,7 +51,7 @@ class _Bench:
         return {method.name: method for method in self.methods}
 
     def settings(self, **others: Any) -> dict[str, Any]:
-        peers = [kept_as(method) for method in self.methods if method.library != "tremula"]
+        peers = [stored_name(method) for method in self.methods if method.library != "tremula"]
         versions = {"peers": sorted(peers)} if peers else {}
         return {"data": checksum(self.dataset), "seed": self.seed, **versions, **others}
 
@@ -194,8 +194,8 @@ def _tell_slow(bench: _Bench, methods: Sequence[Method]) -> list[str]:
 def _values_of(results: Sequence[Result]) -> list[Result]:
     """Return the results; where one failed there is nothing to show."""
     for result in results:
-        if result.error is not None:
-            raise _LeftOut(f"{result.method} failed on a part of the rows: {result.error}")
+        if result.failure is not None:
+            raise _LeftOut(f"{result.method} failed on a part of the rows: {result.failure}")
     return list(results)
 
 

@@ -15,8 +15,9 @@ from sklearn.pipeline import Pipeline
 from tremula import __version__
 from tremula.data.table_schema import TableSchema
 from tremula.errors import InvalidParameter
-from tremula.lab.comparison.cross_validation import MethodFailed, checksum
+from tremula.lab.comparison.cross_validation import checksum
 from tremula.lab.comparison.methods import Method
+from tremula.lab.comparison.trial import MethodFailed
 from tremula.lab.datasets.dataset import Dataset
 from tremula.lab.datasets.schema import ReadColumns, table_of
 

@@ -1,7 +1,7 @@
-"""What an experiment is made of: cells, each one dataset, one method and one split, measured on its own.
+"""The parts of an experiment: cells, each one dataset, one method and one split, measured independently.
 
-A cell's outcome depends on the cell and the experiment's settings alone, never on which others ran, when or where: so
-it is measured once and kept, and an experiment that was stopped goes on with the cells that are wanting.
+The outcome of a cell depends only on the cell and the settings of the experiment, never on which other cells ran, when
+or where. So each cell is measured once and stored, and an interrupted experiment resumes with its pending cells.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Cell:
     Attributes
     ----------
     dataset, method : str
-        Names, as tables show them; a variant is part of the name ("sick, 10 % noise", "bagging, pruned").
+        Names as tables show them; a variant is part of the name ("sick, 10 % noise", "bagging, pruned").
     split : int
         Number of the fold, division or repetition.
     """
@@ -36,21 +36,21 @@ class Cell:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What was measured in a cell.
+    """The measurements of one cell.
 
     Attributes
     ----------
     values : mapping of str to float
-        Named numbers: "error" as a share, "n_wrong", "rrse", "noise", ... whatever the tables need.
+        Named numbers that the tables need: "error" as a share, "n_wrong", "rrse", "noise", ...
     n_test : int
-        Rows tested on; 0 where there are none.
+        Number of test rows; 0 if there are none.
     fit_seconds, predict_seconds : float
     size : int or None
-        Nodes of all trees, where there are trees.
+        Number of nodes of all trees, if there are trees.
     seed : int or None
-        The seed it was measured with.
+        The seed used for the measurement.
     predictions : array or None
-        Answers on the test rows, kept only on request.
+        Predictions for the test rows, stored only on request.
     """
 
     values: Mapping[str, float]
@@ -64,19 +64,20 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Experiment:
-    """Cells, and how each is measured.
+    """Cells, and the function that measures each of them.
 
     Attributes
     ----------
     name : str
-        "dietterich2000/table1"; with the settings it tells results of one experiment from those of others in a store.
+        Such as "dietterich2000/table1". Name and settings together identify the experiment in a store.
     settings : mapping
-        All that outcomes depend on besides the cell (members, seed, ...); must go into JSON.
+        Everything besides the cell that outcomes depend on (number of members, seed, ...); must be JSON-serializable.
     cells : sequence of Cell
     measure : callable from Cell to Outcome
         Must be picklable: a function of a module, a `functools.partial` or a frozen dataclass with ``__call__``.
     cost : callable from Cell to float, optional
-        About how long a cell takes compared with others: the longest go first and the time left is told by it.
+        Approximate duration of a cell relative to the others. The longest cells run first, and the remaining time is
+        estimated from it.
     """
 
     name: str
@@ -87,11 +88,11 @@ class Experiment:
 
     @property
     def fingerprint(self) -> str:
-        """Short checksum of name and settings, under which outcomes are kept."""
+        """Short checksum of name and settings, the key of the experiment in a store."""
         try:
-            words = json.dumps([self.name, dict(self.settings)], sort_keys=True, ensure_ascii=False)
+            identity = json.dumps([self.name, dict(self.settings)], sort_keys=True, ensure_ascii=False)
         except TypeError as error:
             raise InvalidParameter(
-                f"settings of experiment {self.name!r} do not go into JSON ({error}): give numbers and strings"
+                f"settings of experiment {self.name!r} are not JSON-serializable ({error}): use numbers and strings"
             ) from error
-        return hashlib.sha256(words.encode()).hexdigest()[:16]
+        return hashlib.sha256(identity.encode()).hexdigest()[:16]

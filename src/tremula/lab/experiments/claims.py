@@ -1,7 +1,7 @@
-"""Who is measuring which cell, written in the store itself: a cell that a living runner has claimed is left to it.
+"""Records in the store which runner is measuring which cell: a cell claimed by a living runner is left to it.
 
-A runner on this machine lives as long as its process. One on another machine lives as long as its beat changes while
-it is watched: no two clocks are ever compared.
+A runner on this machine is alive as long as its process is. A runner on another machine is alive as long as its
+heartbeat counter keeps changing: clocks of two machines are never compared.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import Any
 
 from tremula.lab.experiments.cell import Cell
 
-BEAT_SECONDS = 15.0  # how often a runner shows that it lives
-WATCH_SECONDS = 120.0  # how long a runner elsewhere may be silent
+BEAT_SECONDS = 15.0  # how often a runner shows that it is alive
+WATCH_SECONDS = 120.0  # how long a runner on another machine may be silent
 RUNNING: set[str] = set()  # the runners of this process
 
 SCHEMA = """
@@ -30,7 +30,7 @@ CREATE TABLE claims (
 
 
 def this_host() -> str:
-    """Return a name of the machine; containers that share the name but not the processes get one each."""
+    """Return a name for the machine; containers with the same host name but other processes get different names."""
     try:
         return f"{socket.gethostname()} {os.readlink('/proc/self/ns/pid')}"
     except OSError:
@@ -38,7 +38,7 @@ def this_host() -> str:
 
 
 def process_start(pid: int) -> str:
-    """Return when a process started, in the system's own ticks: it tells it from a later one of the same number."""
+    """Return the start time of a process in system ticks: it distinguishes the process from a later one with its id."""
     try:
         return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[19]
     except (OSError, IndexError):
@@ -46,7 +46,7 @@ def process_start(pid: int) -> str:
 
 
 def process_lives(pid: int, started: str) -> bool:
-    """Tell whether the process that started then still runs.
+    """Return whether the process with this start time is still running.
 
     Examples
     --------
@@ -59,13 +59,13 @@ def process_lives(pid: int, started: str) -> bool:
     except ProcessLookupError:
         return False
     except OSError:
-        pass  # it is there, and not ours
+        pass  # it exists and belongs to another user
     return process_start(pid) == started
 
 
 @dataclass
 class Runner:
-    """One that measures, known to others by what it writes to the store."""
+    """A run that measures cells, registered in the store so that other runs see it."""
 
     name: str = field(default_factory=lambda: secrets.token_hex(8))
     host: str = field(default_factory=this_host)
@@ -73,22 +73,22 @@ class Runner:
     silent_since: dict[tuple[str, int], float] = field(default_factory=dict)
 
     def enter(self, connection: Any) -> None:
-        """Write it down, unless it is there."""
+        """Register the runner, unless it is registered already."""
         RUNNING.add(self.name)
         if not connection.execute("SELECT 1 FROM runners WHERE runner = ?", [self.name]).fetchone():
             row = [self.name, self.host, self.pid, process_start(self.pid)]
             connection.execute("INSERT INTO runners VALUES (?, ?, ?, ?, 0)", row)
 
     def beat(self, connection: Any) -> None:
-        """Show that it lives."""
+        """Show that the runner is alive."""
         connection.execute("UPDATE runners SET beat = beat + 1 WHERE runner = ?", [self.name])
 
     def leave(self, connection: Any) -> None:
-        """Give all its cells back."""
+        """Release all its cells."""
         remove_runners(connection, [self.name])
 
     def living_others(self, connection: Any) -> set[str]:
-        """Name the other runners that live, and remove those that do not."""
+        """Return the names of the other living runners, and remove the dead ones."""
         rows = connection.execute("SELECT runner, host, pid, started, beat FROM runners").fetchall()
         living = {row[0] for row in rows if self._lives(*row)}
         remove_runners(connection, [row[0] for row in rows if row[0] not in living])
@@ -102,7 +102,7 @@ class Runner:
 
 
 def remove_runners(connection: Any, names: Sequence[str]) -> None:
-    """Remove runners and what they have claimed."""
+    """Remove runners and their claims."""
     for name in names:
         connection.execute("DELETE FROM claims WHERE runner = ?", [name])
         connection.execute("DELETE FROM runners WHERE runner = ?", [name])
@@ -111,5 +111,5 @@ def remove_runners(connection: Any, names: Sequence[str]) -> None:
 def claimed_by(connection: Any, experiment: str, tremula: str, runners: Iterable[str]) -> set[Cell]:
     """Return the cells of an experiment that these runners have claimed."""
     query = "SELECT runner, dataset, method, split FROM claims WHERE experiment = ? AND tremula = ?"
-    wanted = set(runners)
-    return {Cell(*row[1:]) for row in connection.execute(query, [experiment, tremula]).fetchall() if row[0] in wanted}
+    names = set(runners)
+    return {Cell(*row[1:]) for row in connection.execute(query, [experiment, tremula]).fetchall() if row[0] in names}

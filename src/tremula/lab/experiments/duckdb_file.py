@@ -1,7 +1,7 @@
-"""One DuckDB file that several processes use in turns: each transaction has the file to itself.
+"""One DuckDB file that several processes use in turn: each transaction has the file to itself.
 
-DuckDB locks a file as long as it is open. So it is opened for one short transaction and closed, and who finds it locked
-tries again. What was committed stays, whatever happens to the process afterwards.
+DuckDB locks a file while it is open. So the file is opened for one short transaction and closed again, and a process
+that finds it locked retries. A committed transaction is durable, whatever happens to the process afterwards.
 """
 
 from __future__ import annotations
@@ -19,56 +19,56 @@ from typing import Any
 
 from tremula.errors import MissingLibrary, TremulaError
 
-PATIENCE = 300.0  # seconds to try for while another process has the file open
-PAUSES = (0.002, 0.03)  # seconds between two tries, drawn so that two processes do not stay in step
-BLOCK_SIZE = 16384  # the smallest: results are few bytes, and DuckDB's usual blocks have 262144
+PATIENCE = 300.0  # seconds to retry while another process has the file open
+PAUSES = (0.002, 0.03)  # seconds between two attempts, random so that two processes do not stay in step
+BLOCK_SIZE = 16384  # DuckDB's smallest: results are small, and its default blocks have 262144 bytes
 LOCKED = ("Could not set lock", "already attached", "being used by another process")
 
 
-class StoreTrouble(TremulaError, OSError):
-    """A file of results that cannot be read or written."""
+class StoreError(TremulaError, OSError):
+    """A store that cannot be read or written."""
 
 
-class StoreBusy(StoreTrouble):
-    """Another program has the file open, and keeps it open."""
+class StoreBusy(StoreError):
+    """Another program keeps the file open."""
 
 
-class StoreFull(StoreTrouble):
-    """No space is left for more results."""
+class StoreFull(StoreError):
+    """No space left for more results."""
 
 
 class NotAStore(TremulaError, ValueError):
-    """A file that is there, but holds no results."""
+    """A file that exists but holds no results."""
 
 
-# What DuckDB's message says, what it means, and what to do.
+# Words in DuckDB's message, the error they mean, and what to do.
 REASONS: Sequence[tuple[Sequence[str], type[TremulaError], str]] = (
     (
         ("No space left", "File too large", "Disk quota", "Out of Memory Error: could not allocate block"),
         StoreFull,
-        "no space is left for {path}: what was kept before is safe in it; free some space and run again",
+        "no space left for {path}: the results stored so far are safe; free some space and run again",
     ),
     (
         ("Permission denied", "Read-only file system", "read-only mode"),
-        StoreTrouble,
+        StoreError,
         "{path} cannot be written: make the file and its folder writable, or name a file in another folder",
     ),
-    (("Is a directory",), StoreTrouble, "{path} is a folder: name a file"),
+    (("Is a directory",), StoreError, "{path} is a folder: name a file"),
     (
         ("not a valid DuckDB database file", "Could not read enough bytes"),
         NotAStore,
-        "{path} is not a file of results (it is no DuckDB file, or was cut): name another file",
+        "{path} is not a store (not a DuckDB file, or truncated): name another file",
     ),
     (
         ("version number", "newer version", "storage version", "serialization version"),
         NotAStore,
-        "{path} was written by a later DuckDB than is installed: pip install --upgrade duckdb",
+        "{path} was written by a newer DuckDB than the installed one: pip install --upgrade duckdb",
     ),
 )
 
 
 def quoted(text: str) -> str:
-    """Return a text as a literal of SQL.
+    """Return a string as an SQL literal.
 
     Examples
     --------
@@ -79,11 +79,11 @@ def quoted(text: str) -> str:
 
 
 def explain(error: Exception, path: Path) -> TremulaError:
-    """Return what DuckDB's error means for this file."""
+    """Return the error that explains DuckDB's error for this file."""
     for words, kind, advice in REASONS:
         if any(word in str(error) for word in words):
             return kind(f"{advice.format(path=repr(str(path)))} ({_in_one_line(error)})")
-    return StoreTrouble(f"{str(path)!r} cannot be used: {_in_one_line(error)}")
+    return StoreError(f"{str(path)!r} cannot be used: {_in_one_line(error)}")
 
 
 def _in_one_line(error: Exception) -> str:
@@ -94,14 +94,14 @@ def _import_duckdb() -> Any:
     try:
         import duckdb
     except ImportError as error:
-        raise MissingLibrary("keeping results needs DuckDB, which is not installed: pip install duckdb") from error
+        raise MissingLibrary("storing results needs DuckDB, which is not installed: pip install duckdb") from error
     return duckdb
 
 
 class _Engine:
-    """One DuckDB without a file, to which files are attached for a transaction: that is quicker than a DuckDB each.
+    """One in-memory DuckDB to which files are attached for a transaction; this is faster than one DuckDB per file.
 
-    Threads take turns; a process that was forked from another makes its own.
+    Threads take turns; a forked process makes its own.
     """
 
     def __init__(self) -> None:
@@ -116,7 +116,7 @@ class _Engine:
         return self.connection
 
     def forget(self) -> None:
-        """After an error nothing of the old state is trusted."""
+        """Drop the connection: after an error its state is not trusted."""
         connection, self.connection = self.connection, None
         with suppress(Exception):
             connection.close()
@@ -126,15 +126,15 @@ ENGINE = _Engine()
 
 
 class DuckFile:
-    """A DuckDB file, made with its tables when it is first used.
+    """A DuckDB file, created with its tables on first use.
 
     Parameters
     ----------
     path : Path
     schema : str
-        SQL that makes the tables.
+        SQL that creates the tables.
     patience : float, default=300.0
-        Seconds to wait for other programs that have the file open.
+        Seconds to wait while other programs have the file open.
     """
 
     def __init__(self, path: Path, schema: str, patience: float = PATIENCE) -> None:
@@ -143,28 +143,28 @@ class DuckFile:
         self.patience = patience
 
     def make(self) -> None:
-        """Make the file if it is not there: as a whole, beside its place, so that no half-made file is ever found."""
+        """Create a missing file under another name first, so that no incomplete file is ever visible."""
         if self.path.exists():
             return
         folder = self.path.absolute().parent
         if not folder.is_dir():
-            raise StoreTrouble(f"no folder {str(folder)!r} to keep {self.path.name!r} in: make it first")
-        beside = folder / f".{self.path.name}.{secrets.token_hex(4)}"
+            raise StoreError(f"no folder {str(folder)!r} for {self.path.name!r}: create the folder first")
+        draft = folder / f".{self.path.name}.{secrets.token_hex(4)}"
         try:
-            with self._attached(beside, f"(BLOCK_SIZE {BLOCK_SIZE})") as connection:
+            with self._attached(draft, f"(BLOCK_SIZE {BLOCK_SIZE})") as connection:
                 connection.execute(self.schema)
-            _put_in_place(beside, self.path)
+            _put_in_place(draft, self.path)
         except OSError as error:
             raise error if isinstance(error, TremulaError) else explain(error, self.path) from error
         finally:
-            for rest in (beside, beside.with_name(beside.name + ".wal")):
-                rest.unlink(missing_ok=True)
+            for leftover in (draft, draft.with_name(draft.name + ".wal")):
+                leftover.unlink(missing_ok=True)
 
     @contextmanager
     def transaction(self, write: bool) -> Iterator[Any]:
-        """Open, give a connection that is in a transaction, commit, close; an error undoes all of it.
+        """Open the file, yield a connection within a transaction, commit and close; an error rolls everything back.
 
-        A file that is only read from may be read-only, and its disk full.
+        Reading works with a read-only file and on a full disk.
         """
         if write:
             self.make()
@@ -192,7 +192,7 @@ class DuckFile:
 
     def _attach(self, path: Path, options: str) -> Any:
         duckdb = _import_duckdb()
-        given_up = time.monotonic() + self.patience
+        deadline = time.monotonic() + self.patience
         while True:
             try:
                 connection = ENGINE.connect()
@@ -202,23 +202,23 @@ class DuckFile:
                 if not any(word in str(error) for word in LOCKED):
                     ENGINE.forget()
                     raise explain(error, self.path) from error
-                if time.monotonic() > given_up:
+                if time.monotonic() > deadline:
                     raise StoreBusy(
                         f"{str(self.path)!r} was in use by another program, or by another connection of this one, for "
-                        f"{self.patience:g} seconds: close what has it open and run again; results kept so far stay "
-                        f"({_in_one_line(error)})"
+                        f"{self.patience:g} seconds: close that program and run again; the results stored so far are "
+                        f"safe ({_in_one_line(error)})"
                     ) from error
             time.sleep(random.uniform(*PAUSES))
 
 
 def _put_in_place(made: Path, path: Path) -> None:
-    """Move a file to its place unless another process was first."""
+    """Move a file to its place unless another process was faster."""
     try:
         os.link(made, path)
     except FileExistsError:
         return
     except OSError as error:
-        # Some file systems have no hard links; without them the last of two that come at once would win.
+        # Some file systems lack hard links; without them the last of two simultaneous processes wins.
         if error.errno not in {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS}:
             raise
         if not path.exists():

@@ -1,21 +1,18 @@
-"""Measures the cells of an experiment that are wanting, in parallel, and keeps each as soon as it is measured.
+"""Measures the pending cells of an experiment in parallel and stores each result immediately.
 
-What is measured never depends on how work was spread: a cell is measured by one process, with one thread for linear
-algebra, and knows nothing of the others. A run that was stopped goes on where it was.
+Results never depend on how the work was distributed: each cell is measured independently by one process, with one
+thread for linear algebra. An interrupted run resumes where it stopped.
 """
 
 from __future__ import annotations
 
-import os
-import tempfile
 import time
 import warnings
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from concurrent.futures import BrokenExecutor
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, suppress
 from dataclasses import replace
 from itertools import islice
-from pathlib import Path
 
 from joblib import Parallel, delayed, effective_n_jobs
 from joblib.parallel import get_active_backend
@@ -24,20 +21,19 @@ from threadpoolctl import threadpool_limits
 from tremula.errors import InvalidParameter
 from tremula.lab.experiments.cell import Cell, Experiment
 from tremula.lab.experiments.claims import RUNNING, Runner
-from tremula.lab.experiments.duckdb_file import StoreTrouble
-from tremula.lab.experiments.progress import ProgressOfCells, show_progress
-from tremula.lab.experiments.store import Store
-from tremula.lab.experiments.stored_rows import Measured
-from tremula.lab.experiments.work_queue import Claiming, Keeper
-from tremula.lab.experiments.worker import Work
-from tremula.lab.papers.paper import Result
+from tremula.lab.experiments.duckdb_file import StoreError
+from tremula.lab.experiments.progress import CellProgress, show_progress
+from tremula.lab.experiments.result import Result
+from tremula.lab.experiments.store import PathLike, Store, open_store
+from tremula.lab.experiments.work_queue import ClaimedCells, ResultWriter
+from tremula.lab.experiments.worker import Worker
 
-POLL_SECONDS = 0.5  # how often to look whether cells that others measure are done
+POLL_SECONDS = 0.5  # how often to check whether cells of other runners are finished
 
 
 def run_experiment(
     experiment: Experiment,
-    store: Store | str | os.PathLike[str] | None = None,
+    store: Store | PathLike | None = None,
     n_jobs: int | None = None,
     keep_predictions: bool = False,
     retry_failed: bool = False,
@@ -45,28 +41,28 @@ def run_experiment(
 ) -> list[Result]:
     """Measure the cells of an experiment that are not in the store yet.
 
-    A cell that fails is kept with its error and the others go on. Several runs, also of several processes, may share
-    a store: they share the work. A run that is stopped, by whatever means, can be started again and goes on.
+    A cell that fails is stored with its error, and the run continues. Several runs, also in several processes, may use
+    the same store; they share the work. An interrupted run resumes when it is started again.
 
     Parameters
     ----------
     experiment : Experiment
     store : Store or path, default=None
-        Where results are kept; None keeps nothing.
+        Where results are stored; None stores nothing.
     n_jobs : int or None, default=None
-        As in joblib: None is 1 unless a `joblib.parallel_config` says otherwise, -1 all processors. Cells are measured
-        by processes, or by the backend in force (Dask, ...); the outcome is always the same.
+        Number of cells measured at a time, as in joblib: None means 1 unless a `joblib.parallel_config` is active, -1
+        means all processors. Cells run in processes, or on the active backend (Dask, ...), with the same results.
     keep_predictions : bool, default=False
-        Keep also the answers on the test rows; results that were kept without are measured again.
+        Store the predictions for the test rows too. Results stored without predictions are measured again.
     retry_failed : bool, default=False
         Measure cells again that failed in an earlier run.
     progress : bool or None, default=None
-        Show a bar with the time left on standard error; None does where that is a terminal.
+        Show a progress bar on standard error; None shows it if standard error is a terminal.
 
     Returns
     -------
     list of Result
-        In the order of the experiment's cells, those that failed too.
+        In the order of the experiment's cells, including those that failed.
 
     Examples
     --------
@@ -80,110 +76,103 @@ def run_experiment(
     if n_jobs == 0:
         raise InvalidParameter("n_jobs=0: give a number of workers, or -1 for as many as there are processors")
     experiment = replace(experiment, cells=tuple(dict.fromkeys(experiment.cells)))
-    with _opened(store) as opened:
+    with open_store(store) as opened:
         if retry_failed:
             opened.forget_failures(experiment)
-        wanting = opened.wanting(experiment, keep_predictions)
-        if wanting:
-            _measure_wanting(experiment, opened, wanting, n_jobs, keep_predictions, progress)
+        pending = opened.pending(experiment, keep_predictions)
+        if pending:
+            _measure_pending(experiment, opened, pending, n_jobs, keep_predictions, progress)
         return opened.results(experiment)
 
 
-@contextmanager
-def _opened(store: Store | str | os.PathLike[str] | None) -> Iterator[Store]:
-    if store is None:
-        with tempfile.TemporaryDirectory(prefix="tremula-") as folder:
-            yield Store(Path(folder) / "results.duckdb")
-    else:
-        yield store if isinstance(store, Store) else Store(store)
-
-
-def _measure_wanting(
+def _measure_pending(
     experiment: Experiment,
     store: Store,
-    wanting: Sequence[Cell],
+    pending: Sequence[Cell],
     n_jobs: int | None,
     keep_predictions: bool,
     progress: bool | None,
 ) -> None:
     runner = Runner()
-    work = Work(experiment.measure, keep_predictions, runner.host, runner.pid)
-    order = sorted(wanting, key=experiment.cost, reverse=True) if experiment.cost else list(wanting)
-    claiming = Claiming(store, experiment, runner, order, effective_n_jobs(n_jobs), keep_predictions)
-    keeper = Keeper(store, experiment, runner, keep_predictions)
+    worker = Worker(experiment.measure, keep_predictions, runner.host, runner.pid)
+    order = sorted(pending, key=experiment.cost, reverse=True) if experiment.cost else list(pending)
+    cells = ClaimedCells(store, experiment, runner, order, effective_n_jobs(n_jobs), keep_predictions)
+    writer = ResultWriter(store, experiment, runner, keep_predictions)
     RUNNING.add(runner.name)
     try:
-        with show_progress(experiment, wanting, progress) as bar, keeper, threadpool_limits(1):
-            _measure_and_keep(work, claiming, keeper, bar, n_jobs)
+        with show_progress(experiment, pending, progress) as bar, writer, threadpool_limits(1):
+            _measure_and_write(worker, cells, writer, bar, n_jobs)
     finally:
         RUNNING.discard(runner.name)
-        with suppress(StoreTrouble):  # a run that is no more has no claims, whatever the file says
+        with suppress(StoreError):  # claims of a runner that has ended are void anyway
             store.release(runner)
 
 
-def _measure_and_keep(work: Work, claiming: Claiming, keeper: Keeper, bar: ProgressOfCells, n_jobs: int | None) -> None:
-    while claiming.claim_more() or claiming.elsewhere:
-        if not claiming.ready:
-            bar.only_left(claiming.elsewhere)
-            keeper.raise_trouble()
+def _measure_and_write(
+    worker: Worker, cells: ClaimedCells, writer: ResultWriter, bar: CellProgress, n_jobs: int | None
+) -> None:
+    while cells.claim_more() or cells.elsewhere:
+        if not cells.ready:
+            bar.only_left(cells.elsewhere)
+            writer.raise_error()
             time.sleep(POLL_SECONDS)
             continue
-        with closing(_surviving(work, claiming, n_jobs)) as results:
-            for measured in results:
-                keeper.keep(measured)
-                claiming.handed.pop(measured.cell, None)
-                bar.advance(measured.cell, failed=measured.failure is not None)
-        claiming.raise_trouble()
+        with closing(_survive_dead_workers(worker, cells, n_jobs)) as results:
+            for result in results:
+                writer.write(result)
+                cells.started.pop(result.cell, None)
+                bar.advance(result.cell, failed=result.failure is not None)
+        cells.raise_error()
 
 
-def _surviving(work: Work, claiming: Claiming, n_jobs: int | None) -> Generator[Measured, None, None]:
-    """Yield what is measured, also when a worker process dies: then each cell it may have been is tried alone."""
+def _survive_dead_workers(worker: Worker, cells: ClaimedCells, n_jobs: int | None) -> Generator[Result, None, None]:
+    """Yield results; if a worker process dies, measure each cell that may have killed it in a process of its own."""
     while True:
         try:
-            yield from _in_parallel(work, claiming, n_jobs)
+            yield from _in_parallel(worker, cells, n_jobs)
             return
         except BrokenExecutor:
-            for cell in tuple(claiming.handed):
-                yield _measure_alone(work, cell)
+            for cell in tuple(cells.started):
+                yield _measure_alone(worker, cell)
 
 
-def _measure_alone(work: Work, cell: Cell) -> Measured:
+def _measure_alone(worker: Worker, cell: Cell) -> Result:
     try:
-        # One job would be done by this process, which is to live on.
-        (measured,) = Parallel(n_jobs=2, backend="loky")([delayed(work)(cell)])
-        return measured
+        # With one job joblib would use this process, which must survive.
+        (result,) = Parallel(n_jobs=2, backend="loky")([delayed(worker)(cell)])
+        return result
     except BrokenExecutor as error:
         first_line = str(error).strip().split("\n")[0]
-        return Measured(cell, None, f"the process that measured it died: {first_line}")
+        return Result(cell, failure=f"the process that measured it died: {first_line}")
 
 
-def _in_parallel(work: Work, cells: Iterable[Cell], n_jobs: int | None) -> Generator[Measured, None, None]:
-    """Yield cells as they are measured, in any order."""
+def _in_parallel(worker: Worker, cells: Iterable[Cell], n_jobs: int | None) -> Generator[Result, None, None]:
+    """Yield results as they arrive, in any order."""
     n_workers = effective_n_jobs(n_jobs)
     if n_workers == 1:
-        yield from map(work, cells)
+        yield from map(worker, cells)
     elif getattr(get_active_backend(prefer="processes")[0], "supports_return_generator", False):
         options = {"batch_size": 1, "pre_dispatch": n_workers + 1, "return_as": "generator_unordered"}
         parallel = Parallel(n_jobs=n_jobs, prefer="processes", **options)
-        yield from _till_left(parallel(delayed(_measure)(work, cell) for cell in cells))
+        yield from _close_quietly(parallel(delayed(_measure)(worker, cell) for cell in cells))
     else:
-        # Ray's and joblib's own pool of processes give all results of a call at its end.
-        coming = iter(cells)
-        while some := list(islice(coming, n_workers)):
-            yield from Parallel(n_jobs=n_jobs, prefer="processes")(delayed(_measure)(work, cell) for cell in some)
+        # Ray and joblib's own process pool return all results of a call together.
+        remaining = iter(cells)
+        while batch := list(islice(remaining, n_workers)):
+            yield from Parallel(n_jobs=n_jobs, prefer="processes")(delayed(_measure)(worker, cell) for cell in batch)
 
 
-def _till_left(results: Generator[Measured, None, None]) -> Generator[Measured, None, None]:
-    """Yield results; who leaves them before their end does not want what is under way, and joblib would warn of it."""
+def _close_quietly(results: Generator[Result, None, None]) -> Generator[Result, None, None]:
+    """Yield results; if the consumer stops early, drop the unfinished ones without joblib's warning."""
     try:
-        while (measured := next(results, None)) is not None:
-            yield measured
+        while (result := next(results, None)) is not None:
+            yield result
     finally:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
             results.close()
 
 
-def _measure(work: Work, cell: Cell) -> Measured:
-    """Measure; the work is an argument, since Dask keeps large arguments on its workers."""
-    return work(cell)
+def _measure(worker: Worker, cell: Cell) -> Result:
+    """Measure a cell; the worker is an argument because Dask keeps large arguments on its machines."""
+    return worker(cell)

@@ -1,13 +1,14 @@
-"""Keeps what was measured in a DuckDB file: each cell once, with the version of tremula that measured it.
+"""Stores results in a DuckDB file: each cell once, with the version of tremula that measured it.
 
-A store may be used by several runners at a time, and a runner may be killed at any moment: a result is either wholly
-in the file or not at all, and a cell that one runner has claimed no other measures.
+Several runners may use a store at the same time, and a runner may be killed at any moment: a result is either
+completely in the file or not at all, and a cell claimed by one runner is measured by no other.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,36 +22,36 @@ from tremula.errors import InvalidParameter, did_you_mean
 from tremula.lab.experiments import claims
 from tremula.lab.experiments.cell import Cell, Experiment, Outcome
 from tremula.lab.experiments.claims import Runner
-from tremula.lab.experiments.duckdb_file import PATIENCE, DuckFile, StoreTrouble
+from tremula.lab.experiments.duckdb_file import PATIENCE, DuckFile, StoreError
+from tremula.lab.experiments.result import Result
 from tremula.lab.experiments.stored_rows import (
+    FRAME_COLUMNS,
     INSERT,
     MEASURED_BY,
     OF_CELL,
     RESULT_COLUMNS,
     SCHEMA,
-    SHOWN,
-    Measured,
-    StoreOfAnotherVersion,
+    StoreVersionError,
     as_result,
     as_row,
     check_format,
-    column_of,
-    suffices,
+    is_complete,
     unpack,
+    value_column,
 )
-from tremula.lab.papers.paper import Result
 
 FRAMES: dict[str, Callable[[Any], Any]] = {
     "pandas": lambda query: query.df(),
     "polars": lambda query: query.pl(),
     "pyarrow": lambda query: query.to_arrow_table(),
 }
-OTHER_VERSIONS = ("refuse", "beside")
+OTHER_VERSIONS = ("refuse", "keep")
+PathLike = str | os.PathLike[str]
 
 
 @dataclass(frozen=True)
 class Claimed:
-    """Cells that the runner is to measure, and those that are being measured by others."""
+    """Cells claimed by a runner, and cells that other runners are measuring."""
 
     own: Sequence[Cell]
     elsewhere: Sequence[Cell]
@@ -62,12 +63,12 @@ class Store:
     Parameters
     ----------
     path : path
-        The DuckDB file; it is made when the first result is kept.
-    other_versions : {"refuse", "beside"}, default="refuse"
-        What to do where the results of an experiment were measured by another version of tremula: raise an error that
-        says so, or measure all again and keep the new results beside the old ones. They are never mixed.
+        The DuckDB file; it is created when the first result is stored.
+    other_versions : {"refuse", "keep"}, default="refuse"
+        What to do if all results of an experiment were measured by other versions of tremula: raise an error, or
+        measure everything again and keep the old results too. Results of two versions are never mixed.
     patience : float, default=300.0
-        Seconds to wait for another program that has the file open.
+        Seconds to wait while another program has the file open.
 
     Examples
     --------
@@ -81,13 +82,13 @@ class Store:
     ...     store = Store(Path(folder) / "results.duckdb")
     ...     store.keep(experiment, cell, Outcome({"error": 0.5}, n_test=50))
     ...     store.results(experiment)
-    [Result(dataset='iris', method='guessing', split=0, values={'error': 0.5}, n_test=50, ...)]
+    [Result(cell=Cell(dataset='iris', method='guessing', split=0), outcome=Outcome(values={'error': 0.5}, ...)]
     """
 
     def __init__(
         self,
-        path: str | os.PathLike[str],
-        other_versions: Literal["refuse", "beside"] = "refuse",
+        path: PathLike,
+        other_versions: Literal["refuse", "keep"] = "refuse",
         patience: float = PATIENCE,
     ) -> None:
         if other_versions not in OTHER_VERSIONS:
@@ -102,34 +103,39 @@ class Store:
     def __repr__(self) -> str:
         return f"Store({str(self.path)!r})"
 
-    def results(self, experiment: Experiment, cells: Iterable[Cell] | None = None) -> list[Result]:
-        """Return what is kept of an experiment, failures too.
+    def results(
+        self, experiment: Experiment, cells: Iterable[Cell] | None = None, with_predictions: bool = False
+    ) -> list[Result]:
+        """Return the stored results of an experiment, including failures.
 
         Parameters
         ----------
         experiment : Experiment
         cells : iterable of Cell, optional
-            Which, in this order; by default all of the experiment.
+            The cells wanted, in this order; all cells of the experiment by default.
+        with_predictions : bool, default=False
+            Read the stored predictions into ``outcome.predictions`` too.
         """
         if not self.path.exists():
             return []
         with self._transaction() as connection:
             self._refuse_other_versions(connection, experiment)
-            kept = {Cell(*row[:3]): row for row in self._rows(connection, experiment)}
+            columns = f"{RESULT_COLUMNS}, predictions" if with_predictions else RESULT_COLUMNS
+            stored = {Cell(*row[:3]): row for row in self._select(connection, columns, experiment)}
         wanted = experiment.cells if cells is None else cells
-        return [as_result(kept[cell]) for cell in wanted if cell in kept]
+        return [as_result(stored[cell]) for cell in wanted if cell in stored]
 
-    def wanting(self, experiment: Experiment, with_predictions: bool = False) -> list[Cell]:
-        """Return the cells of an experiment that are not kept; failures count as kept."""
+    def pending(self, experiment: Experiment, with_predictions: bool = False) -> list[Cell]:
+        """Return the cells of an experiment that are not stored yet; failures count as stored."""
         if not self.path.exists():
             return list(experiment.cells)
         with self._transaction() as connection:
             self._refuse_other_versions(connection, experiment)
-            kept = self._kept(connection, experiment, with_predictions)
-        return [cell for cell in experiment.cells if cell not in kept]
+            stored = self._stored_cells(connection, experiment, with_predictions)
+        return [cell for cell in experiment.cells if cell not in stored]
 
     def predictions(self, experiment: Experiment, cell: Cell) -> np.ndarray | None:
-        """Return the answers of a cell on its test rows, or None where they were not kept."""
+        """Return the predictions of a cell for its test rows, or None if they were not stored."""
         if not self.path.exists():
             return None
         with self._transaction() as connection:
@@ -138,89 +144,90 @@ class Store:
         return unpack(row[0]) if row and row[0] is not None else None
 
     def frame(self, experiment: Experiment | None = None, library: str = "pandas") -> Any:
-        """Return results as a frame, one row a cell and one column a named number.
+        """Return results as a frame with one row per cell and one column per named number.
 
         Parameters
         ----------
         experiment : Experiment, optional
-            Which; by default all experiments and all versions of tremula, told apart by their columns.
+            The experiment wanted. By default the frame holds all experiments and all versions of tremula; its columns
+            tell them apart.
         library : {"pandas", "polars", "pyarrow"}, default="pandas"
         """
         if library not in FRAMES:
             hint = did_you_mean(library, FRAMES) or ": give one of these"
             raise InvalidParameter(f"library={library!r} is none of {tuple(FRAMES)}{hint}")
         if not self.path.exists():
-            raise StoreTrouble(f"no results in {str(self.path)!r}, which is not there: run an experiment first")
+            raise StoreError(f"no file {str(self.path)!r} with results: run an experiment first")
         with self._transaction() as connection:
             where = "" if experiment is None else f"WHERE results.{MEASURED_BY}"
             arguments = [] if experiment is None else self._key(experiment)
             names = "SELECT DISTINCT unnest(map_keys(measured)) AS name FROM results ORDER BY name"
-            numbers = [column_of(row[0]) for row in connection.execute(names).fetchall()]
-            columns = ", ".join(["name AS experiment", "settings", *SHOWN[:3], *numbers, *SHOWN[3:]])
+            numbers = [value_column(row[0]) for row in connection.execute(names).fetchall()]
+            columns = ", ".join(["name AS experiment", "settings", *FRAME_COLUMNS[:3], *numbers, *FRAME_COLUMNS[3:]])
             query = f"SELECT {columns} FROM results JOIN experiments USING (experiment) {where} ORDER BY ALL"
             return FRAMES[library](connection.sql(query, params=arguments))
 
     def keep(self, experiment: Experiment, cell: Cell, outcome: Outcome, with_predictions: bool = False) -> None:
-        """Keep what was measured in a cell; what is kept already stays."""
-        self.keep_all(experiment, [Measured(cell, outcome)], with_predictions)
+        """Store the outcome of a cell; a stored outcome is never replaced."""
+        self.keep_all(experiment, [Result(cell, outcome)], with_predictions)
 
     def keep_failure(self, experiment: Experiment, cell: Cell, failure: str, traceback: str | None = None) -> None:
-        """Keep the message of a cell that failed."""
-        self.keep_all(experiment, [Measured(cell, None, failure, traceback)])
+        """Store the error message of a cell that failed."""
+        self.keep_all(experiment, [Result(cell, failure=failure, traceback=traceback)])
 
-    def keep_all(self, experiment: Experiment, measured: Sequence[Measured], with_predictions: bool = False) -> None:
-        """Keep several cells in one transaction: all of them, or with an error none."""
+    def keep_all(self, experiment: Experiment, results: Sequence[Result], with_predictions: bool = False) -> None:
+        """Store several results in one transaction: all of them, or none if there is an error."""
         with self._transaction(write=True) as connection:
             self._enter_experiment(connection, experiment)
-            for one in measured:
-                key = self._key(experiment, one.cell)
+            for result in results:
+                key = self._key(experiment, result.cell)
                 connection.execute(f"DELETE FROM claims WHERE {OF_CELL}", key)
-                if not self._is_kept(connection, key, with_predictions and one.failure is None):
+                if not self._is_stored(connection, key, with_predictions and result.failure is None):
                     connection.execute(f"DELETE FROM results WHERE {OF_CELL}", key)
-                    connection.execute(INSERT, [*key, *as_row(one, with_predictions)])
+                    connection.execute(INSERT, [*key, *as_row(result, with_predictions)])
 
     def claim(
         self, experiment: Experiment, cells: Sequence[Cell], runner: Runner, limit: int, with_predictions: bool = False
     ) -> Claimed:
-        """Take the first cells that are neither kept nor claimed by a living runner.
+        """Claim the first cells that are neither stored nor claimed by a living runner.
 
         Parameters
         ----------
         experiment : Experiment
         cells : sequence of Cell
-            Which are wanted, the most wanted first.
+            The cells wanted, the most urgent first.
         runner : Runner
-            For whom.
+            The runner that will measure them.
         limit : int
-            How many at most.
+            Maximum number of cells.
         with_predictions : bool, default=False
-            Whether results that were kept without predictions are to be measured again.
+            Also claim cells whose results were stored without predictions.
         """
         with self._transaction(write=True) as connection:
             others = runner.living_others(connection)
             runner.enter(connection)
             taken = claims.claimed_by(connection, experiment.fingerprint, self._tremula, others)
-            kept = self._kept(connection, experiment, with_predictions)
-            free = [cell for cell in cells if cell not in kept and cell not in taken]
+            stored = self._stored_cells(connection, experiment, with_predictions)
+            free = [cell for cell in cells if cell not in stored and cell not in taken]
             for cell in free[:limit]:
                 row = [runner.name, *self._key(experiment, cell)]
                 connection.execute("INSERT INTO claims VALUES (?, ?, ?, ?, ?, ?)", row)
-        return Claimed(free[:limit], [cell for cell in cells if cell in taken and cell not in kept])
+        return Claimed(free[:limit], [cell for cell in cells if cell in taken and cell not in stored])
 
     def beat(self, runner: Runner) -> None:
-        """Show other runners that this one lives."""
+        """Show other runners that this one is alive."""
         with self._transaction(write=True) as connection:
             runner.beat(connection)
 
     def release(self, runner: Runner) -> None:
-        """Give back what a runner has claimed and not measured."""
+        """Release the cells that a runner has claimed and not measured."""
         if self.path.exists():
             with self._transaction(write=True) as connection:
                 runner.leave(connection)
 
     def forget_failures(self, experiment: Experiment) -> None:
-        """Remove the failures of an experiment's cells, so that these are measured again."""
-        failed = [Cell(r.dataset, r.method, r.split) for r in self.results(experiment) if r.error is not None]
+        """Remove the failures of an experiment, so that their cells are measured again."""
+        failed = [result.cell for result in self.results(experiment) if result.failure is not None]
         if failed:
             with self._transaction(write=True) as connection:
                 for cell in failed:
@@ -239,27 +246,24 @@ class Store:
                 self._checked = True
             yield connection
 
-    def _rows(self, connection: Any, experiment: Experiment) -> list[tuple[Any, ...]]:
-        query = f"SELECT {RESULT_COLUMNS} FROM results WHERE {MEASURED_BY}"
+    def _select(self, connection: Any, columns: str, experiment: Experiment) -> list[tuple[Any, ...]]:
+        query = f"SELECT {columns} FROM results WHERE {MEASURED_BY}"
         return connection.execute(query, self._key(experiment)).fetchall()
 
-    def _kept(self, connection: Any, experiment: Experiment, with_predictions: bool) -> set[Cell]:
-        columns = "dataset, method, split, failure, asked_for_predictions"
-        rows = connection.execute(
-            f"SELECT {columns} FROM results WHERE {MEASURED_BY}", self._key(experiment)
-        ).fetchall()
-        return {Cell(*row[:3]) for row in rows if suffices(row, with_predictions)}
+    def _stored_cells(self, connection: Any, experiment: Experiment, with_predictions: bool) -> set[Cell]:
+        rows = self._select(connection, "dataset, method, split, failure, asked_for_predictions", experiment)
+        return {Cell(*row[:3]) for row in rows if is_complete(row, with_predictions)}
 
     def _refuse_other_versions(self, connection: Any, experiment: Experiment) -> None:
         query = "SELECT tremula, count(*) FROM results WHERE experiment = ? GROUP BY tremula ORDER BY tremula"
         counts = dict(connection.execute(query, [experiment.fingerprint]).fetchall())
-        if self.other_versions == "beside" or not counts or self._tremula in counts:
+        if self.other_versions == "keep" or not counts or self._tremula in counts:
             return
         listed = ", ".join(f"{count} by tremula {name}" for name, count in counts.items())
-        raise StoreOfAnotherVersion(
+        raise StoreVersionError(
             f"{str(self.path)!r} holds results of {experiment.name!r} measured {listed}, but this is tremula "
             f"{self._tremula}, and results of two versions are not mixed: name another file, install the version that "
-            'measured them, or open the store with other_versions="beside" to measure them again beside the old ones'
+            'measured them, or open the store with other_versions="keep" to measure them again and keep the old ones'
         )
 
     def _enter_experiment(self, connection: Any, experiment: Experiment) -> None:
@@ -269,7 +273,17 @@ class Store:
             row = [experiment.fingerprint, experiment.name, settings]
             connection.execute("INSERT INTO experiments VALUES (?, ?, ?)", row)
 
-    def _is_kept(self, connection: Any, key: Sequence[Any], with_predictions: bool) -> bool:
+    def _is_stored(self, connection: Any, key: Sequence[Any], with_predictions: bool) -> bool:
         query = f"SELECT failure, asked_for_predictions FROM results WHERE {OF_CELL}"
         row = connection.execute(query, key).fetchone()
         return row is not None and row[0] is None and (row[1] or not with_predictions)
+
+
+@contextmanager
+def open_store(store: Store | PathLike | None) -> Iterator[Store]:
+    """Give a store, one for a path, or one that is deleted afterwards for None."""
+    if store is None:
+        with tempfile.TemporaryDirectory(prefix="tremula-") as folder:
+            yield Store(Path(folder) / "results.duckdb")
+    else:
+        yield store if isinstance(store, Store) else Store(store)

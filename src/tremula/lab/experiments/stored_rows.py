@@ -1,4 +1,4 @@
-"""How results lie in the file: its tables, and what turns a result into a row and a row into a result."""
+"""The tables of a store, and the conversion between a `Result` and its row."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import math
 import os
 import platform
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from tremula.errors import NotStorable, TremulaError
 from tremula.lab.experiments import claims
 from tremula.lab.experiments.cell import Cell, Outcome
 from tremula.lab.experiments.duckdb_file import NotAStore, quoted
-from tremula.lab.papers.paper import Result
+from tremula.lab.experiments.result import Result
 
 FORMAT_VERSION = 1
 SCHEMA = f"""
@@ -42,29 +41,17 @@ INSERT = (
     "(?, ?, ?, ?, ?, MAP(?::VARCHAR[], ?::DOUBLE[]), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 RESULT_COLUMNS = (
-    "dataset, method, split, map_keys(measured), map_values(measured), n_test, fit_seconds, predict_seconds, "
-    "size, failure"
+    "dataset, method, split, failure, traceback, tremula, host, pid, map_keys(measured), map_values(measured), "
+    "n_test, fit_seconds, predict_seconds, size, seed"
 )
-SHOWN = (
+FRAME_COLUMNS = (
     "dataset", "method", "split", "n_test", "fit_seconds", "predict_seconds", "size", "seed", "failure",
     "tremula", "python", "numpy", "scikit_learn", "time", "host", "pid",
 )  # fmt: skip
 
 
-class StoreOfAnotherVersion(TremulaError, ValueError):
+class StoreVersionError(TremulaError, ValueError):
     """A store, or results in it, of another version of tremula."""
-
-
-@dataclass(frozen=True)
-class Measured:
-    """A cell that was measured, or that failed: then `failure` says why."""
-
-    cell: Cell
-    outcome: Outcome | None = None
-    failure: str | None = None
-    traceback: str | None = None
-    host: str = ""
-    pid: int = 0
 
 
 def pack(array: np.ndarray) -> bytes:
@@ -80,7 +67,7 @@ def pack(array: np.ndarray) -> bytes:
     try:
         np.save(buffer, plain, allow_pickle=False)
     except ValueError as error:
-        raise NotStorable(f"predictions of type {array.dtype} cannot be kept: return numbers or strings") from error
+        raise NotStorable(f"predictions of type {array.dtype} cannot be stored: return numbers or strings") from error
     return buffer.getvalue()
 
 
@@ -90,47 +77,50 @@ def unpack(content: bytes) -> np.ndarray:
 
 
 def check_format(connection: Any, path: Path) -> None:
-    """Refuse a file that is not a store, or one of another format."""
+    """Raise an error if a file is not a store or has another format."""
     tables = connection.execute("SELECT table_name FROM duckdb_tables() WHERE database_name = 'store'").fetchall()
     if ("format",) not in tables or ("results",) not in tables:
-        raise NotAStore(f"{str(path)!r} is a DuckDB file, but not one of tremula's results: name another file")
-    found, made_by = connection.execute("SELECT version, made_by FROM format").fetchone()
-    if found != FORMAT_VERSION:
-        raise StoreOfAnotherVersion(
-            f"{str(path)!r} was made by {made_by} and has format {found}, but this is tremula {__version__}, "
-            f"which knows format {FORMAT_VERSION}: name another file, or use {made_by}"
+        raise NotAStore(f"{str(path)!r} is a DuckDB file, but holds no results of tremula: name another file")
+    version, made_by = connection.execute("SELECT version, made_by FROM format").fetchone()
+    if version != FORMAT_VERSION:
+        raise StoreVersionError(
+            f"{str(path)!r} was made by {made_by} and has format {version}, but this is tremula {__version__}, "
+            f"which reads format {FORMAT_VERSION}: name another file, or use {made_by}"
         )
 
 
-def suffices(row: Sequence[Any], with_predictions: bool) -> bool:
-    """Tell whether a row need not be measured again: a failure stays one until it is forgotten."""
+def is_complete(row: Sequence[Any], with_predictions: bool) -> bool:
+    """Return whether a row need not be measured again; a failure counts as complete until it is removed."""
     failure, asked_for_predictions = row[-2:]
     return failure is not None or asked_for_predictions or not with_predictions
 
 
 def as_result(row: Sequence[Any]) -> Result:
-    """Return what a row of `RESULT_COLUMNS` says."""
-    dataset, method, split, names, numbers, *rest = row
-    # Some versions of DuckDB make NaN within a list into NULL.
+    """Return the result in a row of `RESULT_COLUMNS`, which the predictions may follow."""
+    dataset, method, split, failure, traceback, tremula, host, pid, names, numbers, *measures = row
+    # Some versions of DuckDB turn NaN within a list into NULL.
     values = {name: math.nan if number is None else number for name, number in zip(names, numbers)}
-    return Result(dataset, method, split, values, *rest)
+    n_test, fit_seconds, predict_seconds, size, seed, *packed = measures
+    predictions = unpack(packed[0]) if packed and packed[0] is not None else None
+    outcome = Outcome(values, n_test, fit_seconds, predict_seconds, size, seed, predictions)
+    return Result(Cell(dataset, method, split), outcome, failure, traceback, tremula, host, pid)
 
 
-def as_row(measured: Measured, with_predictions: bool) -> list[Any]:
-    """Return the columns of a result after its key."""
-    outcome = measured.outcome or Outcome({})
+def as_row(result: Result, with_predictions: bool) -> list[Any]:
+    """Return the columns of a result that follow its key."""
+    outcome = result.outcome
     predictions = outcome.predictions if with_predictions else None
     numbers = list(map(float, outcome.values.values()))
     return [
         *(list(outcome.values), numbers, outcome.n_test, outcome.fit_seconds, outcome.predict_seconds),
         *(outcome.size, outcome.seed, with_predictions, None if predictions is None else pack(predictions)),
-        *(measured.failure, measured.traceback, platform.python_version(), np.__version__, sklearn.__version__),
-        *(datetime.now(UTC).replace(tzinfo=None), measured.host or platform.node(), measured.pid or os.getpid()),
+        *(result.failure, result.traceback, platform.python_version(), np.__version__, sklearn.__version__),
+        *(datetime.now(UTC).replace(tzinfo=None), result.host or platform.node(), result.pid or os.getpid()),
     ]
 
 
-def column_of(name: str) -> str:
-    """Return the SQL of a named number as a column; one named like a column that is there gets a line behind it."""
-    shown = f"{name}_" if name in {*SHOWN, "experiment", "settings"} else name
+def value_column(name: str) -> str:
+    """Return the SQL of a named number as a column; a name that is already a column gets an underscore."""
+    shown = f"{name}_" if name in {*FRAME_COLUMNS, "experiment", "settings"} else name
     literal, identifier = quoted(name), '"' + shown.replace('"', '""') + '"'
     return f"list_extract(map_values(measured), list_position(map_keys(measured), {literal})) AS {identifier}"

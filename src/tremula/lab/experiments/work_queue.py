@@ -1,4 +1,4 @@
-"""What a run takes from its store, cells to measure, and what it gives back: results, at once, and a sign of life."""
+"""The two ends of a run at its store: claims cells to measure, and writes results with a regular heartbeat."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import Any
 
 from tremula.lab.experiments.cell import Cell, Experiment
 from tremula.lab.experiments.claims import BEAT_SECONDS, Runner
+from tremula.lab.experiments.result import Result
 from tremula.lab.experiments.store import Store
-from tremula.lab.experiments.stored_rows import Measured
 
-QUICK_SECONDS = 1.0  # where claimed cells are used up sooner, more are claimed at once
+QUICK_SECONDS = 1.0  # if the claimed cells are finished sooner, the next claim is larger
 
 
-class Claiming(Iterator[Cell]):
-    """Claims cells a few at a time, as they are asked for, so that other runners find some too."""
+class ClaimedCells(Iterator[Cell]):
+    """Claims cells a few at a time, on demand, so that other runners get some too."""
 
     def __init__(
         self,
@@ -31,13 +31,13 @@ class Claiming(Iterator[Cell]):
     ) -> None:
         self._cells = cells
         self.ready: deque[Cell] = deque()
-        self.handed: dict[Cell, None] = {}
+        self.started: dict[Cell, None] = {}
         self.elsewhere: Sequence[Cell] = ()
         self._store, self._experiment, self._runner = store, experiment, runner
         self._keep_predictions = keep_predictions
         self._n_workers = self._limit = n_workers
         self._claimed_at = float("-inf")
-        self._trouble: Exception | None = None
+        self._error: Exception | None = None
 
     def __next__(self) -> Cell:
         try:
@@ -45,15 +45,15 @@ class Claiming(Iterator[Cell]):
                 raise StopIteration
         except StopIteration:
             raise
-        except Exception as error:  # joblib asks in threads of its own, where an error would be lost
-            self._trouble = error
+        except Exception as error:  # joblib iterates in its own threads, where an error would be lost
+            self._error = error
             raise StopIteration from error
         cell = self.ready.popleft()
-        self.handed[cell] = None
+        self.started[cell] = None
         return cell
 
     def claim_more(self) -> bool:
-        """Claim some of the cells that are left, and tell whether there were any."""
+        """Claim some of the remaining cells and return whether there were any."""
         now = time.monotonic()
         self._limit = 2 * self._limit if now - self._claimed_at < QUICK_SECONDS else self._n_workers
         claimed = self._store.claim(
@@ -67,64 +67,64 @@ class Claiming(Iterator[Cell]):
         self.elsewhere = claimed.elsewhere
         return bool(claimed.own)
 
-    def raise_trouble(self) -> None:
-        """Raise what went wrong while joblib asked for cells."""
-        if self._trouble:
-            raise self._trouble
+    def raise_error(self) -> None:
+        """Raise the error that occurred while joblib asked for cells, if any."""
+        if self._error:
+            raise self._error
 
 
-class Keeper:
-    """Writes results to the store in a thread of its own: all that came during one transaction go into the next."""
+class ResultWriter:
+    """Writes results to the store in a thread; all that arrive during one transaction go into the next one."""
 
     def __init__(self, store: Store, experiment: Experiment, runner: Runner, keep_predictions: bool) -> None:
         self._store, self._experiment, self._runner = store, experiment, runner
         self._keep_predictions = keep_predictions
-        self._coming: queue.SimpleQueue[Measured | None] = queue.SimpleQueue()
-        self._trouble: Exception | None = None
-        self._thread = threading.Thread(target=self._work, name="tremula-keeper", daemon=True)
+        self._queue: queue.SimpleQueue[Result | None] = queue.SimpleQueue()
+        self._error: Exception | None = None
+        self._thread = threading.Thread(target=self._run, name="tremula-result-writer", daemon=True)
 
-    def __enter__(self) -> Keeper:
+    def __enter__(self) -> ResultWriter:
         self._thread.start()
         return self
 
     def __exit__(self, kind: Any, *_: Any) -> None:
-        self._coming.put(None)
+        self._queue.put(None)
         self._thread.join()
         if kind is None:
-            self.raise_trouble()
+            self.raise_error()
 
-    def keep(self, measured: Measured) -> None:
-        """Have a result kept; an error of an earlier one is raised here."""
-        self.raise_trouble()
-        self._coming.put(measured)
+    def write(self, result: Result) -> None:
+        """Queue a result; the error of an earlier one is raised here."""
+        self.raise_error()
+        self._queue.put(result)
 
-    def raise_trouble(self) -> None:
-        """Raise what went wrong in the thread."""
-        if self._trouble:
-            raise self._trouble
+    def raise_error(self) -> None:
+        """Raise the error that occurred in the thread, if any."""
+        if self._error:
+            raise self._error
 
-    def _work(self) -> None:
-        beaten = time.monotonic()
+    def _run(self) -> None:
+        last_beat = time.monotonic()
         try:
             while True:
-                coming = self._next()
-                measured = [one for one in coming if one is not None]
-                if measured:
-                    self._store.keep_all(self._experiment, measured, self._keep_predictions)
-                if None in coming:
+                batch = self._next_batch()
+                results = [result for result in batch if result is not None]
+                if results:
+                    self._store.keep_all(self._experiment, results, self._keep_predictions)
+                if None in batch:
                     return
-                if time.monotonic() - beaten >= BEAT_SECONDS:
+                if time.monotonic() - last_beat >= BEAT_SECONDS:
                     self._store.beat(self._runner)
-                    beaten = time.monotonic()
+                    last_beat = time.monotonic()
         except Exception as error:
-            self._trouble = error
+            self._error = error
 
-    def _next(self) -> list[Measured | None]:
-        """Wait for something to keep, not longer than to the next beat, and take all there is."""
+    def _next_batch(self) -> list[Result | None]:
+        """Wait for a result, at most until the next heartbeat, and return everything in the queue."""
         try:
-            coming = [self._coming.get(timeout=BEAT_SECONDS)]
+            batch = [self._queue.get(timeout=BEAT_SECONDS)]
         except queue.Empty:
             return []
-        while not self._coming.empty():
-            coming.append(self._coming.get())
-        return coming
+        while not self._queue.empty():
+            batch.append(self._queue.get())
+        return batch

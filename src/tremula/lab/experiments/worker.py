@@ -1,4 +1,4 @@
-"""Measures one cell, in whatever process: one thread for linear algebra, and an error becomes part of the result."""
+"""Measures one cell in any process: one thread for linear algebra, and an error becomes part of the result."""
 
 from __future__ import annotations
 
@@ -16,19 +16,20 @@ from threadpoolctl import threadpool_limits
 from tremula.errors import TremulaError
 from tremula.lab.experiments.cell import Cell, Outcome
 from tremula.lab.experiments.claims import this_host
-from tremula.lab.experiments.stored_rows import Measured, pack
+from tremula.lab.experiments.result import Result
+from tremula.lab.experiments.stored_rows import pack
 
-WATCH_SECONDS = 0.2  # how soon a worker sees that its runner was killed
+WATCH_SECONDS = 0.2  # how often a worker checks that its runner is alive
 WATCHED = threading.Event()
 
 
-def _in_words(error: Exception) -> str:
-    """Return the message; errors of tremula tell what to do, others at least their kind."""
+def _describe(error: Exception) -> str:
+    """Return the message; errors of other libraries are prefixed with their type."""
     return str(error) if isinstance(error, TremulaError) else f"{type(error).__name__}: {error}"
 
 
 def _end_with_parent() -> None:
-    """Make this process, a worker, end soon after the runner was killed: nobody waits for what it measures."""
+    """End this worker process soon after its runner was killed: nobody is left to store its result."""
     if not WATCHED.is_set():
         WATCHED.set()
         threading.Thread(target=_watch, args=(os.getppid(),), daemon=True).start()
@@ -40,13 +41,13 @@ def _watch(parent: int) -> None:
     os._exit(1)
 
 
-def _plain(outcome: Outcome) -> Outcome:
-    """Return an outcome of plain numbers: what cannot be kept fails here, and not in the store."""
+def _checked(outcome: Outcome) -> Outcome:
+    """Return the outcome with plain Python numbers; one that cannot be stored fails here and not in the store."""
     if not isinstance(outcome, Outcome):
         raise TypeError(f"measure returned {type(outcome).__name__}: return an Outcome")
     for name in outcome.values:
         if not isinstance(name, str):
-            raise TypeError(f"measure named a number {name!r}: name numbers by strings")
+            raise TypeError(f"measure returned a value with the name {name!r}: use strings as names")
     if outcome.seed is not None and not 0 <= outcome.seed < 2**64:
         raise ValueError(f"measure used the seed {outcome.seed}: use one from 0 to 2**64 - 1")
     return replace(
@@ -61,17 +62,17 @@ def _plain(outcome: Outcome) -> Outcome:
 
 
 @dataclass(frozen=True)
-class Work:
-    """How a cell is measured, wherever that is.
+class Worker:
+    """Measures cells on behalf of a runner, in the runner's process or in another one.
 
     Attributes
     ----------
     measure : callable from Cell to Outcome
     keep_predictions : bool
     host : str
-        Where the runner is.
+        Machine of the runner.
     pid : int
-        The process of the runner, which has limited its own threads.
+        Process of the runner, which has already limited its own threads.
     """
 
     measure: Callable[[Cell], Outcome]
@@ -79,22 +80,22 @@ class Work:
     host: str
     pid: int
 
-    def __call__(self, cell: Cell) -> Measured:
-        """Measure; never raise an error that is one of the cell."""
-        here = self.host == this_host()
-        if here and os.getppid() == self.pid:
+    def __call__(self, cell: Cell) -> Result:
+        """Measure a cell; an error raised by the measurement becomes the failure of the result."""
+        same_host = self.host == this_host()
+        if same_host and os.getppid() == self.pid:
             _end_with_parent()
+        origin = {"host": platform.node(), "pid": os.getpid()}
         try:
-            with nullcontext() if here and os.getpid() == self.pid else threadpool_limits(1):
-                outcome = self._measure(cell)
+            with nullcontext() if same_host and os.getpid() == self.pid else threadpool_limits(1):
+                return Result(cell, self._measure(cell), **origin)
         except Exception as error:
-            return Measured(cell, None, _in_words(error), traceback.format_exc(), platform.node(), os.getpid())
-        return Measured(cell, outcome, host=platform.node(), pid=os.getpid())
+            return Result(cell, failure=_describe(error), traceback=traceback.format_exc(), **origin)
 
     def _measure(self, cell: Cell) -> Outcome:
-        outcome = _plain(self.measure(cell))
+        outcome = _checked(self.measure(cell))
         if not self.keep_predictions:
             return replace(outcome, predictions=None)
         if outcome.predictions is not None:
-            pack(outcome.predictions)
+            pack(outcome.predictions)  # raises an error now if they cannot be stored
         return outcome

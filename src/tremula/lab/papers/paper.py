@@ -5,29 +5,15 @@ A file of `lab/papers/` holds one `Paper`; `tremula reproduce` knows nothing els
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from tremula.display import ShortTable, ShownAsTable
 from tremula.lab.experiments.cell import Experiment
+from tremula.lab.experiments.result import Result
 
 Budget = Literal["quick", "default", "full"]
-
-
-@dataclass(frozen=True)
-class Result:
-    """One measured cell, as the store gives it back."""
-
-    dataset: str
-    method: str
-    split: int
-    values: Mapping[str, float]
-    n_test: int
-    fit_seconds: float
-    predict_seconds: float
-    size: int | None
-    error: str | None = None  # the message of a cell that failed; its values are then empty
 
 
 @dataclass(frozen=True, repr=False)

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tremula.diagnostics import TestResult, difference_of_proportions, paired_t_test
+from tremula.lab.experiments.result import Result, first_failures, group_by_split, shared_splits
 from tremula.lab.papers.dietterich2000.domains import DOMAINS, NOISY_NAMES
 from tremula.lab.papers.dietterich2000.protocol import CONFIDENCE, METHODS
-from tremula.lab.papers.paper import Result
 
 PRUNED, UNPRUNED = CONFIDENCE
 CHOICES = ("test", "training")
@@ -120,31 +120,23 @@ def _wrong(results: Iterable[Result]) -> list[float]:
     return [result.values["n_wrong"] for result in results]
 
 
-def gather(results: Iterable[Result]) -> tuple[dict[str, Measured], list[str]]:
-    """Sort results by domain; a fold counts where every variant that was tried has been measured on it.
+def gather(results: Sequence[Result]) -> tuple[dict[str, Measured], list[str]]:
+    """Group results by domain; a fold counts if every variant that was tried has been measured on it.
 
     Returns
     -------
     measured : dict of str to Measured
         In the order of the first result of each domain.
     notes : list of str
-        What failed, and why.
+        The first failure of each domain.
     """
-    by_domain: dict[str, dict[str, dict[int, Result]]] = {}
-    failures: dict[str, str] = {}
-    for result in results:
-        folds = by_domain.setdefault(result.dataset, {}).setdefault(result.method, {})
-        if result.error is None:
-            folds[result.split] = result
-        else:
-            failures.setdefault(result.dataset, f"{result.dataset}, {result.method} failed: {result.error}")
     measured = {}
-    for domain, variants in by_domain.items():
-        shared = sorted(set.intersection(*(set(found) for found in variants.values())))
+    for domain, variants in group_by_split(results, failed_methods=True).items():
+        shared = shared_splits(variants)
         if shared:
-            chosen = {name: [found[split] for split in shared] for name, found in variants.items()}
+            chosen = {name: [splits[split] for split in shared] for name, splits in variants.items()}
             measured[domain] = Measured(domain, chosen)
-    return measured, list(failures.values())
+    return measured, first_failures(results)
 
 
 def count_wins(measured: Iterable[Measured], choice: str) -> dict[tuple[str, str], tuple[int, int, int]]:

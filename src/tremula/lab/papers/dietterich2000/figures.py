@@ -19,6 +19,7 @@ from tremula.diagnostics import (
     weight_trace,
 )
 from tremula.lab.experiments.cell import Cell, Experiment, Outcome
+from tremula.lab.experiments.result import Result
 from tremula.lab.papers.dietterich2000.choices import Measured, differ, gather
 from tremula.lab.papers.dietterich2000.domains import DOMAINS, NOISY_NAMES, load_table, noisy_name
 from tremula.lab.papers.dietterich2000.protocol import (
@@ -32,7 +33,7 @@ from tremula.lab.papers.dietterich2000.protocol import (
     build,
 )
 from tremula.lab.papers.dietterich2000.tables import sizes_note
-from tremula.lab.papers.paper import Budget, Result, ShownFigure, ShownTable
+from tremula.lab.papers.paper import Budget, ShownFigure, ShownTable
 from tremula.lab.papers.shared_protocol import official_split, seed_of
 
 SICK_TRAINING_ROWS = 2800  # of the training file; a fifth of them is the 560 of the paper
@@ -124,7 +125,7 @@ def _draw_kappa(result: Result) -> Any:
 
 def show_kappa(results: Sequence[Result], budget: Budget) -> list[ShownTable | ShownFigure]:
     """Show a diagram for each method with and without noise, and their means as a table."""
-    measured = [result for result in results if result.error is None]
+    measured = [result for result in results if result.failure is None]
     rows = [
         [result.dataset, result.method, int(result.values["n_members"])]
         + [round(result.values[name], digits) for name, digits in (("kappa", 3), ("member_error", 4), ("error", 4))]
@@ -134,7 +135,7 @@ def show_kappa(results: Sequence[Result], budget: Budget) -> list[ShownTable | S
         "Unpruned trees, trained on the first 2800 rows of sick, compared on the other 972; labels of both are noisy.",
         f"Diagrams show the pairs of the first {DRAWN_MEMBERS} members, means are of all pairs.",
         "The slides show diagrams and no numbers; nearer the origin is better there, so the second axis is the error.",
-        *(f"{result.dataset}, {result.method} failed: {result.error}" for result in results if result.error),
+        *(result.failure_note for result in results if result.failure),
     ]
     columns = ["domain", "method", "members", "mean kappa", "mean error of a member", "error of the ensemble"]
     table = ShownTable("kappa", "Agreement and error of members on sick", columns, rows, notes)
@@ -196,9 +197,9 @@ def show_weights(results: Sequence[Result], budget: Budget) -> list[ShownTable |
     """Show the mean weights of corrupted and clean rows by round."""
     shown: list[ShownTable | ShownFigure] = []
     for result in results:
-        if result.error is not None:
+        if result.failure is not None:
             columns = ["round", "corrupted rows", "other rows", "share of all weight on corrupted rows, %"]
-            shown.append(ShownTable("weights", "Weights of corrupted rows", columns, [], [f"failed: {result.error}"]))
+            shown.append(ShownTable("weights", "Weights of corrupted rows", columns, [], [f"failed: {result.failure}"]))
             continue
         corrupted, clean = _trace(result)
         share = result.values["n_corrupted"] / result.values["n_rows"]

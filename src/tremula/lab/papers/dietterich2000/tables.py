@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from tremula.lab.experiments.result import Result
 from tremula.lab.papers.dietterich2000.choices import (
     CHOICES,
     Folds,
@@ -14,7 +15,7 @@ from tremula.lab.papers.dietterich2000.choices import (
 )
 from tremula.lab.papers.dietterich2000.domains import DOMAINS, NOISE_RATES, NOISY_NAMES
 from tremula.lab.papers.dietterich2000.protocol import BAGGED, BOOSTED, C45, METHODS, RANDOMIZED, SIZES
-from tremula.lab.papers.paper import Budget, Result, ShownTable
+from tremula.lab.papers.paper import Budget, ShownTable
 from tremula.lab.papers.published import read_published
 from tremula.lab.papers.verdict import Judgement, judge_counts, judge_cross_validated, judge_on_test_set
 

@@ -10,8 +10,9 @@ import numpy as np
 
 from tremula.diagnostics import bias_variance
 from tremula.lab.experiments.cell import Cell, Experiment, Outcome
+from tremula.lab.experiments.result import Result
 from tremula.lab.papers.frank2006.protocol import BAGGING, CLASS_MAKERS, SEED, SIZES, SMEARING, load_rows
-from tremula.lab.papers.paper import Budget, Result, ShownTable
+from tremula.lab.papers.paper import Budget, ShownTable
 from tremula.lab.papers.shared_protocol import seed_of
 
 MOST_ROWS = 2000
@@ -62,7 +63,7 @@ def _verdict(shares: np.ndarray) -> str:
 
 def show_bias(results: Sequence[Result], budget: Budget) -> list[ShownTable]:
     """Show the parts, and on how many datasets the share of the bias is larger with smearing."""
-    found = {(result.dataset, result.method): result.values for result in results if result.error is None}
+    found = {(result.dataset, result.method): result.values for result in results if result.failure is None}
     rows: list[list[Any]] = []
     shares: list[list[float]] = []
     for dataset in dict.fromkeys(result.dataset for result in results):
@@ -86,6 +87,6 @@ def show_bias(results: Sequence[Result], budget: Budget) -> list[ShownTable]:
         f"{sizes.models} learning sets of a quarter of the rows each, drawn from one half of them and judged by the "
         "other; zero-one loss after Kohavi and Wolpert, noise counted in the bias, both parts freed of the finite "
         "number of models. The level of smearing is chosen anew in every learning set, by its out-of-bag rows.",
-        *(f"{result.dataset}, {result.method} failed: {result.error}" for result in results if result.error),
+        *(result.failure_note for result in results if result.failure),
     ]
     return [ShownTable("bias", "Bias and variance in percent, and the share of the bias in them", columns, rows, notes)]

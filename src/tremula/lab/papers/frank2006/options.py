@@ -15,9 +15,10 @@ from tremula import DualPerturbClassifier, SmearedBaggingClassifier, SmearedBagg
 from tremula.diagnostics import corrected_t_test
 from tremula.lab.datasets import known_datasets
 from tremula.lab.experiments.cell import Cell, Experiment, Outcome
+from tremula.lab.experiments.result import Result
 from tremula.lab.papers.frank2006.protocol import N_MEMBERS, SEED, SIZES, load_rows, try_on
 from tremula.lab.papers.frank2006.tables import gather, n_splits
-from tremula.lab.papers.paper import Budget, Result, ShownTable
+from tremula.lab.papers.paper import Budget, ShownTable
 from tremula.lab.papers.shared_protocol import seed_of
 
 BASE = "Gaussian, levels by out-of-bag rows"

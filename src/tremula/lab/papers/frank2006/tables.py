@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from tremula.diagnostics import corrected_t_test
+from tremula.lab.experiments.result import Result, first_failures, group_by_split, shared_splits
 from tremula.lab.papers.frank2006.protocol import (
     BAGGING,
     CLASSES,
@@ -23,7 +24,7 @@ from tremula.lab.papers.frank2006.protocol import (
     SMEARING,
     UNPRUNED,
 )
-from tremula.lab.papers.paper import Budget, Result, ShownTable
+from tremula.lab.papers.paper import Budget, ShownTable
 
 LEVEL = 0.05
 OTHERS = (BAGGING, UNPRUNED, PRUNED)
@@ -33,26 +34,20 @@ Measured = dict[str, dict[str, np.ndarray]]
 
 def gather(results: Sequence[Result]) -> tuple[dict[str, Measured], list[str]]:
     """Return numbers by dataset, method and name, for the splits that all methods of a dataset share; and failures."""
-    by_split: dict[str, dict[str, dict[int, dict[str, float]]]] = {}
-    failures: dict[str, str] = {}
-    for result in results:
-        if result.error is not None:
-            failures.setdefault(result.dataset, f"{result.dataset}, {result.method} failed: {result.error}")
-        else:
-            values = {**result.values, "n_test": float(result.n_test), "seconds": result.fit_seconds}
-            by_split.setdefault(result.dataset, {}).setdefault(result.method, {})[result.split] = values
-    found: dict[str, Measured] = {}
-    for dataset, methods in by_split.items():
-        shared = sorted(set.intersection(*(set(splits) for splits in methods.values())))
+    measured: dict[str, Measured] = {}
+    for dataset, methods in group_by_split(results).items():
+        shared = shared_splits(methods)
         if shared:
-            found[dataset] = {method: _columns([splits[s] for s in shared]) for method, splits in methods.items()}
-    return found, list(failures.values())
+            measured[dataset] = {
+                method: _columns([splits[split] for split in shared]) for method, splits in methods.items()
+            }
+    return measured, first_failures(results)
 
 
-def _columns(values: Sequence[dict[str, float]]) -> dict[str, np.ndarray]:
-    return {
-        name: np.array([one.get(name, np.nan) for one in values]) for name in values[0] | {"noise": 0, "n_trained": 0}
-    }
+def _columns(results: Sequence[Result]) -> dict[str, np.ndarray]:
+    values = [{**result.values, "n_test": result.n_test, "seconds": result.fit_seconds} for result in results]
+    names = values[0] | {"noise": 0, "n_trained": 0}
+    return {name: np.array([row.get(name, np.nan) for row in values], dtype=float) for name in names}
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,10 @@ from tremula.diagnostics import BoundaryDisplay
 from tremula.diagnostics.displays.style import BLACK, LETTERS, PALETTE, canvas, import_pyplot, legend_above
 from tremula.lab.datasets.generators import diagonal_square
 from tremula.lab.experiments.cell import Cell, Experiment, Outcome
+from tremula.lab.experiments.result import Result
 from tremula.lab.papers.geurts2001.problems import SEED
 from tremula.lab.papers.geurts2001.protocol import CRITERION, FORMS, SIZES
-from tremula.lab.papers.paper import Budget, Result, ShownFigure, ShownTable
+from tremula.lab.papers.paper import Budget, ShownFigure, ShownTable
 from tremula.lab.papers.shared_protocol import seed_of
 
 SQUARE = "diagonal square"
@@ -94,7 +95,7 @@ def curves_experiment(budget: Budget) -> Experiment:
 
 
 def _curve(results: Sequence[Result], form: str) -> dict[str, Floats]:
-    found = {r.split: r.values for r in results if r.method == form and r.error is None}
+    found = {r.split: r.values for r in results if r.method == form and r.failure is None}
     numbers = sorted(found)
     curve = {name: np.array([found[number][name] for number in numbers]) for name in MEASURES}
     return curve | {"level": np.array([LEVELS[number] for number in numbers])}
@@ -209,7 +210,7 @@ def _draw_boundaries() -> Any:
 
 def show_boundary(results: Sequence[Result], budget: Budget) -> list[ShownTable | ShownFigure]:
     """Show Figure 2: the regions of one tree without noise, with the paper's best level, and with too high a one."""
-    rows = [[f"{r.values['noise']:g}", f"{100 * r.values['error']:.2f}"] for r in results if r.error is None]
+    rows = [[f"{r.values['noise']:g}", f"{100 * r.values['error']:.2f}"] for r in results if r.failure is None]
     return [
         ShownFigure("figure2", "Regions of one tree under noise; dotted the true boundary.", _draw_boundaries),
         ShownTable("figure2_errors", "Error of the tree of Figure 2 on 5000 fresh rows", ["λ", "error %"], rows),

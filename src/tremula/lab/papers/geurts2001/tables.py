@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tremula.diagnostics import paired_t_test
+from tremula.lab.experiments.result import Result, group_by_split
 from tremula.lab.papers.geurts2001.problems import PROBLEMS
 from tremula.lab.papers.geurts2001.protocol import BAGGED, SIZES, TREE, drawn_problems
-from tremula.lab.papers.paper import Budget, Result, ShownTable
+from tremula.lab.papers.paper import Budget, ShownTable
 from tremula.lab.papers.published import read_published
 from tremula.lab.papers.verdict import judge_mean
 
@@ -24,12 +25,12 @@ Floats = NDArray[np.float64]
 
 def values_of(results: Sequence[Result], dataset: str, method: str, name: str) -> Floats:
     """Return a value of every division that was measured, in the order of divisions."""
-    found = {r.split: r.values[name] for r in results if (r.dataset, r.method) == (dataset, method) and r.error is None}
-    return np.array([found[split] for split in sorted(found)])
+    splits = group_by_split(results).get(dataset, {}).get(method, {})
+    return np.array([splits[split].values[name] for split in sorted(splits)])
 
 
 def _failures(results: Sequence[Result]) -> list[str]:
-    return sorted({f"{r.dataset}, {r.method} failed: {r.error}" for r in results if r.error is not None})
+    return sorted({result.failure_note for result in results if result.failure is not None})
 
 
 def _percent(errors: Floats) -> str:

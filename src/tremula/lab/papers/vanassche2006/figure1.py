@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tremula.lab.experiments.cell import Cell, Experiment, Outcome
-from tremula.lab.papers.paper import Budget, Result, ShownTable
+from tremula.lab.experiments.result import Result
+from tremula.lab.papers.paper import Budget, ShownTable
 from tremula.lab.papers.shared_protocol import seed_of
 from tremula.queries.resampling import branch_gains, resample
 
@@ -95,7 +96,7 @@ def show_figure1(results: Sequence[Result], budget: Budget) -> list[ShownTable]:
             _verdict(result),
         ]
         for result in results
-        if result.error is None
+        if result.failure is None
     ]
     notes = [
         f"{N_DRAWS[budget]} draws. Impossible: whatever the joint table, with the margins of Figure 1a the share lies "

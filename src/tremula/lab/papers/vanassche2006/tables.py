@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from tremula.diagnostics import TestResult, corrected_t_test
-from tremula.lab.papers.paper import Budget, Result, ShownTable
+from tremula.lab.experiments.result import Result, first_failures, group_by_split, shared_splits
+from tremula.lab.papers.paper import Budget, ShownTable
 from tremula.lab.papers.published import read_published
 from tremula.lab.papers.vanassche2006.protocol import (
     BAG,
@@ -32,19 +33,15 @@ Folds = dict[str, np.ndarray]
 
 def gather(results: Sequence[Result]) -> tuple[dict[str, dict[str, Folds]], list[str]]:
     """Return numbers by dataset, method and name, for the folds that all methods of a dataset share; and failures."""
-    found: dict[str, dict[str, dict[int, Result]]] = {}
-    failures: dict[str, str] = {}
-    for result in results:
-        if result.error is None:
-            found.setdefault(result.dataset, {}).setdefault(result.method, {})[result.split] = result
-        else:
-            failures.setdefault(result.dataset, f"{result.dataset}, {result.method} failed: {result.error}")
+    grouped = group_by_split(results)
     measured = {}
-    for name in (name for name in CELL_NAMES if name in found and set(found[name]) == set(METHODS)):
-        shared = sorted(set.intersection(*(set(folds) for folds in found[name].values())))
+    for name in (name for name in CELL_NAMES if set(grouped.get(name, ())) == set(METHODS)):
+        shared = shared_splits(grouped[name])
         if shared:
-            measured[name] = {method: _columns([found[name][method][s] for s in shared]) for method in METHODS}
-    return measured, list(failures.values())
+            measured[name] = {
+                method: _columns([grouped[name][method][split] for split in shared]) for method in METHODS
+            }
+    return measured, first_failures(results)
 
 
 def _columns(results: Sequence[Result]) -> Folds:

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from tremula.diagnostics import paired_t_test
-from tremula.lab.papers.paper import Budget, Result, ShownTable
+from tremula.lab.experiments.result import Result, first_failures, group_by_split, shared_splits
+from tremula.lab.papers.paper import Budget, ShownTable
 from tremula.lab.papers.published import read_published
 from tremula.lab.papers.variance_reduction.bagging import (
     BAGGED,
@@ -34,20 +35,15 @@ Errors = Mapping[str, Mapping[str, np.ndarray]]
 
 def _errors(results: Sequence[Result]) -> tuple[Errors, list[str]]:
     """Return errors by dataset and method, one for each division that all methods were measured on; and failures."""
-    found: dict[str, dict[str, dict[int, float]]] = {}
-    failures: dict[str, str] = {}
-    for result in results:
-        methods = found.setdefault(result.dataset, {})
-        if result.error is not None:
-            failures.setdefault(result.dataset, f"{result.dataset}, {result.method} failed: {result.error}")
-        else:
-            methods.setdefault(result.method, {})[result.split] = result.values["error"]
     errors = {}
-    for name, methods in found.items():
-        shared = sorted(set.intersection(*(set(splits) for splits in methods.values()))) if methods else []
+    for name, methods in group_by_split(results).items():
+        shared = shared_splits(methods)
         if shared:
-            errors[name] = {method: np.array([splits[s] for s in shared]) for method, splits in methods.items()}
-    return errors, list(failures.values())
+            errors[name] = {
+                method: np.array([splits[split].values["error"] for split in shared])
+                for method, splits in methods.items()
+            }
+    return errors, first_failures(results)
 
 
 def _mean(errors: np.ndarray) -> str:

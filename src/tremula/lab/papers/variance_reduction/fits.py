@@ -17,7 +17,8 @@ from tremula import BaggingRegressor, CARTRegressor
 from tremula.diagnostics import BiasVarianceDisplay, bias_variance
 from tremula.lab.datasets.generators import SINE_RANGE, sine_points, sine_value
 from tremula.lab.experiments.cell import Cell, Experiment, Outcome
-from tremula.lab.papers.paper import Budget, Result, ShownFigure, ShownTable
+from tremula.lab.experiments.result import Result
+from tremula.lab.papers.paper import Budget, ShownFigure, ShownTable
 from tremula.lab.papers.shared_protocol import seed_of
 
 SEED = 0
@@ -111,14 +112,14 @@ CLAIMS: dict[str, Callable[[dict[str, Result]], bool]] = {
 
 def show_fits(results: Sequence[Result], budget: Budget) -> list[ShownTable | ShownFigure]:
     """Show the terms of every method, what the slides claim of them, and the fits."""
-    found = {result.method: result for result in results if result.error is None}
+    found = {result.method: result for result in results if result.failure is None}
     terms = ("bias", "variance", "noise", "error")
     rows = [[name, *(round(result.values[term], 4) for term in terms)] for name, result in found.items()]
     notes = [
         f"{N_FITS} fits of {N_POINTS} points each, judged at {N_TEST[budget]} new points, x even from 0 to 10; the "
         "slides do not give the range. Noise has a standard deviation of 0.2, so the third term is about 0.04.",
         "The terms are freed of the finite number of fits and sum to the error exactly. The slides print no numbers.",
-        *(f"{result.method} failed: {result.error}" for result in results if result.error),
+        *(f"{result.method} failed: {result.failure}" for result in results if result.failure),
     ]
     table = ShownTable(
         "fits", "Squared error taken apart", ["method", "bias²", "variance", "noise", "error"], rows, notes

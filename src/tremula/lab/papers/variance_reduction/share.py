@@ -10,7 +10,8 @@ import numpy as np
 
 from tremula import BaggingClassifier, C45Classifier
 from tremula.lab.experiments.cell import Cell, Experiment, Outcome
-from tremula.lab.papers.paper import Budget, Result, ShownTable
+from tremula.lab.experiments.result import Result
+from tremula.lab.papers.paper import Budget, ShownTable
 from tremula.lab.papers.published import read_published
 from tremula.lab.papers.shared_protocol import seed_of
 
@@ -68,8 +69,8 @@ def show_share(results: Sequence[Result], budget: Budget) -> list[ShownTable]:
     rows = []
     for result in sorted(results, key=lambda result: int(result.dataset.split()[0])):
         n_rows = int(result.dataset.split()[0])
-        if result.error is not None:
-            rows.append([n_rows, None, None, round(distinct_share(n_rows), 4), result.error])
+        if result.failure is not None:
+            rows.append([n_rows, None, None, round(distinct_share(n_rows), 4), result.failure])
             continue
         ours, reach = result.values["share"], 1.96 * result.values["standard_error"]
         verdict = "within" if abs(ours - distinct_share(n_rows)) <= reach else "outside"

@@ -12,8 +12,9 @@ import numpy as np
 
 from tremula.diagnostics import CriticalDifferenceDisplay, Ranking
 from tremula.lab.datasets.registry import known_datasets
-from tremula.lab.papers.paper import Budget, Result, ShownFigure, ShownTable
-from tremula.lab.studies.default.comparing import Found, times_of
+from tremula.lab.experiments.result import Result
+from tremula.lab.papers.paper import Budget, ShownFigure, ShownTable
+from tremula.lab.studies.default.comparing import Measured, times_of
 from tremula.lab.studies.default.learners import ASPEN, FOREST
 from tremula.lab.studies.default.losses import kinds_table, losses_table, wins_table
 from tremula.lab.studies.default.protocol import SIZES, TIMED_METHODS
@@ -63,9 +64,8 @@ def _splits(view: View) -> str:
     """Say how many splits the comparisons of a half stand on."""
     told = []
     for which in HALVES:
-        counts = [
-            len(view.found.splits(n, view.methods)) for n in view.found.datasets(view.datasets[which], view.methods)
-        ]
+        names = view.measured.datasets(view.datasets[which], view.methods)
+        counts = [len(view.measured.splits(name, view.methods)) for name in names]
         told += [f"{which} {min(counts)} to {max(counts)}"] if counts else []
     return ", ".join(told) or "none"
 
@@ -75,7 +75,7 @@ def ranks_table(view: View, measures: Sequence[Measure]) -> ShownTable:
     rankings, every = _rankings(view, measures), view.every_dataset
     rows: list[list[Any]] = []
     for method in _by_rank(view.methods, rankings):
-        times = [times_of(view.found, every, method, FOREST, name) for name in ("fit_seconds", "predict_seconds")]
+        times = [times_of(view.measured, every, method, FOREST, name) for name in ("fit_seconds", "predict_seconds")]
         rows.append(
             [method, *(show_number(rank_of(one, method)) for one in rankings.values()), *map(show_number, times)]
         )
@@ -83,7 +83,7 @@ def ranks_table(view: View, measures: Sequence[Measure]) -> ShownTable:
         f"Mean ranks of {len(rows)} methods, 1 the best; datasets: {_sizes(rankings)}.",
         f"Times are seconds of one processor, compared with {FOREST} on the same rows: the median over datasets.",
         f"On splits that all of these methods have: {_splits(view)}.",
-        *view.found.failures,
+        *view.measured.failures,
     ]
     columns = ["method", *_headings(measures), "fit time", "predict time"]
     return ShownTable(f"{view.file}_ranks", "Mean ranks and times", columns, rows, notes)
@@ -109,9 +109,9 @@ def means_table(view: View, measure: Measure) -> ShownTable:
     """Show the mean of every method on every dataset."""
     rows: list[list[Any]] = []
     for which in HALVES:
-        for name in sorted(view.found.datasets(view.datasets[which], view.methods)):
-            means = view.found.means([name], view.methods, measure.name)[0]
-            about = [which, known_datasets()[name].rows, kind_of(name), len(view.found.splits(name, view.methods))]
+        for name in sorted(view.measured.datasets(view.datasets[which], view.methods)):
+            means = view.measured.means([name], view.methods, measure.name)[0]
+            about = [which, known_datasets()[name].rows, kind_of(name), len(view.measured.splits(name, view.methods))]
             rows.append([name, *about, *map(measure.show, means)])
     columns = ["dataset", "half", "rows", "attributes", "splits", *view.methods]
     return ShownTable(f"{view.file}_{measure.name}", f"Mean {measure.caption}", columns, rows)
@@ -137,21 +137,21 @@ def _width(name: str) -> int:
 
 def show_times(results: Sequence[Result], budget: Budget) -> list[Shown]:
     """Show seconds of the forest, and how many times as long others take."""
-    found = Found.of(results)
-    others = [method for method in found.methods(TIMED_METHODS) if method != FOREST]
+    measured = Measured.of(results)
+    others = [method for method in measured.methods(TIMED_METHODS) if method != FOREST]
     rows: list[list[Any]] = []
-    for name in found.datasets(SIZES[budget].timed, [FOREST, *others]):
+    for name in measured.datasets(SIZES[budget].timed, [FOREST, *others]):
         row: list[Any] = [name, known_datasets()[name].rows, _width(name)]
         for measure in ("fit_seconds", "predict_seconds"):
-            seconds = np.median(found.values(name, FOREST, measure, found.splits(name, [FOREST])))
-            ratios = [times_of(found, [name], method, FOREST, measure) for method in others]
+            seconds = np.median(measured.values(name, FOREST, measure, measured.splits(name, [FOREST])))
+            ratios = [times_of(measured, [name], method, FOREST, measure) for method in others]
             row += [f"{seconds:.3f}", *map(show_number, ratios)]
         rows.append(row)
     told = [f"{FOREST}, seconds", *(f"{method}, times that" for method in others)]
     columns = ["dataset", "rows", "attributes", *(f"{verb}: {words}" for verb in ("fit", "predict") for words in told)]
     notes = [
         "Half of all rows is learned from, the other half predicted. Seconds of one processor, the median of three.",
-        *found.failures,
+        *measured.failures,
     ]
     return [ShownTable("times", "Times on all rows", columns, rows, notes)] if rows else []
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from tremula.diagnostics import Ranking
 from tremula.lab.datasets.registry import known_datasets
-from tremula.lab.papers.paper import Budget, Result, ShownFigure, ShownTable
-from tremula.lab.studies.default.comparing import Found, rank
+from tremula.lab.experiments.result import Result
+from tremula.lab.papers.paper import Budget, ShownFigure, ShownTable
+from tremula.lab.studies.default.comparing import Measured, rank
 from tremula.lab.studies.default.halves import DECIDING, JUDGED, half
 from tremula.lab.studies.default.protocol import LEARNERS, SIZES, datasets_of
 
@@ -80,7 +81,7 @@ class View:
     ----------
     task, file : str
         What is predicted, and how names of files begin.
-    found : Found
+    measured : Measured
         The measured cells.
     methods : sequence of str
         Those that were measured.
@@ -89,17 +90,17 @@ class View:
 
     task: str
     file: str
-    found: Found
+    measured: Measured
     methods: Sequence[str]
     datasets: dict[str, list[str]]
 
     @classmethod
     def of(cls, task: str, file: str, results: Sequence[Result], budget: Budget) -> View:
         """Sort the results of a task."""
-        found = Found.of(results)
-        methods = found.methods(LEARNERS[task])
+        measured = Measured.of(results)
+        methods = measured.methods(LEARNERS[task])
         names = [one.name for one in datasets_of(task, SIZES[budget])]
-        return cls(task, file, found, methods, {which: [n for n in names if half(n) == which] for which in HALVES})
+        return cls(task, file, measured, methods, {which: [n for n in names if half(n) == which] for which in HALVES})
 
     @property
     def every_dataset(self) -> list[str]:
@@ -108,7 +109,7 @@ class View:
 
     def rank(self, which: str, measure: Measure) -> Ranking | None:
         """Rank methods over a half; None where it has too few datasets."""
-        return rank(self.found, self.datasets[which], self.methods, measure.name)
+        return rank(self.measured, self.datasets[which], self.methods, measure.name)
 
 
 def rank_of(ranking: Ranking | None, method: str) -> float | None:
