@@ -21,8 +21,8 @@ def grow_both(
     monkeypatch: pytest.MonkeyPatch, table: Table, rules: Rules, packed: bool = True
 ) -> tuple[GrownTree, GrownTree]:
     grown = []
-    for loose in (True, False):
-        monkeypatch.setattr(growing, "is_loose", lambda *_, loose=loose: loose)
+    for unsorted in (True, False):
+        monkeypatch.setattr(growing, "is_unsorted", lambda *_, unsorted=unsorted: unsorted)
         grown.append(grow(table, rules, seed=5, packed=packed))
     return grown[0], grown[1]
 
@@ -55,9 +55,9 @@ def test_small_tables_of_every_kind(name: str, packed: bool, monkeypatch: pytest
 @pytest.mark.parametrize("random_threshold", [True, False])
 def test_larger_tables(criterion: int, n_rows: int, random_threshold: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     rules = Rules(criterion, n_drawn=2, subsets=True, random_threshold=random_threshold)
-    listed, loose = grow_both(monkeypatch, large_table(n_rows, 4), rules)
+    listed, unsorted = grow_both(monkeypatch, large_table(n_rows, 4), rules)
     assert len(listed.nodes) > n_rows / 8
-    assert_same(listed, loose)
+    assert_same(listed, unsorted)
 
 
 @pytest.mark.parametrize("n_rows", [13, 400])
@@ -68,18 +68,18 @@ def test_a_numeric_target(n_rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_drawn_threshold_and_a_numeric_target_differ_by_rounding_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     rules = Rules(VARIANCE, n_drawn=2, subsets=True, min_variance=0.0, random_threshold=True)
-    listed, loose = grow_both(monkeypatch, large_table(400, 0), rules)
-    np.testing.assert_array_equal(listed.nodes["threshold"], loose.nodes["threshold"])
-    np.testing.assert_allclose(listed.statistics, loose.statistics, atol=1e-9)
+    listed, unsorted = grow_both(monkeypatch, large_table(400, 0), rules)
+    np.testing.assert_array_equal(listed.nodes["threshold"], unsorted.nodes["threshold"])
+    np.testing.assert_allclose(listed.statistics, unsorted.statistics, atol=1e-9)
 
 
-def test_only_complete_columns_whose_values_can_be_told_apart_are_loose() -> None:
+def test_only_complete_columns_whose_values_can_be_told_apart_are_unsorted() -> None:
     values, n_levels, rules = np.arange(6.0).reshape(2, 3), np.zeros(3, np.int32), Rules(ENTROPY, random_threshold=True)
     missing = np.where(values == 4, np.nan, values)
-    assert growing.is_loose(sort_columns(values, n_levels), 3, rules)
-    assert not growing.is_loose(sort_columns(missing, n_levels), 3, rules)
-    assert not growing.is_loose(sort_columns(values, n_levels, gap=1e-5), 3, rules)
-    assert not growing.is_loose(sort_columns(values, n_levels), 3, replace(rules, random_threshold=False, n_drawn=1))
+    assert growing.is_unsorted(sort_columns(values, n_levels), 3, rules)
+    assert not growing.is_unsorted(sort_columns(missing, n_levels), 3, rules)
+    assert not growing.is_unsorted(sort_columns(values, n_levels, gap=1e-5), 3, rules)
+    assert not growing.is_unsorted(sort_columns(values, n_levels), 3, replace(rules, random_threshold=False, n_drawn=1))
 
 
 def test_columns_are_sent_without_what_can_be_made_again() -> None:

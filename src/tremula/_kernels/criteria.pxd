@@ -12,7 +12,7 @@ fifth root     sum of n_b * variance_b^(1/5)       unused
 =============  ==================================  ==============================
 
 All worths are weight times impurity, so that rows whose value is missing add nothing: C4.5's factor (1 - share
-missing) comes by itself. A new criterion is one more function and its line in `worth_of`.
+missing) comes by itself. A new criterion is one more function, its line in `worth_of` and its column in `walks.h`.
 """
 
 from libc.math cimport pow
@@ -24,16 +24,18 @@ cdef extern from "logarithm.h" nogil:
     void (*x_log_x_of_many)(double* values, int n)
     double quick_x_log_x(double x)
 
-cdef enum Criterion:
-    GAIN = 0
-    GAIN_RATIO = 1
-    SYMMETRIC_UNCERTAINTY = 2
-    GINI = 3
-    VARIANCE = 4
-    FIFTH_ROOT = 5
+cdef extern from "walks.h" nogil:
+    enum Criterion:
+        ENTROPY
+        GAIN_RATIO
+        SYMMETRIC_UNCERTAINTY
+        GINI
+        VARIANCE
+        FIFTH_ROOT_VARIANCE
+        N_CRITERIA
 
 cdef struct Whole:
-    # The rows of a node whose value of one attribute is known, before they are split by it.
+    # Rows before they are split.
     double weight           # their weight
     double node_weight      # the node's weight, missing values included
     double within           # the same sum as a split's, with a single branch
@@ -122,6 +124,6 @@ cdef inline double worth_of(int criterion, double within, double branches, const
         return information_gain(within, branches, whole)
     if criterion == SYMMETRIC_UNCERTAINTY:
         return symmetric_uncertainty(within, branches, whole)
-    if criterion == FIFTH_ROOT:
+    if criterion == FIFTH_ROOT_VARIANCE:
         return -reduction(within, whole)
     return reduction(within, whole)

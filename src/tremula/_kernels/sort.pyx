@@ -1,7 +1,7 @@
 """Sorts the known values of every column once, so that no tree has to sort again.
 
-A sorted list is made of 64-bit words: the row in the low `row_bits`, above it the rank of the row's value among
-the distinct values of the column. Rows whose value is missing are left out of the column's list.
+A sorted list is made of words (see `words.pxd`), of which sorting writes the row and the rank. Rows whose value is
+missing are left out of the column's list.
 """
 
 from libc.math cimport INFINITY
@@ -9,17 +9,18 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
+from tremula._kernels.words cimport ROW_BITS, row_mask_of, word_of
+
 cdef enum:
     DIGIT_BITS = 11
     N_DIGITS = 6            # 6 x 11 bits cover the 64 bits of a key
     N_BUCKETS = 2048
     WIDEST_BLOCK = 8        # columns copied out together at most
-    PACKED_BITS = 24        # of a row beside the leading bits of its key
     FEW_ROWS = 2048
     MOST_MOVES = 8          # for each row; where more are wanted, all bits of the keys are sorted instead
 
 cdef int64_t LOW_HALF = (<int64_t> 1 << 32) - 1
-cdef uint64_t ROW_MASK = (<uint64_t> 1 << PACKED_BITS) - 1
+cdef uint64_t ROW_MASK = row_mask_of(ROW_BITS)    # of a row beside the leading bits of its key
 
 cdef struct Keyed:
     uint64_t key
@@ -160,7 +161,7 @@ cdef void count_sort(const double* column, int64_t n_rows, double low, double hi
     for row in range(n_rows):
         if column[row] == column[row]:
             bucket = <int64_t> (column[row] - low)
-            words[starts[bucket] & LOW_HALF] = <uint64_t> row | ((<uint64_t> starts[bucket] >> 32) << row_bits)
+            words[starts[bucket] & LOW_HALF] = word_of(<uint64_t> starts[bucket] >> 32, <uint64_t> row, row_bits)
             starts[bucket] += 1
 
 
@@ -186,7 +187,7 @@ cdef void sort_column(const double* column, int64_t n_rows, double gap, int row_
     if whole and high - low < N_DIGITS * N_BUCKETS and n > 64:
         count_sort(column, n_rows, low, high, row_bits, histogram, words)
         return
-    if n > 64 and n_rows < <int64_t> 1 << PACKED_BITS:
+    if n > 64 and n_rows < <int64_t> 1 << ROW_BITS:
         packed = <uint64_t*> buffer
         n = 0
         for row in range(n_rows):
@@ -201,7 +202,7 @@ cdef void sort_column(const double* column, int64_t n_rows, double gap, int row_
                 if value > previous + gap:
                     rank += 1
                 previous = value
-                words[i] = (packed[i] & ROW_MASK) | (rank << row_bits)
+                words[i] = word_of(rank, packed[i] & ROW_MASK, row_bits)
             return
     n = 0
     for row in range(n_rows):
@@ -220,13 +221,13 @@ cdef void sort_column(const double* column, int64_t n_rows, double gap, int row_
         if value > previous + gap:
             rank += 1
         previous = value
-        words[i] = items[i].row | (rank << row_bits)
+        words[i] = word_of(rank, items[i].row, row_bits)
 
 
 def rank_rows(const uint64_t[:, ::1] lists, int row_bits, uint32_t[:, ::1] ranks):
     """Fill `ranks[a, row]` with the rank of the row's value in column a; no value is missing."""
     cdef int64_t n_attributes = lists.shape[0], n_rows = lists.shape[1], a, p
-    cdef uint64_t row_mask = (<uint64_t> 1 << row_bits) - 1
+    cdef uint64_t row_mask = row_mask_of(row_bits)
     with nogil:
         for a in range(n_attributes):
             for p in range(n_rows):

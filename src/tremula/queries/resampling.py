@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import tremula._kernels.shake as kernel
+import tremula._kernels.noise as kernel
 
 LEAST_GAIN = 1e-6  # bits; less is rounding
 

@@ -1,32 +1,37 @@
-"""The names of the split criteria and the small numbers the kernel knows them by.
+"""The split criteria by name, with the small numbers that the kernel knows them by.
 
-What each is worth is written in `_kernels/criteria.pxd`; a name here has the same meaning for every learner.
+`_kernels/criteria.pxd` says what each is worth; a name here has the same meaning for every learner.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
+from tremula._kernels.grow import CRITERIA, INFORMATION
 from tremula.parameters import check_choice
 
 
 class Criterion(NamedTuple):
-    """What the kernel is told of a criterion, and the impurity its importances are measured in."""
+    """A criterion's number in the kernel, and the impurity that its importances are measured in."""
 
     code: int
     impurity: str
     is_information: bool
 
 
+def _criterion(name: str, impurity: str) -> Criterion:
+    return Criterion(CRITERIA[name], impurity, name in INFORMATION)
+
+
 CLASSIFICATION: dict[str, Criterion] = {
-    "entropy": Criterion(0, "entropy", True),
-    "gain_ratio": Criterion(1, "entropy", True),
-    "symmetric_uncertainty": Criterion(2, "entropy", True),
-    "gini": Criterion(3, "gini", False),
+    "entropy": _criterion("entropy", "entropy"),
+    "gain_ratio": _criterion("gain_ratio", "entropy"),
+    "symmetric_uncertainty": _criterion("symmetric_uncertainty", "entropy"),
+    "gini": _criterion("gini", "gini"),
 }
 REGRESSION: dict[str, Criterion] = {
-    "variance": Criterion(4, "variance", False),
-    "fifth_root_variance": Criterion(5, "variance", False),
+    "variance": _criterion("variance", "variance"),
+    "fifth_root_variance": _criterion("fifth_root_variance", "variance"),
 }
 
 

@@ -1,8 +1,8 @@
-"""The one door to the growing kernel: sorts columns once, and grows trees from them under given rules.
+"""Calls the growing kernel: sorts columns once, and grows trees from them under given rules.
 
-An ensemble calls `sort_columns` a single time and `grow_tree` once per member, each with its own row weights: a
-member's sorted lists are those of the table, filtered. Rows of weight 0 are as if they were not there, a row of
-weight 2 as if it were there twice.
+An ensemble calls `sort_columns` once, and `grow_classification_tree` or `grow_regression_tree` once per member, each
+time with the member's row weights: a member's sorted lists are those of the table, filtered. A row of weight 0 counts
+as absent, a row of weight 2 as present twice.
 """
 
 from __future__ import annotations
@@ -11,12 +11,14 @@ import math
 from dataclasses import dataclass, fields
 from functools import cached_property, lru_cache
 from numbers import Integral
+from typing import NamedTuple
 
 import numpy as np
 
 from tremula._kernels.grow import grow as _grow
 from tremula._kernels.sort import rank_rows as _rank_rows
 from tremula._kernels.sort import sort_columns as _sort_columns
+from tremula._kernels.words import CLASS_BITS, COUNT_BITS, ROW_BITS, WIDE_ROW_BITS
 from tremula.parameters import check_choice, check_number
 from tremula.trees.criteria import CLASSIFICATION, REGRESSION, Criterion
 from tremula.trees.structure import NODE_DTYPE
@@ -24,10 +26,10 @@ from tremula.trees.tree import Tree
 
 NO_LIMIT = np.iinfo(np.int64).max
 INFORMATION_UNIT = 2.0**-32
-# What fits into a 64-bit word beside the row and its rank; beyond it, weights are looked up by row.
-MAX_PACKED_ROWS = 1 << 24
-MAX_PACKED_CLASSES = 256
-MAX_PACKED_COUNT = 127
+# What fits into a word (see `_kernels/words.pxd`); what does not is looked up by row.
+MAX_PACKED_ROWS = 1 << ROW_BITS
+MAX_PACKED_CLASSES = 1 << CLASS_BITS
+MAX_PACKED_COUNT = (1 << COUNT_BITS) - 1
 # Past this the fixed-point table of the counts would outgrow the caches, and 63 bits.
 MAX_TABLED_WEIGHT = 1 << 24
 # Multiplicities up to N_STEPS find in a table what they change a count's term by, if the table stays this small.
@@ -41,7 +43,7 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Rules:
-    """How a tree is grown, as numbers for the kernel; `_kernels/grower.pxd` says what each does."""
+    """How a tree is grown, as numbers for the kernel; `_kernels/rules.pxd` says what each does."""
 
     criterion: int
     subsets: bool = False
@@ -110,6 +112,43 @@ class SortedColumns:
         return ranks
 
 
+class KernelColumns(NamedTuple):
+    """The columns as the growing kernel takes them.
+
+    `attributes` are the columns in use. `ranks`, by column and row, serve unsorted nodes; None if thresholds are drawn.
+    `unsorted` nodes have rows alone and no lists, which needs columns without missing values. With `use_up` the sorted
+    lists themselves are divided, and are of no use afterwards.
+    """
+
+    values: np.ndarray
+    n_levels: np.ndarray
+    lists: np.ndarray
+    lengths: np.ndarray
+    row_bits: int
+    attributes: np.ndarray
+    ranks: np.ndarray | None
+    unsorted: bool
+    use_up: bool
+
+
+class KernelRows(NamedTuple):
+    """The rows as the growing kernel takes them.
+
+    Either `codes`, the class of each row, or a numeric `target` is given. `weights` is None where `marks` says all;
+    `marks` has class and multiplicity of each row, multiplicity 0 where its weight is in `weights`, and is None if they
+    do not fit. `terms` is a table of the criterion's f(count) in fixed point, in units of `term_unit`, if every
+    multiplicity is in `marks`; its row m has what a multiplicity of m adds to f(count).
+    """
+
+    codes: np.ndarray | None
+    target: np.ndarray | None
+    weights: np.ndarray | None
+    marks: np.ndarray | None
+    terms: np.ndarray | None
+    term_unit: float
+    n_classes: int
+
+
 @dataclass(frozen=True)
 class GrownTree:
     """A tree as it leaves the kernel: leaves not yet given values, statistics kept for every node.
@@ -170,7 +209,7 @@ def sort_columns(values: np.ndarray, n_levels: np.ndarray, gap: float = 0.0) -> 
     n_rows, n_attributes = values.shape
     lists = np.empty((n_attributes, n_rows), np.uint64)
     lengths = np.empty(n_attributes, np.int64)
-    row_bits = 24 if n_rows < MAX_PACKED_ROWS else 32
+    row_bits = ROW_BITS if n_rows < MAX_PACKED_ROWS else WIDE_ROW_BITS
     _sort_columns(values, gap, row_bits, lists, lengths)
     return SortedColumns(values, np.ascontiguousarray(n_levels, np.int32), lists, lengths, row_bits, gap)
 
@@ -194,10 +233,10 @@ def table_of_terms(largest: int, is_information: bool) -> np.ndarray:
 
 
 def _marks(codes: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Class of each row in 8 bits, above it its multiplicity, or 0 if the weight is no small whole number."""
-    counts = np.minimum(weights, 255).astype(np.uint8)
+    """Class of each row, and above its bits the multiplicity, or 0 if the weight is no small whole number."""
+    counts = np.minimum(weights, MAX_PACKED_COUNT + 1).astype(np.uint8)
     fits = (counts == weights) & (counts <= MAX_PACKED_COUNT)
-    return codes.astype(np.uint16) | (np.where(fits, counts, 0).astype(np.uint16) << np.uint16(8))
+    return codes.astype(np.uint16) | (np.where(fits, counts, 0).astype(np.uint16) << np.uint16(CLASS_BITS))
 
 
 def _are_counts(weights: np.ndarray) -> bool:
@@ -244,9 +283,17 @@ def grow_classification_tree(
     """
     if weights is None:
         weights = np.ones(columns.n_rows, np.uint8)
+    rows = _rows_of_classes(columns, np.ascontiguousarray(codes, np.int32), n_classes, weights, rules)
+    return _call_kernel(columns, rows, rules, random, attributes)
+
+
+def _rows_of_classes(
+    columns: SortedColumns, codes: np.ndarray, n_classes: int, weights: np.ndarray, rules: Rules
+) -> KernelRows:
+    """Choose how the kernel counts the rows: by marks as far as these can say it, else by real weights."""
     marks = terms = real_weights = None
     unit = 0.0
-    if columns.row_bits == 24 and n_classes <= MAX_PACKED_CLASSES:
+    if columns.row_bits == ROW_BITS and n_classes <= MAX_PACKED_CLASSES:
         marks = _marks(codes, weights)
     counted = marks is not None and _are_counts(weights)
     if counted:
@@ -255,8 +302,7 @@ def grow_classification_tree(
         unit = INFORMATION_UNIT if is_information else 1.0
     if not counted or not columns.is_complete:
         real_weights = np.ascontiguousarray(weights, np.float64)
-    codes = np.ascontiguousarray(codes, np.int32)
-    return _call_kernel(columns, codes, None, real_weights, marks, terms, unit, n_classes, rules, random, attributes)
+    return KernelRows(codes, None, real_weights, marks, terms, unit, n_classes)
 
 
 def grow_regression_tree(
@@ -273,20 +319,21 @@ def grow_regression_tree(
     """
     real_weights = np.ones(columns.n_rows) if weights is None else np.ascontiguousarray(weights, np.float64)
     target = np.ascontiguousarray(target, np.float64)
-    return _call_kernel(columns, None, target, real_weights, None, None, 0.0, 0, rules, random, attributes)
+    rows = KernelRows(None, target, real_weights, None, None, 0.0, 0)
+    return _call_kernel(columns, rows, rules, random, attributes)
 
 
-def is_loose(columns: SortedColumns, n_attributes: int, rules: Rules) -> bool:
-    """Whether it is quicker to sort the attributes that a node draws than to divide the sorted lists of all.
+def is_unsorted(columns: SortedColumns, n_attributes: int, rules: Rules) -> bool:
+    """Whether nodes keep no sorted lists, since it is quicker to sort the attributes that a node draws.
 
     Thresholds that are drawn need no order at all.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from tremula.trees.growing import Rules, is_loose, sort_columns
+    >>> from tremula.trees.growing import Rules, is_unsorted, sort_columns
     >>> columns = sort_columns(np.arange(1000.0).reshape(2, 500), np.zeros(500, np.int32))
-    >>> is_loose(columns, 500, Rules(criterion=0)), is_loose(columns, 500, Rules(criterion=0, n_drawn=22))
+    >>> is_unsorted(columns, 500, Rules(criterion=0)), is_unsorted(columns, 500, Rules(criterion=0, n_drawn=22))
     (False, True)
     """
     if not columns.is_complete or columns.gap > 0.0:
@@ -296,42 +343,26 @@ def is_loose(columns: SortedColumns, n_attributes: int, rules: Rules) -> bool:
 
 def _call_kernel(
     columns: SortedColumns,
-    codes: np.ndarray | None,
-    target: np.ndarray | None,
-    weights: np.ndarray | None,
-    marks: np.ndarray | None,
-    terms: np.ndarray | None,
-    unit: float,
-    n_classes: int,
+    rows: KernelRows,
     rules: Rules,
     random: np.random.Generator,
     attributes: np.ndarray | None,
 ) -> GrownTree:
     if attributes is None:
         attributes = np.arange(columns.n_attributes, dtype=np.int32)
-    loose = is_loose(columns, len(attributes), rules)
-    nodes, statistics, subsets = _grow(
-        columns.values_by_column if loose and rules.random_threshold else columns.values,
-        columns.lists,
-        columns.lengths,
-        columns.row_bits,
-        columns.n_levels,
-        np.ascontiguousarray(attributes, np.int32),
-        codes,
-        target,
-        weights,
-        marks,
-        terms,
-        unit,
-        n_classes,
-        rules,
-        random.bit_generator,
-        NODE_DTYPE,
-        columns.serves_once and columns.is_complete and not rules.observed_threshold,
-        loose,
-        columns.ranks if loose and not rules.random_threshold else None,
+    unsorted = is_unsorted(columns, len(attributes), rules)
+    kernel_columns = KernelColumns(
+        values=columns.values_by_column if unsorted and rules.random_threshold else columns.values,
+        n_levels=columns.n_levels,
+        lists=columns.lists,
+        lengths=columns.lengths,
+        row_bits=columns.row_bits,
+        attributes=np.ascontiguousarray(attributes, np.int32),
+        ranks=columns.ranks if unsorted and not rules.random_threshold else None,
+        unsorted=unsorted,
+        use_up=columns.serves_once and columns.is_complete and not rules.observed_threshold,
     )
-    return GrownTree(nodes, statistics, subsets)
+    return GrownTree(*_grow(kernel_columns, rows, rules, random.bit_generator, NODE_DTYPE))
 
 
 def mean_and_variance(target: np.ndarray, weights: np.ndarray | None) -> tuple[float, float]:

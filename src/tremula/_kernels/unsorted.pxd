@@ -1,15 +1,17 @@
-"""Trees of loose nodes, which draw so few of the attributes that dividing all lists would cost more than it saves.
+"""Unsorted nodes: for trees that draw so few of the attributes that dividing all lists would cost more than it saves.
 
-A loose node has its rows alone, in no particular order. The list of an attribute is put together when it is looked at,
-from the ranks of the rows, and is the one that dividing would have given. A drawn threshold needs the values alone.
+An unsorted node has its rows alone, in no particular order. The list of an attribute is made when it is needed, from the
+ranks of the rows, and equals the one that dividing would have given. A drawn threshold needs the values alone.
 """
 
 from libc.math cimport INFINITY
 from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from tremula._kernels.grower cimport CODE_SHIFT, COUNTED, Frame, Grower
-from tremula._kernels.scan cimport add_row, value_at, weight_of_row
+from tremula._kernels.columns cimport value_at
+from tremula._kernels.grower cimport COUNTED, Frame, Grower
+from tremula._kernels.statistics cimport add_row, weight_of_row
+from tremula._kernels.words cimport class_of_mark, count_of_mark, mark_bits, word_of
 
 cdef enum:
     LONGEST_INSERTION = 12  # longer stretches are merged
@@ -65,30 +67,30 @@ cdef inline uint64_t* sort_words(uint64_t* words, uint64_t* spare, int64_t n) no
     return words
 
 
-cdef inline uint64_t loose_rank(Grower* g, uint32_t row, int64_t attribute) noexcept nogil:
+cdef inline uint64_t rank_of(Grower* g, uint32_t row, int64_t attribute) noexcept nogil:
     """The rank of a row's value; without ranks, of a nominal attribute, its level."""
-    if g.ranks != NULL:
-        return g.ranks[attribute * g.n_rows + row]
+    if g.columns.ranks != NULL:
+        return g.columns.ranks[attribute * g.rows.n_rows + row]
     return <uint64_t> value_at(g, row, attribute)
 
 
 cdef inline uint64_t mark_of(Grower* g, uint64_t word) noexcept nogil:
-    return <uint64_t> g.marks[word & g.row_mask] << CODE_SHIFT if g.marks != NULL else 0
+    return mark_bits(g.rows.marks[word & g.columns.row_mask]) if g.rows.marks != NULL else 0
 
 
-cdef inline uint64_t* loose_list(Grower* g, const Frame* frame, int64_t a) noexcept nogil:
-    """The list of an attribute in a loose node; if all values are equal, in the order of the rows."""
-    cdef const uint32_t* rows = g.loose_rows + frame.start
-    cdef int64_t i, n = frame.end - frame.start, attribute = g.attributes[a]
-    cdef uint64_t* words = g.loose_words
-    cdef uint64_t rank, differences = 0, first = loose_rank(g, rows[0], attribute)
+cdef inline uint64_t* list_unsorted(Grower* g, const Frame* frame, int64_t attribute) noexcept nogil:
+    """The list of an attribute in an unsorted node; if all values are equal, in the order of the rows."""
+    cdef const uint32_t* rows = g.unsorted.rows + frame.start
+    cdef int64_t i, n = frame.end - frame.start
+    cdef uint64_t* words = g.unsorted.words
+    cdef uint64_t rank, differences = 0, first = rank_of(g, rows[0], attribute)
     for i in range(n):
-        rank = loose_rank(g, rows[i], attribute)
+        rank = rank_of(g, rows[i], attribute)
         differences |= rank ^ first
-        words[i] = (rank << g.row_bits) | rows[i]
+        words[i] = word_of(rank, rows[i], g.columns.row_bits)
     if not differences:
         return words
-    words = sort_words(words, g.loose_spare, n)
+    words = sort_words(words, g.unsorted.spare, n)
     for i in range(n):
         words[i] |= mark_of(g, words[i])
     return words
@@ -96,53 +98,52 @@ cdef inline uint64_t* loose_list(Grower* g, const Frame* frame, int64_t a) noexc
 
 # ---- drawn thresholds need no order
 
-cdef inline bint gather_values(Grower* g, const Frame* frame, int64_t attribute, double* low,
-                               double* high) noexcept nogil:
-    """The values of a loose node's rows in `loose_values`, the least and the largest; whether these differ."""
-    cdef const uint32_t* rows = g.loose_rows + frame.start
+cdef inline bint gather_values(Grower* g, const Frame* frame, int64_t attribute) noexcept nogil:
+    """Put the values of a node's rows into `unsorted.values`, with the least and the largest; whether these differ."""
+    cdef const uint32_t* rows = g.unsorted.rows + frame.start
     cdef int64_t i
     cdef double value, least = INFINITY, largest = -INFINITY
     for i in range(frame.end - frame.start):
         value = value_at(g, rows[i], attribute)
-        g.loose_values[i] = value
+        g.unsorted.values[i] = value
         least = value if value < least else least
         largest = value if value > largest else largest
-    low[0] = least
-    high[0] = largest
+    g.unsorted.low = least
+    g.unsorted.high = largest
     return least < largest
 
 
 cdef inline void add_first(Grower* g, const Frame* frame, double threshold, double* statistics) noexcept nogil:
     """Add the rows whose gathered value is at most the threshold to the statistics, without a branch on values."""
-    cdef const uint32_t* rows = g.loose_rows + frame.start
+    cdef const uint32_t* rows = g.unsorted.rows + frame.start
     cdef int64_t i, code, n = frame.end - frame.start
     cdef uint16_t mark
-    if g.rows_kind != COUNTED:
+    if g.rows.kind != COUNTED:
         for i in range(n):
-            add_row(g, rows[i], weight_of_row(g, rows[i]) * (g.loose_values[i] <= threshold), statistics)
+            add_row(g, rows[i], weight_of_row(g, rows[i]) * (g.unsorted.values[i] <= threshold), statistics)
         return
-    memset(g.sides, 0, g.n_classes * sizeof(uint64_t))
+    memset(g.walk.sides, 0, g.rows.n_classes * sizeof(uint64_t))
     for i in range(n):
-        mark = g.marks[rows[i]]
-        g.sides[mark & 255] += (mark >> 8) * <uint64_t> (g.loose_values[i] <= threshold)
-    for code in range(g.n_classes):
-        statistics[code] += <double> <int64_t> g.sides[code]
+        mark = g.rows.marks[rows[i]]
+        g.walk.sides[class_of_mark(mark)] += count_of_mark(mark) * <uint64_t> (g.unsorted.values[i] <= threshold)
+    for code in range(g.rows.n_classes):
+        statistics[code] += <double> <int64_t> g.walk.sides[code]
 
 
 cdef inline uint64_t* part_by_threshold(Grower* g, const Frame* frame, int64_t attribute, double threshold,
                                         int64_t* n_first) noexcept nogil:
-    """The words of a loose node, those of values up to the threshold first; fills how many these are."""
-    cdef const uint32_t* rows = g.loose_rows + frame.start
+    """The words of an unsorted node, those of values up to the threshold first; fills how many these are."""
+    cdef const uint32_t* rows = g.unsorted.rows + frame.start
     cdef int64_t i, first = 0, second = 0
     cdef uint64_t word
     cdef bint is_second
     for i in range(frame.end - frame.start):
         word = rows[i] | mark_of(g, rows[i])
         is_second = value_at(g, rows[i], attribute) > threshold
-        g.loose_words[first] = word
-        g.loose_spare[second] = word
+        g.unsorted.words[first] = word
+        g.unsorted.spare[second] = word
         first += not is_second
         second += is_second
-    memcpy(g.loose_words + first, g.loose_spare, second * sizeof(uint64_t))
+    memcpy(g.unsorted.words + first, g.unsorted.spare, second * sizeof(uint64_t))
     n_first[0] = first
-    return g.loose_words
+    return g.unsorted.words
