@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tremula.combine import add_votes, combine_members, largest
+from tremula.combine import RowSums, add_votes, combine_members, largest
 
 
 class Fixed:
@@ -89,3 +89,32 @@ def test_a_plurality_is_what_counting_gives(votes: list[list[int]]) -> None:
     members = [Fixed(np.eye(3)[codes].tolist()) for codes in votes]
     counts = [[sum(codes[row] == code for codes in votes) for code in range(3)] for row in range(4)]
     assert largest(combine_members(members, None, 4, 3, "vote")).tolist() == [row.index(max(row)) for row in counts]
+
+
+@given(
+    st.lists(st.tuples(st.sets(st.integers(0, 5)), st.floats(0.1, 3.0), st.integers(0, 1000)), min_size=0, max_size=6)
+)
+def test_sums_of_rows_are_those_of_a_naive_loop(members: list[tuple[set[int], float, int]]) -> None:
+    sums = RowSums(6, 2)
+    naive: list[list[tuple[float, list[float]]]] = [[] for _ in range(6)]
+    for chosen, weight, seed in members:
+        rows = np.array(sorted(chosen), dtype=np.intp)
+        predictions = np.random.default_rng(seed).normal(size=(len(rows), 2))
+        sums.add(rows, predictions, weight)
+        for row, prediction in zip(rows, predictions.tolist()):
+            naive[row].append((weight, prediction))
+    for row, terms in enumerate(naive):
+        total = sum(weight for weight, _ in terms)
+        mean = [sum(w * p[column] for w, p in terms) / total for column in (0, 1)] if terms else [np.nan, np.nan]
+        assert sums.means()[row] == pytest.approx(mean, nan_ok=True)
+    assert sums.rows.tolist() == [row for row, terms in enumerate(naive) if terms]
+    assert np.array_equal(sums.means(sums.rows), sums.means()[sums.rows])
+
+
+def test_sums_go_on_from_copies() -> None:
+    first = RowSums(2, 1)
+    first.add(np.array([1]), np.array([[4.0]]))
+    second = RowSums.of(first.total, first.weight)
+    second.add(np.array([1]), np.array([[2.0]]))
+    assert second.means(np.array([1])).tolist() == [[3.0]]
+    assert first.means(np.array([1])).tolist() == [[4.0]]

@@ -74,3 +74,64 @@ def largest(shares: np.ndarray) -> np.ndarray:
     """Return the class of the largest share, the lowest among equals up to rounding."""
     best = shares.max(axis=1, keepdims=True)
     return (shares >= best - 1e-12 * np.abs(best)).argmax(axis=1)
+
+
+class RowSums:
+    """Weighted sums of predictions, row by row, over members that predict some rows each: those they did not see.
+
+    Parameters
+    ----------
+    n_rows, n_outputs : int
+
+    Attributes
+    ----------
+    total : float64 array (n_rows, n_outputs)
+        Sums of the predictions.
+    weight : float64 array (n_rows,)
+        Sums of the weights of the members that predicted each row; their number where all have weight 1.
+
+    Examples
+    --------
+    >>> sums = RowSums(3, 1)
+    >>> sums.add(np.array([0, 2]), np.array([[1.0], [5.0]]))
+    >>> sums.add(np.array([2]), np.array([[7.0]]))
+    >>> sums.rows, sums.means(), sums.means(sums.rows)
+    (array([0, 2]), array([[ 1.],
+           [nan],
+           [ 6.]]), array([[1.],
+           [6.]]))
+    """
+
+    def __init__(self, n_rows: int, n_outputs: int) -> None:
+        self.total = np.zeros((n_rows, n_outputs))
+        self.weight = np.zeros(n_rows)
+
+    @classmethod
+    def of(cls, total: np.ndarray, weight: np.ndarray) -> RowSums:
+        """Return sums to go on from; the arrays are copied."""
+        sums = cls(*total.shape)
+        sums.total += total
+        sums.weight += weight
+        return sums
+
+    def add(self, rows: np.ndarray, predictions: np.ndarray, weight: float = 1.0) -> None:
+        """Add a member's predictions for these rows, none of which is there twice."""
+        if len(rows):
+            self.total[rows] += weight * predictions
+            self.weight[rows] += weight
+
+    @property
+    def is_predicted(self) -> np.ndarray:
+        """Whether some member predicted each row."""
+        return self.weight > 0
+
+    @property
+    def rows(self) -> np.ndarray:
+        """Rows that some member predicted."""
+        return np.flatnonzero(self.is_predicted)
+
+    def means(self, rows: np.ndarray | None = None) -> np.ndarray:
+        """Weighted mean prediction of these rows, of all by default; NaN where no member predicted."""
+        total, weight = (self.total, self.weight) if rows is None else (self.total[rows], self.weight[rows])
+        weight = weight[:, None]
+        return np.divide(total, weight, out=np.full(total.shape, np.nan), where=weight > 0)

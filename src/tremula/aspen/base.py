@@ -20,7 +20,7 @@ from tremula.aspen.family_members import Group, Judges
 from tremula.aspen.missing_values import Filling
 from tremula.aspen.report import AspenReport, Tried
 from tremula.aspen.training import N_TRIED, Growing
-from tremula.combine import Member, combine_members, largest
+from tremula.combine import Member, RowSums, combine_members, largest
 from tremula.ensembles.base.callbacks import MemberTasks
 from tremula.ensembles.base.ensemble import Ensemble
 from tremula.ensembles.base.member import Trainer, TreeTrainer
@@ -165,14 +165,16 @@ class Aspen(Ensemble):
         """Weigh groups by the rows that all have left out, evenly where there are none."""
         if len(groups) == 1 or not judges.weights.any():
             return np.full(len(groups), 1.0 / len(groups))
-        return self._weigh(np.array([self._calibrated(group.means(judges.rows), judges) for group in groups]), judges)
+        return self._weigh(
+            np.array([self._calibrated(group.sums.means(judges.rows), judges) for group in groups]), judges
+        )
 
     def _choose_groups(self, groups: list[Group], sample: Sample) -> list[Group]:
         """Return those worth to be grown."""
         judges = Judges.of_all(groups, sample)
         rivals = {family.name: family.rivals for family in self._families}
         losses = {
-            group.name: self._loss(self._calibrated(group.means(judges.rows), judges), judges) for group in groups
+            group.name: self._loss(self._calibrated(group.sums.means(judges.rows), judges), judges) for group in groups
         }
         best = {rivals[name]: name for name in sorted(losses, key=lambda name: -losses[name])}
         kept = [group for group in groups if not rivals[group.name] or best[rivals[group.name]] == group.name]
@@ -193,7 +195,7 @@ class Aspen(Ensemble):
         weights = self._weights(chosen, judges)
         weight_of = {group.name: float(weight) for group, weight in zip(chosen, weights)}
         described = {group.name: self._describe(group, judges, weight_of.get(group.name, 0.0)) for group in groups}
-        blend = np.tensordot(weights, np.array([group.means(judges.rows) for group in chosen]), axes=1)
+        blend = np.tensordot(weights, np.array([group.sums.means(judges.rows) for group in chosen]), axes=1)
         if judges.weights.any():
             self._calibrate(self._prepare(blend), judges)
         start = self._margins(blend)
@@ -216,8 +218,8 @@ class Aspen(Ensemble):
         self._keep_groups(chosen)
 
     def _describe(self, group: Group, judges: Judges, weight: float) -> Tried:
-        part = judges.part(group.n_answers[judges.rows] > 0)
-        answers = self._calibrated(group.means(part.rows), part)
+        part = judges.part(group.sums.is_predicted[judges.rows])
+        answers = self._calibrated(group.sums.means(part.rows), part)
         return Tried(group.name, len(group.members), self._loss(answers, part), self._error(answers, part), weight)
 
     def _error(self, answers: np.ndarray, judges: Judges) -> float:
@@ -250,8 +252,8 @@ class Aspen(Ensemble):
         self._group_names = [group.name for group in chosen]
         self._group_sizes = [len(group.members) for group in chosen]
         if self.warm_start:
-            self._group_totals = np.array([group.total for group in chosen])
-            self._group_counts = np.array([group.n_answers for group in chosen])
+            self._group_totals = np.array([group.sums.total for group in chosen])
+            self._group_counts = np.array([group.sums.weight for group in chosen])
 
     def _groups_to_keep(self, sample: Sample, n_outputs: int) -> list[Group]:
         """Return the groups that a warm start goes on from; none if it begins anew."""
@@ -265,8 +267,8 @@ class Aspen(Ensemble):
             )
         groups, start = [], 0
         for number, (name, size) in enumerate(zip(self._group_names, self._group_sizes)):
-            sums = self._group_totals[number].copy(), self._group_counts[number].copy()
-            groups.append(Group(name, *sums, members[start : start + size]))
+            sums = RowSums.of(self._group_totals[number], self._group_counts[number])
+            groups.append(Group(name, sums, members[start : start + size]))
             start += size
         return groups
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tremula.combine import Member
+from tremula.combine import Member, RowSums
 from tremula.perturb import Sample
 
 
@@ -16,25 +16,18 @@ class Group:
     """The members of a family, and the sums of what they say of rows left out."""
 
     name: str
-    total: np.ndarray
-    n_answers: np.ndarray
+    sums: RowSums
     members: list[Member] = field(default_factory=list)
 
     @classmethod
     def empty(cls, name: str, n_rows: int, n_outputs: int) -> Group:
         """Return a group without members."""
-        return cls(name, np.zeros((n_rows, n_outputs)), np.zeros(n_rows, np.int64))
+        return cls(name, RowSums(n_rows, n_outputs))
 
     def add(self, member: Member, rows: np.ndarray, answers: np.ndarray) -> None:
         """Add a member, and its answers for the rows it left out."""
         self.members.append(member)
-        if len(rows):
-            self.total[rows] += answers
-            self.n_answers[rows] += 1
-
-    def means(self, rows: np.ndarray) -> np.ndarray:
-        """Mean answers for rows that some member left out."""
-        return self.total[rows] / self.n_answers[rows, None]
+        self.sums.add(rows, answers)
 
 
 @dataclass(frozen=True)
@@ -54,7 +47,7 @@ class Judges:
     @classmethod
     def of_all(cls, groups: Sequence[Group], sample: Sample) -> Judges:
         """Let the rows judge that can judge all groups."""
-        return cls.of(sample, np.flatnonzero(np.all([group.n_answers > 0 for group in groups], axis=0)))
+        return cls.of(sample, np.flatnonzero(np.all([group.sums.is_predicted for group in groups], axis=0)))
 
     def part(self, chosen: np.ndarray) -> Judges:
         """Return some of them."""

@@ -17,7 +17,7 @@ from tremula.combine import Member
 from tremula.ensembles.base.callbacks import MemberTasks
 from tremula.ensembles.base.ensemble import Ensemble, EnsembleClassifier, EnsembleRegressor
 from tremula.ensembles.base.member import Trainer
-from tremula.ensembles.base.out_of_bag import BATCH, LeftOut
+from tremula.ensembles.base.out_of_bag import BATCH, OutOfBag
 from tremula.ensembles.base.training import Drawing, Training
 from tremula.ensembles.smearing_noise import (
     CLASS_LOSSES,
@@ -173,12 +173,12 @@ class _SmearedBagging(Ensemble):
         return Part(Drawing(rest, [self._bootstrap()], self._ceiling(), self._root_seed), learned, held_out)
 
     def _add_members(
-        self, members: list[Member], training: Training, numbers: range, left_out: LeftOut | None, tasks: MemberTasks
+        self, members: list[Member], training: Training, numbers: range, out_of_bag: OutOfBag | None, tasks: MemberTasks
     ) -> None:
         trained = self.__dict__.pop("_trained", [])
         if trained:
             training = TrainedBefore(training.trainer, training.drawing, training.with_counts, trained)
-        super()._add_members(members, training, numbers, left_out, tasks)
+        super()._add_members(members, training, numbers, out_of_bag, tasks)
 
 
 @storable

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tremula.combine import Member, add_answers, largest
+from tremula.combine import Member, RowSums, add_answers, largest
 from tremula.display import ShortTable, ShownAsTable
 from tremula.ensembles.base.member import Trainer
 from tremula.ensembles.base.training import Drawing
@@ -61,18 +61,18 @@ class NoiseCurve(ShownAsTable):
         return ShortTable(caption, ["level", "loss", "members"], rows)
 
 
-def _error(means: np.ndarray, n_answers: np.ndarray, target: np.ndarray, weights: np.ndarray) -> float:
+def _error(means: np.ndarray, n_members: np.ndarray, target: np.ndarray, weights: np.ndarray) -> float:
     return float(np.average(zero_one_losses(target, largest(means)), weights=weights))
 
 
-def _log_loss(means: np.ndarray, n_answers: np.ndarray, target: np.ndarray, weights: np.ndarray) -> float:
+def _log_loss(means: np.ndarray, n_members: np.ndarray, target: np.ndarray, weights: np.ndarray) -> float:
     """Mean of -log of the class's share, the shares mixed with an even distribution as if it were one more member."""
-    n_answers = n_answers[:, None]
-    shares = (means * n_answers + 1.0 / means.shape[1]) / (n_answers + 1.0)
+    n_members = n_members[:, None]
+    shares = (means * n_members + 1.0 / means.shape[1]) / (n_members + 1.0)
     return float(np.average(log_losses(target, shares), weights=weights))
 
 
-def _squared_error(means: np.ndarray, n_answers: np.ndarray, target: np.ndarray, weights: np.ndarray) -> float:
+def _squared_error(means: np.ndarray, n_members: np.ndarray, target: np.ndarray, weights: np.ndarray) -> float:
     return float(np.average(squared_errors(target, means[:, 0]), weights=weights))
 
 
@@ -175,17 +175,15 @@ class Judge:
     def __init__(self, trials: Trials, sample: Sample, loss: Loss, n_jobs: int | None, verbose: int) -> None:
         self.trials, self.loss, self.n_jobs, self.verbose = trials, loss, n_jobs, verbose
         self.target, self.weights = sample.target, sample.weights
-        self.totals: dict[float, np.ndarray] = {}
-        self.n_answers: dict[float, np.ndarray] = {}
+        self.sums: dict[float, RowSums] = {}
         self.n_members: dict[float, int] = {}
         self.members: dict[float, list[Member]] = {}
 
     def add(self, levels: Sequence[float], up_to: int) -> None:
         """Train members at these levels until there are so many of each; all levels have as many before."""
         for level in levels:
-            if level not in self.totals:
-                self.totals[level] = np.zeros((len(self.target), self.trials.n_outputs))
-                self.n_answers[level] = np.zeros(len(self.target), np.int64)
+            if level not in self.sums:
+                self.sums[level] = RowSums(len(self.target), self.trials.n_outputs)
                 self.n_members[level], self.members[level] = 0, []
         members = range(self.n_members[levels[0]], up_to)
         trials = Trials(self.trials.trainer, self.trials.parts, levels, self.trials.n_outputs, self.trials.combine)
@@ -195,20 +193,18 @@ class Judge:
 
     def _count(self, answer: Answer, levels: Sequence[float]) -> None:
         for number, level in enumerate(levels):
-            self.totals[level][answer.rows] += answer.values[number]
-            self.n_answers[level][answer.rows] += 1
+            self.sums[level].add(answer.rows, answer.values[number])
             self.n_members[level] += 1
             self.members[level] += answer.members[number : number + 1]
 
     def loss_of(self, level: float) -> float:
         """Return the loss at a level, over the rows that some member has not seen."""
-        n_answers = self.n_answers[level]
-        rows = np.flatnonzero(n_answers)
+        sums = self.sums[level]
+        rows = sums.rows
         if not len(rows):
             return math.nan
         weights = np.ones(len(rows)) if self.weights is None else self.weights[rows]
-        means = self.totals[level][rows] / n_answers[rows, None]
-        return self.loss(means, n_answers[rows], self.target[rows], weights)
+        return self.loss(sums.means(rows), sums.weight[rows], self.target[rows], weights)
 
     def best(self, levels: Sequence[float]) -> list[float]:
         """Return levels from the best to the worst, the smaller first among equals."""
@@ -216,7 +212,7 @@ class Judge:
 
     def curve(self) -> NoiseCurve:
         """Return what was found."""
-        levels = sorted(self.totals)
+        levels = sorted(self.sums)
         losses = np.array([self.loss_of(level) for level in levels])
         n_members = np.array([self.n_members[level] for level in levels])
         n_trained = int(n_members.sum()) * len(self.trials.parts)
@@ -255,10 +251,10 @@ def search_by_golden_section(judge: Judge, levels: Sequence[float], n_members: i
         else:
             low, left = left, right
             right = low + GOLDEN * (high - low)
-        new = [level for level in (round(left, 6), round(right, 6)) if level not in judge.totals]
+        new = [level for level in (round(left, 6), round(right, 6)) if level not in judge.sums]
         if new:
             judge.add(new, n_members)
-    return judge.best(list(judge.totals))[0]
+    return judge.best(list(judge.sums))[0]
 
 
 SEARCHES: dict[str, Callable[[Judge, Sequence[float], int], float]] = {

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import check_cv
 
+from tremula.combine import RowSums
 from tremula.errors import InvalidInput, InvalidParameter
 from tremula.folds import stratified_parts
 from tremula.smoothing.methods import Noise, TreeSmoother
@@ -99,14 +100,12 @@ class LeftOutAnswers:
     def __call__(self, levels: Floats) -> Floats:
         """Weighted mean of those members' answers."""
         model, noise = self.trees.sum, self.noise(levels)
-        total, weight = np.zeros((len(self.rows), model.n_margins)), np.zeros(len(self.rows))
+        sums = RowSums(len(self.rows), model.n_margins)
         for member, counts in enumerate(self.inbag):
             out = np.flatnonzero(counts == 0)
             answers = self._members[member].smooth(self.rows[out], noise, self.n_jobs).answers
-            total[out] += model.weights[member] * answers
-            weight[out] += model.weights[member]
-        judged = self.judged
-        return total[judged] / weight[judged, None]
+            sums.add(out, answers, model.weights[member])
+        return sums.means(np.flatnonzero(self.judged))
 
 
 def left_out_judges(answers: LeftOutAnswers, target: NDArray[Any], weights: Floats | None) -> Judges:

@@ -16,12 +16,12 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier, is_regressor
 from sklearn.utils import get_tags
 
-from tremula.combine import COMBINERS, Member
+from tremula.combine import COMBINERS, Member, RowSums
 from tremula.data.column import show
 from tremula.data.target import read_classes, read_target, read_weights
 from tremula.ensembles.base.callbacks import CallbackSupportMixin, MemberTasks, with_callbacks
 from tremula.ensembles.base.member import Trainer
-from tremula.ensembles.base.out_of_bag import BATCH, LeftOut
+from tremula.ensembles.base.out_of_bag import BATCH, OutOfBag
 from tremula.ensembles.base.permutation_importances import Permuting
 from tremula.ensembles.base.prediction import Answers, ClassAnswers, NumberAnswers
 from tremula.ensembles.base.table import TableReading, check_nominal_columns
@@ -120,7 +120,7 @@ class Ensemble(CallbackSupportMixin, TableReading, Permuting, Answers, BaseEstim
         for perturbation in self._perturbations():
             perturbation.check(sample)
         members = self._members_to_keep()
-        left_out = self._left_out_so_far(members, sample, n_outputs)
+        out_of_bag = self._out_of_bag_so_far(members, sample, n_outputs)
         if not members:
             self._root_seed = make_root_seed(self.random_state)
             self._choose(trainer, sample, n_outputs)
@@ -130,35 +130,35 @@ class Ensemble(CallbackSupportMixin, TableReading, Permuting, Answers, BaseEstim
         drawing = replace(drawing, perturbations=[one.learn(sample, trainer.values) for one in perturbations])
         numbers = range(len(members), self._ceiling())
         tasks.begin(len(numbers))
-        if not (left_out is not None and self._has_settled(left_out)):
-            self._add_members(members, Training(trainer, drawing, left_out is not None), numbers, left_out, tasks)
+        if not (out_of_bag is not None and self._has_settled(out_of_bag)):
+            self._add_members(members, Training(trainer, drawing, out_of_bag is not None), numbers, out_of_bag, tasks)
         self.members_ = members
-        self._keep_left_out(left_out)
+        self._set_out_of_bag(out_of_bag)
 
     def _choose(self, trainer: Trainer, sample: Sample, n_outputs: int) -> None:
         """Choose what is to be chosen by the data, before members are trained: nothing, unless a recipe does."""
 
     def _add_members(
-        self, members: list[Member], training: Training, numbers: range, left_out: LeftOut | None, tasks: MemberTasks
+        self, members: list[Member], training: Training, numbers: range, out_of_bag: OutOfBag | None, tasks: MemberTasks
     ) -> None:
         """Train members one after the other until there are enough, the loss has settled, or a callback says so."""
         batch = BATCH if self.n_estimators == "auto" else len(numbers)
         with closing(train_members(training, numbers, self.n_jobs, self.verbose, batch)) as trained:
             for number, (member, counts) in zip(numbers, tasks.each(trained, len(numbers)), strict=True):
                 members.append(member)
-                if left_out is not None and counts is not None:
+                if out_of_bag is not None and counts is not None:
                     rows = np.flatnonzero(counts == 0)
-                    left_out.add(member, counts, rows, training.trainer.rows(rows))
+                    out_of_bag.add(member, counts, rows, training.trainer.rows(rows))
                 is_stopped = tasks.end_member(lambda: {"members_": list(members)})
                 is_last = number == numbers[-1] or is_stopped
-                if left_out is not None and (is_last or (number + 1 - numbers.start) % batch == 0):
-                    left_out.note()
-                    is_stopped = is_stopped or self._has_settled(left_out)
+                if out_of_bag is not None and (is_last or (number + 1 - numbers.start) % batch == 0):
+                    out_of_bag.record_loss()
+                    is_stopped = is_stopped or self._has_settled(out_of_bag)
                 if is_stopped:
                     break
 
-    def _has_settled(self, left_out: LeftOut) -> bool:
-        return self.n_estimators == "auto" and left_out.has_settled()
+    def _has_settled(self, out_of_bag: OutOfBag) -> bool:
+        return self.n_estimators == "auto" and out_of_bag.has_settled()
 
     def _ceiling(self) -> int:
         ceiling: Any = self.max_estimators if self.n_estimators == "auto" else self.n_estimators
@@ -173,43 +173,43 @@ class Ensemble(CallbackSupportMixin, TableReading, Permuting, Answers, BaseEstim
             )
         return kept
 
-    def _left_out_so_far(self, members: list[Member], sample: Sample, n_outputs: int) -> LeftOut | None:
+    def _out_of_bag_so_far(self, members: list[Member], sample: Sample, n_outputs: int) -> OutOfBag | None:
         """Return where the answers for rows left out are summed up; None if nobody asked."""
         if not self.oob_score and self.n_estimators != "auto":
             return None
-        left_out = LeftOut(sample.target, n_outputs, self.combine, sample.n_classes > 0)
+        out_of_bag = OutOfBag(sample.target, n_outputs, self.combine, sample.n_classes > 0)
         if members:
             if not hasattr(self, "_oob_total"):
                 raise InvalidParameter(
                     "oob_score=True was set after members had been trained without it: fit again with warm_start=False"
                 )
-            if self._oob_total.shape != left_out.total.shape:
+            if self._oob_total.shape != out_of_bag.sums.total.shape:
                 raise InvalidInput(
                     f"{sample.n_rows} rows were given, but {len(self._oob_total)} to the members that warm_start=True "
                     "keeps: with oob_score=True give the same rows again, or set warm_start=False"
                 )
-            left_out.total, left_out.n_answers = self._oob_total.copy(), self._oob_n_answers.copy()
-            left_out.inbag = list(self.inbag_counts_)
-            left_out.trace = [(int(n), float(loss)) for n, loss in self.oob_trace_]
-        return left_out
+            out_of_bag.sums = RowSums.of(self._oob_total, self._oob_n_answers)
+            out_of_bag.inbag_counts = list(self.inbag_counts_)
+            out_of_bag.trace = [(int(n), float(loss)) for n, loss in self.oob_trace_]
+        return out_of_bag
 
-    def _keep_left_out(self, left_out: LeftOut | None) -> None:
+    def _set_out_of_bag(self, out_of_bag: OutOfBag | None) -> None:
         for name in OOB_ATTRIBUTES:
             self.__dict__.pop(name, None)
-        if left_out is None:
+        if out_of_bag is None:
             return
-        if not left_out.n_answers.any():
+        if not len(out_of_bag.sums.rows):
             raise InvalidParameter(
                 "no row was left out by any member, so nothing can judge them: draw fewer rows (max_samples), or set "
                 "oob_score=False and a number of members"
             )
-        self._oob_total, self._oob_n_answers = left_out.total, left_out.n_answers
-        self.inbag_counts_ = np.array(left_out.inbag)
-        self.oob_trace_ = np.array(left_out.trace)
-        self._keep_oob_answers(left_out)
+        self._oob_total, self._oob_n_answers = out_of_bag.sums.total, out_of_bag.sums.weight
+        self.inbag_counts_ = np.array(out_of_bag.inbag_counts)
+        self.oob_trace_ = np.array(out_of_bag.trace)
+        self._set_oob_predictions(out_of_bag)
 
     @abstractmethod
-    def _keep_oob_answers(self, left_out: LeftOut) -> None:
+    def _set_oob_predictions(self, out_of_bag: OutOfBag) -> None:
         """Set what the rows left out tell, in the words of classes or of numbers."""
 
 
@@ -285,9 +285,9 @@ class EnsembleClassifier(ClassifierMixin, ClassAnswers, Ensemble):
                 f"{show(self.classes_.tolist())}: give the same classes, or set warm_start=False"
             )
 
-    def _keep_oob_answers(self, left_out: LeftOut) -> None:
-        self.oob_decision_function_ = left_out.means()
-        self.oob_score_ = 1.0 - left_out.loss()
+    def _set_oob_predictions(self, out_of_bag: OutOfBag) -> None:
+        self.oob_decision_function_ = out_of_bag.sums.means()
+        self.oob_score_ = 1.0 - out_of_bag.loss()
 
 
 class EnsembleRegressor(RegressorMixin, NumberAnswers, Ensemble):
@@ -327,8 +327,7 @@ class EnsembleRegressor(RegressorMixin, NumberAnswers, Ensemble):
     def _read_known_sample(self, y: Any, sample_weight: Any, n_rows: int) -> Sample:
         return self._read_sample(y, sample_weight, n_rows, self.n_features_in_)
 
-    def _keep_oob_answers(self, left_out: LeftOut) -> None:
-        self.oob_prediction_ = left_out.means()[:, 0]
-        judged = left_out.n_answers > 0
-        spread = float(left_out.target[judged].var())
-        self.oob_score_ = 1.0 - left_out.loss() / spread if spread > 0 else float("nan")
+    def _set_oob_predictions(self, out_of_bag: OutOfBag) -> None:
+        self.oob_prediction_ = out_of_bag.sums.means()[:, 0]
+        spread = float(out_of_bag.target[out_of_bag.sums.rows].var())
+        self.oob_score_ = 1.0 - out_of_bag.loss() / spread if spread > 0 else float("nan")

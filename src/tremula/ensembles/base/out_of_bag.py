@@ -1,10 +1,13 @@
-"""Judges an ensemble by the rows its members left out, and tells when more members no longer help."""
+"""Estimates the loss of an ensemble from out-of-bag rows, and decides when more members no longer help.
+
+Each row is predicted by the members that did not train on it, and by no other.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
-from tremula.combine import Member, add_answers, largest
+from tremula.combine import Member, RowSums, add_answers, largest
 from tremula.losses import squared_errors, zero_one_losses
 
 # "auto": members come in batches, until the loss has stayed within a band over this many of them.
@@ -12,8 +15,8 @@ BATCH = 20
 N_BATCHES = 5
 
 
-class LeftOut:
-    """For each row the summed answers of the members that left it out.
+class OutOfBag:
+    """Out-of-bag predictions of an ensemble, summed up member by member.
 
     Parameters
     ----------
@@ -27,37 +30,30 @@ class LeftOut:
         self.target = target
         self.combine = combine
         self.is_classifier = is_classifier
-        self.total = np.zeros((len(target), n_outputs))
-        self.n_answers = np.zeros(len(target), np.int64)
-        self.inbag: list[np.ndarray] = []
+        self.sums = RowSums(len(target), n_outputs)
+        self.inbag_counts: list[np.ndarray] = []
         self.trace: list[tuple[int, float]] = []
 
-    def add(self, member: Member, counts: np.ndarray, rows: np.ndarray, table: object) -> None:
-        """Add a member's answers for the rows it left out; `table` holds them as the member takes them."""
-        self.inbag.append(counts)
+    def add(self, member: Member, inbag_counts: np.ndarray, rows: np.ndarray, table: object) -> None:
+        """Add a member's predictions for its out-of-bag rows; `table` holds these rows in the form members take."""
+        self.inbag_counts.append(inbag_counts)
         if len(rows):
-            part = np.zeros((len(rows), self.total.shape[1]))
-            add_answers(part, member, table, self.combine)
-            self.total[rows] += part
-            self.n_answers[rows] += 1
-
-    def means(self) -> np.ndarray:
-        """Return the mean answer for each row, NaN where every member had it."""
-        n_answers = self.n_answers[:, None]
-        return np.divide(self.total, n_answers, out=np.full(self.total.shape, np.nan), where=n_answers > 0)
+            predictions = np.zeros((len(rows), self.sums.total.shape[1]))
+            add_answers(predictions, member, table, self.combine)
+            self.sums.add(rows, predictions)
 
     def loss(self) -> float:
-        """Return the share of wrong classes, or the mean squared error, over the rows that some member left out."""
-        judged = self.n_answers > 0
-        if not judged.any():
+        """Return the error rate, or the mean squared error, over the rows that are out of bag for some member."""
+        rows = self.sums.rows
+        if not len(rows):
             return float("nan")
         if self.is_classifier:
-            return float(np.mean(zero_one_losses(self.target[judged], largest(self.total[judged]))))
-        return float(np.mean(squared_errors(self.target[judged], self.means()[judged, 0])))
+            return float(np.mean(zero_one_losses(self.target[rows], largest(self.sums.total[rows]))))
+        return float(np.mean(squared_errors(self.target[rows], self.sums.means(rows)[:, 0])))
 
-    def note(self) -> None:
-        """Keep the loss at the present number of members."""
-        self.trace.append((len(self.inbag), self.loss()))
+    def record_loss(self) -> None:
+        """Append the loss with the present number of members to the trace."""
+        self.trace.append((len(self.inbag_counts), self.loss()))
 
     def has_settled(self) -> bool:
         """Return whether the loss of the last batches stayed within half its standard error, or 1 % of its mean."""
