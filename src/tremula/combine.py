@@ -1,6 +1,6 @@
-"""Combines the answers of members: votes, averages, weighted votes. Ties go to the lowest class.
+"""Combines the predictions of members by votes or averages, weighted or not. Ties go to the lowest class.
 
-Sums are taken member by member in their order for each row, so the answer does not depend on how work is spread.
+The sum for each row is taken over the members in their order, so the result does not depend on the number of jobs.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ COMBINERS = ("vote", "average")
 
 
 class Member(Protocol):
-    """What a trained member can be asked."""
+    """A trained member of an ensemble."""
 
     def predict_values(self, X: Any) -> np.ndarray:
-        """Class distribution, or value, of each row."""
+        """Return the class distribution, or the value, of each row."""
 
     def predict_codes(self, X: Any) -> np.ndarray:
-        """Class code of each row."""
+        """Return the class code of each row."""
 
 
 def add_votes(total: np.ndarray, codes: np.ndarray, weight: float = 1.0) -> None:
-    """Add a member's votes to the table of rows and classes."""
+    """Add a member's votes to a table of rows by classes."""
     total[np.arange(len(codes)), codes] += weight
 
 
-def add_answers(total: np.ndarray, member: Member, rows: Any, combine: str, weight: float = 1.0) -> None:
-    """Add a member's votes or distributions for these rows."""
+def add_predictions(total: np.ndarray, member: Member, rows: Any, combine: str, weight: float = 1.0) -> None:
+    """Add a member's votes, or its distributions or values, for some rows."""
     if combine == "vote":
         add_votes(total, member.predict_codes(rows), weight)
     elif hasattr(member, "add_values"):
@@ -55,7 +55,7 @@ def combine_members(
     n_rows, n_outputs : int
     combine : {"vote", "average"}
     weights : iterable of float, optional
-        Of the members; one each by default.
+        Weights of the members; 1 each by default.
 
     Returns
     -------
@@ -65,13 +65,13 @@ def combine_members(
     total = np.zeros((n_rows, n_outputs))
     sum_of_weights = 0.0
     for member, weight in zip(members, [1.0] * len(members) if weights is None else weights):
-        add_answers(total, member, rows, combine, weight)
+        add_predictions(total, member, rows, combine, weight)
         sum_of_weights += weight
     return total / sum_of_weights
 
 
 def largest(shares: np.ndarray) -> np.ndarray:
-    """Return the class of the largest share, the lowest among equals up to rounding."""
+    """Return the class of the largest share in each row; shares that differ by rounding alone are equal."""
     best = shares.max(axis=1, keepdims=True)
     return (shares >= best - 1e-12 * np.abs(best)).argmax(axis=1)
 

@@ -518,8 +518,8 @@ NOMINAL_CLASSES = np.array([0, 1, 0, 0, 1, 0] * 5)
 @pytest.mark.parametrize("kind", [tm.BaggingClassifier, tm.AdaBoostM1Classifier, tm.DecorateClassifier])
 def test_nominal_columns_are_chosen_for_the_ensemble_not_for_its_estimator(kind: Any) -> None:
     message = (
-        r"C45Classifier\(categorical_features=\[0\]\) was given, but the ensemble reads the table for all its members, "
-        rf"with categorical_features='from_dtype': give {kind.__name__} the choice"
+        r"C45Classifier\(categorical_features=\[0\]\) was given, but the ensemble reads the table for all members, "
+        rf"with categorical_features='from_dtype': set categorical_features of {kind.__name__} instead"
     )
     with pytest.raises(InvalidParameter, match=message):
         kind(tm.C45Classifier(categorical_features=[0])).fit(NOMINAL, NOMINAL_CLASSES)

@@ -292,8 +292,7 @@ class Aspen(Ensemble):
         blend = combine_members(self.members_, rows, len(rows), n_outputs, "average", self.member_weights_)
         return self._as_answers(self._margins(blend) + add_corrections(self.corrections_, rows, n_outputs))
 
-    def _combined(self, X: Any, n_outputs: int, combine: str) -> np.ndarray:
-        rows = self._read_table(X)
+    def _combined(self, rows: Any, n_outputs: int, combine: str) -> np.ndarray:
         n_blocks = min(effective_n_jobs(self.n_jobs), len(rows) // MIN_ROWS_PER_THREAD)
         if n_blocks < 2:
             return self._answer(rows, n_outputs)
@@ -301,7 +300,7 @@ class Aspen(Ensemble):
         work = (delayed(self._answer)(block, n_outputs) for block in blocks)
         return np.concatenate(Parallel(n_jobs=n_blocks, require="sharedmem")(work))
 
-    def _stages(self, X: Any, n_outputs: int, combine: str) -> Iterator[np.ndarray]:
-        corrections = add_corrections(self.corrections_, self._read_table(X), n_outputs)
-        for blend in super()._stages(X, n_outputs, combine):
+    def _stages(self, rows: Any, n_outputs: int, combine: str) -> Iterator[np.ndarray]:
+        corrections = add_corrections(self.corrections_, rows, n_outputs)
+        for blend in super()._stages(rows, n_outputs, combine):
             yield self._as_answers(self._margins(blend) + corrections)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tremula.combine import Member, RowSums, add_answers, largest
+from tremula.combine import Member, RowSums, add_predictions, largest
 from tremula.display import ShortTable, ShownAsTable
 from tremula.ensembles.base.member import Trainer
 from tremula.ensembles.base.training import Drawing
@@ -154,7 +154,7 @@ class Trials:
         if len(rows):
             table = self.trainer.rows(rows)
             for total, member in zip(values, trained, strict=True):
-                add_answers(total, member, table, self.combine)
+                add_predictions(total, member, table, self.combine)
         return rows, values, trained
 
 

@@ -267,11 +267,13 @@ class DualPerturb(NoiseChoosing, BaseEstimator):
             return Smoothed(self._wrapped.hard(X), np.zeros(len(rows)))
         return smoother.smooth(rows, noise, self.n_jobs)
 
-    def _deviations(self, X: Any, X_std: Any) -> Floats:
+    def _with_deviations(self, X: Any, X_std: Any) -> tuple[Floats, Floats]:
+        """Return smoothed predictions, and the standard deviations of the model's own predictions under the noise."""
         smoother, rows, noise = self._read(X, X_std)
+        smoothed = self._smoothed(X, smoother, rows, noise).answers
         if noise.is_none:
-            return np.zeros_like(self._wrapped.hard(X))
-        return smoother.deviations(rows, noise, self.n_jobs)
+            return smoothed, np.zeros_like(smoothed)
+        return smoothed, smoother.deviations(rows, noise, self.n_jobs)
 
     def _slopes(self, X: Any, X_std: Any) -> Floats:
         smoother, rows, noise = self._read(X, X_std)

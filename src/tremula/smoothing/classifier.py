@@ -210,8 +210,7 @@ class DualPerturbClassifier(ClassifierMixin, DualPerturb):
         -------
         array of shape (n_rows, n_classes), or two of them
         """
-        shares = self.smooth(X, X_std).answers
-        return (shares, self._deviations(X, X_std)) if return_std else shares
+        return self._with_deviations(X, X_std) if return_std else self.smooth(X, X_std).answers
 
     def predict(self, X: Any, X_std: Any = None) -> NDArray[Any]:
         """Class of the largest smoothed share; ties go to the first class.

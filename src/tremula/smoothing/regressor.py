@@ -183,8 +183,10 @@ class DualPerturbRegressor(RegressorMixin, DualPerturb):
         -------
         array of shape (n_rows,), or two of them
         """
-        values = self.smooth(X, X_std).answers[:, 0]
-        return (values, self._deviations(X, X_std)[:, 0]) if return_std else values
+        if not return_std:
+            return self.smooth(X, X_std).answers[:, 0]
+        values, deviations = self._with_deviations(X, X_std)
+        return values[:, 0], deviations[:, 0]
 
     def gradient(self, X: Any, X_std: Any = None) -> Floats:
         """Return the derivative of the smoothed prediction in every attribute.

@@ -23,8 +23,8 @@ from tremula.ensembles.base.callbacks import CallbackSupportMixin, MemberTasks, 
 from tremula.ensembles.base.member import Trainer
 from tremula.ensembles.base.out_of_bag import BATCH, OutOfBag
 from tremula.ensembles.base.permutation_importances import Permuting
-from tremula.ensembles.base.prediction import Answers, ClassAnswers, NumberAnswers
-from tremula.ensembles.base.table import TableReading, check_nominal_columns
+from tremula.ensembles.base.prediction import ClassifierPredictionMixin, PredictionMixin, RegressorPredictionMixin
+from tremula.ensembles.base.table import TableMixin, check_nominal_columns
 from tremula.ensembles.base.training import Drawing, Training, as_before_unless_done
 from tremula.errors import InvalidInput, InvalidParameter
 from tremula.parallel import train_members
@@ -43,7 +43,7 @@ OOB_ATTRIBUTES = (
 )
 
 
-class Ensemble(CallbackSupportMixin, TableReading, Permuting, Answers, BaseEstimator):
+class Ensemble(CallbackSupportMixin, TableMixin, Permuting, PredictionMixin, BaseEstimator):
     """Base of the ensembles; a recipe adds parameters, `_perturbations` and `_default_estimator`."""
 
     combine: str
@@ -213,7 +213,7 @@ class Ensemble(CallbackSupportMixin, TableReading, Permuting, Answers, BaseEstim
         """Set what the rows left out tell, in the words of classes or of numbers."""
 
 
-class EnsembleClassifier(ClassifierMixin, ClassAnswers, Ensemble):
+class EnsembleClassifier(ClassifierMixin, ClassifierPredictionMixin, Ensemble):
     """Base of the ensembles that learn classes."""
 
     def _check_parameters(self) -> None:
@@ -290,7 +290,7 @@ class EnsembleClassifier(ClassifierMixin, ClassAnswers, Ensemble):
         self.oob_score_ = 1.0 - out_of_bag.loss()
 
 
-class EnsembleRegressor(RegressorMixin, NumberAnswers, Ensemble):
+class EnsembleRegressor(RegressorMixin, RegressorPredictionMixin, Ensemble):
     """Base of the ensembles that learn numbers."""
 
     combine = "average"

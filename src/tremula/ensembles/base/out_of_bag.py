@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tremula.combine import Member, RowSums, add_answers, largest
+from tremula.combine import Member, RowSums, add_predictions, largest
 from tremula.losses import squared_errors, zero_one_losses
 
 # "auto": members come in batches, until the loss has stayed within a band over this many of them.
@@ -39,7 +39,7 @@ class OutOfBag:
         self.inbag_counts.append(inbag_counts)
         if len(rows):
             predictions = np.zeros((len(rows), self.sums.total.shape[1]))
-            add_answers(predictions, member, table, self.combine)
+            add_predictions(predictions, member, table, self.combine)
             self.sums.add(rows, predictions)
 
     def loss(self) -> float:

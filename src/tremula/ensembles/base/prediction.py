@@ -1,6 +1,6 @@
-"""What a trained ensemble can be asked: the members' answers combined, one by one, or in stages.
+"""Predictions of a fitted ensemble: combined over all members, by member, or after each further member.
 
-An answer does not depend on how many rows are asked at a time, nor on the number of jobs.
+A prediction depends neither on the number of rows given at once nor on the number of jobs.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from tremula.combine import Member, add_answers, combine_members, largest
+from tremula.combine import Member, add_predictions, combine_members, largest
 from tremula.ensembles.base.member import EstimatorMember, PerClassMember
 from tremula.parallel import cut
 from tremula.trees.importances import attribute_importances
@@ -24,18 +24,18 @@ MIN_ROWS_PER_THREAD = 500
 
 
 def impurity_importances(member: Any, impurity: str, n_attributes: int) -> np.ndarray:
-    """Return the share of each attribute in a member's decrease of impurity."""
+    """Return each attribute's share of the decrease of impurity in a member."""
     if isinstance(member, Tree):
         return attribute_importances(member, impurity)
     if isinstance(member, PerClassMember):
-        listed = [impurity_importances(regressor, impurity, n_attributes) for regressor in member.regressors]
-        return np.mean(listed, axis=0)
-    own: EstimatorMember = member
-    return own.importances(n_attributes)
+        importances = [impurity_importances(regressor, impurity, n_attributes) for regressor in member.regressors]
+        return np.mean(importances, axis=0)
+    fitted: EstimatorMember = member
+    return fitted.importances(n_attributes)
 
 
-class Answers:
-    """What ensembles of classes and of numbers share."""
+class PredictionMixin:
+    """Predictions that classifiers and regressors have in common."""
 
     members_: list[Member]
     n_jobs: int | None
@@ -44,21 +44,21 @@ class Answers:
 
     @abstractmethod
     def _read_table(self, X: Any) -> Any:
-        """Return a table as members take it."""
+        """Check that the ensemble is fitted and return a table as the members take it."""
 
     @abstractmethod
     def _member_estimator(self) -> BaseEstimator:
-        """Return a fresh copy of what is trained."""
+        """Return a new, unfitted copy of the members' estimator."""
 
     @property
     def estimators_(self) -> list[Any]:
-        """The members: trees, or the fitted estimators."""
+        """The members: trees, or fitted estimators."""
         check_is_fitted(self, "members_")
         return [getattr(member, "estimator", member) for member in self.members_]
 
     @property
     def feature_importances_(self) -> np.ndarray:
-        """Mean of the members' importances: shares of each attribute in the decrease of impurity."""
+        """Mean over the members of each attribute's share of the decrease of impurity."""
         check_is_fitted(self, "members_")
         weights = getattr(self, "member_weights_", None)
         impurity = getattr(self._member_estimator(), "_impurity", "")
@@ -69,42 +69,40 @@ class Answers:
         """Return the number of members."""
         return len(self.members_)
 
-    def _stages(self, X: Any, n_outputs: int, combine: str) -> Iterator[np.ndarray]:
-        """Yield the combined answers of the first member, the first two, and so on."""
-        rows = self._read_table(X)
+    def _stages(self, rows: Any, n_outputs: int, combine: str) -> Iterator[np.ndarray]:
+        """Yield the combined prediction of the first member, of the first two, and so on."""
         total, sum_of_weights = np.zeros((rows.shape[0], n_outputs)), 0.0
         weights = getattr(self, "member_weights_", np.ones(len(self.members_)))
         for member, weight in zip(self.members_, weights):
-            add_answers(total, member, rows, combine, weight)
+            add_predictions(total, member, rows, combine, weight)
             sum_of_weights += weight
             yield total / sum_of_weights
 
-    def _combined(self, X: Any, n_outputs: int, combine: str) -> np.ndarray:
-        """Combine the members' answers, blocks of rows at the same time."""
-        rows = self._read_table(X)
+    def _combined(self, rows: Any, n_outputs: int, combine: str) -> np.ndarray:
+        """Combine the members' predictions, for several blocks of rows in parallel."""
         weights = getattr(self, "member_weights_", None)
         n_rows = rows.shape[0]
         n_blocks = min(effective_n_jobs(self.n_jobs), n_rows // MIN_ROWS_PER_THREAD) if self.encoder_ is not None else 1
         if n_blocks < 2:
             return combine_members(self.members_, rows, n_rows, n_outputs, combine, weights)
-        blocks = [rows[stretch.start : stretch.stop] for stretch in cut(range(n_rows), n_blocks)]
-        work = (delayed(combine_members)(self.members_, b, len(b), n_outputs, combine, weights) for b in blocks)
-        return np.concatenate(Parallel(n_jobs=n_blocks, require="sharedmem")(work))
+        blocks = [rows[block.start : block.stop] for block in cut(range(n_rows), n_blocks)]
+        tasks = (delayed(combine_members)(self.members_, b, len(b), n_outputs, combine, weights) for b in blocks)
+        return np.concatenate(Parallel(n_jobs=n_blocks, require="sharedmem")(tasks))
 
 
-class ClassAnswers(Answers):
-    """What is asked of an ensemble that learns classes."""
+class ClassifierPredictionMixin(PredictionMixin):
+    """Predictions of an ensemble of classifiers."""
 
     combine: str
     classes_: np.ndarray
     n_classes_: int
 
     def _as_shares(self, combined: np.ndarray) -> np.ndarray:
-        """Return the members' combined answers as class distributions, which they commonly are."""
+        """Turn the members' combined predictions into class distributions; for most ensembles they already are."""
         return combined
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Class distribution of each row: the mean of the members', or their shares of the vote.
+        """Class distribution of each row: the mean of the members' distributions, or the shares of their votes.
 
         Parameters
         ----------
@@ -114,11 +112,11 @@ class ClassAnswers(Answers):
         -------
         array of shape (n_rows, n_classes)
         """
-        check_is_fitted(self, "members_")
-        return self._as_shares(self._combined(X, self.n_classes_, self.combine))
+        rows = self._read_table(X)
+        return self._as_shares(self._combined(rows, self.n_classes_, self.combine))
 
     def predict(self, X: Any) -> np.ndarray:
-        """Class of each row; ties go to the first class.
+        """Most probable class of each row; ties go to the first class.
 
         Parameters
         ----------
@@ -132,7 +130,7 @@ class ClassAnswers(Answers):
         return self.classes_[largest(shares)]
 
     def predict_members(self, X: Any) -> np.ndarray:
-        """Class that each member gives each row.
+        """Class of each row as each member predicts it.
 
         Parameters
         ----------
@@ -146,7 +144,7 @@ class ClassAnswers(Answers):
         return self.classes_[np.array([member.predict_codes(rows) for member in self.members_])]
 
     def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
-        """Class distribution after the first member, the first two, and so on.
+        """Class distribution of each row by the first member, by the first two, and so on.
 
         Parameters
         ----------
@@ -156,12 +154,12 @@ class ClassAnswers(Answers):
         ------
         array of shape (n_rows, n_classes)
         """
-        check_is_fitted(self, "members_")
-        for combined in self._stages(X, self.n_classes_, self.combine):
+        rows = self._read_table(X)
+        for combined in self._stages(rows, self.n_classes_, self.combine):
             yield self._as_shares(combined)
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
-        """Class of each row after the first member, the first two, and so on.
+        """Class of each row by the first member, by the first two, and so on.
 
         Parameters
         ----------
@@ -175,11 +173,11 @@ class ClassAnswers(Answers):
             yield self.classes_[largest(shares)]
 
 
-class NumberAnswers(Answers):
-    """What is asked of an ensemble that learns numbers."""
+class RegressorPredictionMixin(PredictionMixin):
+    """Predictions of an ensemble of regressors."""
 
     def predict(self, X: Any) -> np.ndarray:
-        """Mean of the members' values for each row.
+        """Mean of the members' predictions for each row.
 
         Parameters
         ----------
@@ -189,10 +187,10 @@ class NumberAnswers(Answers):
         -------
         array of shape (n_rows,)
         """
-        return self._combined(X, 1, "average")[:, 0]
+        return self._combined(self._read_table(X), 1, "average")[:, 0]
 
     def predict_members(self, X: Any) -> np.ndarray:
-        """Value that each member gives each row.
+        """Value of each row as each member predicts it.
 
         Parameters
         ----------
@@ -206,7 +204,7 @@ class NumberAnswers(Answers):
         return np.array([member.predict_values(rows)[:, 0] for member in self.members_])
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
-        """Value of each row after the first member, the first two, and so on.
+        """Value of each row by the first member, by the first two, and so on.
 
         Parameters
         ----------
@@ -216,5 +214,5 @@ class NumberAnswers(Answers):
         ------
         array of shape (n_rows,)
         """
-        for values in self._stages(X, 1, "average"):
+        for values in self._stages(self._read_table(X), 1, "average"):
             yield values[:, 0]

@@ -1,6 +1,6 @@
-"""Reads the tables that ensembles are given: columns sorted once for tremula's trees, whatever other estimators take.
+"""Reads tables for an ensemble: encoded and sorted once for tremula's trees, as they are for other estimators.
 
-What members know of the columns (their number, names and levels) is learned in `fit` and held to afterwards.
+`fit` learns the number, the names and the levels of the columns; later tables must have the same columns.
 """
 
 from __future__ import annotations
@@ -18,30 +18,32 @@ from tremula.errors import InvalidInput, InvalidParameter
 from tremula.trees.learner import TreeLearner
 
 
-def _listed(choice: Any) -> Any:
-    return list(choice) if hasattr(choice, "__iter__") and not isinstance(choice, str) else choice
+def _comparable(categorical_features: Any) -> Any:
+    is_sequence = hasattr(categorical_features, "__iter__") and not isinstance(categorical_features, str)
+    return list(categorical_features) if is_sequence else categorical_features
 
 
-def check_nominal_columns(ensemble: str, estimator: BaseEstimator, chosen: Any) -> None:
-    """Refuse a tree with a `categorical_features` of its own, other than the ensemble's: that is what counts."""
+def check_nominal_columns(ensemble: str, estimator: BaseEstimator, categorical_features: Any) -> None:
+    """Refuse a tree whose `categorical_features` differ from those of the ensemble, which reads the table."""
     if not isinstance(estimator, TreeLearner):
         return
-    own = _listed(estimator.categorical_features)
-    if own not in ("from_dtype", _listed(chosen)):
+    given = _comparable(estimator.categorical_features)
+    if given not in ("from_dtype", _comparable(categorical_features)):
         raise InvalidParameter(
-            f"estimator={type(estimator).__name__}(categorical_features={own!r}) was given, but the ensemble reads the "
-            f"table for all its members, with categorical_features={chosen!r}: give {ensemble} the choice"
+            f"estimator={type(estimator).__name__}(categorical_features={given!r}) was given, but the ensemble reads "
+            f"the table for all members, with categorical_features={categorical_features!r}: set categorical_features "
+            f"of {ensemble} instead"
         )
 
 
 def name_columns(estimator: BaseEstimator, ensemble: Any) -> None:
-    """Let a member's estimator call the columns by their names."""
+    """Give a member's estimator the column names of the ensemble, for its messages."""
     if hasattr(ensemble, "feature_names_in_"):
         estimator.feature_names_in_ = ensemble.feature_names_in_
 
 
-class TableReading(TableInputMixin):
-    """What an ensemble does with tables."""
+class TableMixin(TableInputMixin):
+    """How an ensemble reads tables."""
 
     estimator: Any
     categorical_features: Any
@@ -49,7 +51,7 @@ class TableReading(TableInputMixin):
 
     @abstractmethod
     def _default_estimator(self) -> BaseEstimator:
-        """Return the estimator that is trained where none is given."""
+        """Return the members' estimator if none was given."""
 
     @abstractmethod
     def _members_to_keep(self) -> list[Any]:
@@ -59,18 +61,18 @@ class TableReading(TableInputMixin):
         return self._default_estimator() if self.estimator is None else clone(self.estimator)
 
     def _read_training_table(self, X: Any) -> tuple[Trainer, int, int]:
-        """Return who trains members, the number of rows and that of attributes."""
-        known = self._columns_known()
+        """Return the trainer of the members, the number of rows and the number of attributes."""
+        before = self._known_columns()
         trainer, n_rows, n_attributes = self._read_new_table(X)
-        if self._members_to_keep() and self._columns_known() != known:
+        if self._members_to_keep() and self._known_columns() != before:
             raise InvalidInput(
-                "X has other columns or levels than the members that warm_start=True keeps have learned from: give the "
-                "same table again, or set warm_start=False"
+                "X has other columns or levels than the table of the members that warm_start=True keeps: give the same "
+                "table again, or set warm_start=False"
             )
         return trainer, n_rows, n_attributes
 
-    def _columns_known(self) -> tuple[int, list[Any]]:
-        """Return what members rely on: the number of columns and the levels of nominal ones."""
+    def _known_columns(self) -> tuple[int, list[Any]]:
+        """Return the number of columns, and the levels of the nominal ones, that the members were trained on."""
         encoder = getattr(self, "encoder_", None)
         levels = [] if encoder is None else [None if level is None else level.tolist() for level in encoder.levels]
         return getattr(self, "n_features_in_", 0), levels
@@ -90,7 +92,7 @@ class TableReading(TableInputMixin):
         return EstimatorTrainer(estimator, table, self.categorical_features), table.shape[0], self.n_features_in_
 
     def _read_foreign(self, X: Any, reset: bool) -> Any:
-        """Return the table as other estimators take it: they check it themselves."""
+        """Return a table for estimators of other libraries, which check the values themselves."""
         if hasattr(X, "__dataframe__") or hasattr(X, "columns"):
             return validate_data(self, X, reset=reset, skip_check_array=True)
         return validate_data(self, X, reset=reset, dtype=None, accept_sparse="csr", ensure_all_finite=False)
