@@ -29,7 +29,6 @@ from tremula.ensembles.base.training import Drawing
 from tremula.errors import InvalidInput, InvalidParameter
 from tremula.losses import zero_one_losses
 from tremula.parallel import cut
-from tremula.parameters import check_flag
 from tremula.perturb import Bootstrap, Perturbation, Sample
 from tremula.perturb.sample import Values
 from tremula.seeds import RandomState, make_root_seed
@@ -61,6 +60,7 @@ class Aspen(Ensemble):
         self,
         n_estimators: int = 100,
         boosting: bool = True,
+        *,
         warm_start: bool = False,
         n_jobs: int | None = None,
         categorical_features: Any = "from_dtype",
@@ -115,10 +115,6 @@ class Aspen(Ensemble):
 
     def _default_estimator(self) -> BaseEstimator:
         return self._families[0].learner
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_flag("boosting", self.boosting)
 
     def _read_new_table(self, X: Any) -> tuple[Trainer, int, int]:
         encoder, values = self._learn_columns(X, self.categorical_features)

@@ -11,6 +11,7 @@ from tremula.aspen.families import CLASS_FAMILIES
 from tremula.aspen.family_members import Judges
 from tremula.ensembles.base.ensemble import EnsembleClassifier
 from tremula.losses import log_losses, log_probabilities
+from tremula.parameters import with_parameters
 from tremula.persistence.registry import storable
 from tremula.perturb import Sample
 
@@ -18,25 +19,13 @@ PRIOR_SHARE = 0.008  # of the classes' shares in training, mixed into every answ
 
 
 @storable
+@with_parameters(
+    n_estimators="Number of members of each family that is kept.",
+    warm_start="Whether another `fit` keeps the chosen families and their members, and adds the missing members.",
+    random_state="The same seed gives the same model, bit for bit, for any `n_jobs`.",
+)
 class AspenClassifier(Aspen, EnsembleClassifier):
     """A blend of tree families that is chosen by the rows its members leave out: take it by default.
-
-    Parameters
-    ----------
-    n_estimators : int, default=100
-        Members of each family that is kept.
-    boosting : bool, default=True
-        Whether small boosted trees may correct the blend.
-    warm_start : bool, default=False
-        Whether another `fit` keeps the families that were chosen and their members, and adds those wanting.
-    n_jobs : int or None, default=None
-        Members trained at the same time; threads, unless a `joblib.parallel_config` names another backend.
-    categorical_features : "from_dtype", "all", list, mask or None, default="from_dtype"
-        Which columns are nominal; see the guide to columns.
-    random_state : int, RandomState, Generator or None, default=None
-        The same seed gives the same model, bit for bit, for any `n_jobs`.
-    verbose : int, default=0
-        With 1, a progress bar is shown.
 
     Attributes
     ----------

@@ -15,7 +15,8 @@ from tremula.ensembles.base.callbacks import MemberTasks
 from tremula.ensembles.base.ensemble import EnsembleClassifier
 from tremula.ensembles.base.member import Trainer
 from tremula.errors import InvalidParameter
-from tremula.parameters import check_flag
+from tremula.parameters import with_parameters
+from tremula.parameters.table import OWN_COLUMNS
 from tremula.persistence.registry import storable
 from tremula.perturb import Perturbation, Sample
 from tremula.seeds import RandomState, make_root_seed, member_generator
@@ -29,24 +30,14 @@ HALF = 0.5 - 1e-12
 
 
 @storable
+@with_parameters(
+    estimator="The estimator to fit as a member; an unpruned C4.5 tree by default.",
+    n_estimators="Maximum number of members.",
+    random_state="Draws the rows, with `resample`, and whatever the estimator draws.",
+    categorical_features=OWN_COLUMNS,
+)
 class AdaBoostM1Classifier(EnsembleClassifier):
     """AdaBoost.M1 of Freund and Schapire, by weighting or by sampling.
-
-    Parameters
-    ----------
-    estimator : estimator or None, default=None
-        What is trained; by default an unpruned C4.5 tree.
-    n_estimators : int, default=100
-        Members at most.
-    resample : bool, default=False
-        False hands the weights to the estimator; True draws as many rows as there are, with chances in proportion to
-        their weights.
-    keep_weights : bool, default=False
-        Whether to keep the row weights of every round, in `row_weights_`.
-    categorical_features : "from_dtype", "all", list, mask or None, default="from_dtype"
-        Which columns are nominal, for tremula's trees; see the guide to columns.
-    random_state : int, RandomState, Generator or None, default=None
-        Draws the rows with `resample`, and whatever the estimator draws.
 
     Attributes
     ----------
@@ -88,6 +79,7 @@ class AdaBoostM1Classifier(EnsembleClassifier):
         self,
         estimator: Any = None,
         n_estimators: int = 100,
+        *,
         resample: bool = False,
         keep_weights: bool = False,
         categorical_features: Any = "from_dtype",
@@ -108,8 +100,6 @@ class AdaBoostM1Classifier(EnsembleClassifier):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_flag("resample", self.resample)
-        check_flag("keep_weights", self.keep_weights)
         estimator = self._member_estimator()
         if (
             not self.resample

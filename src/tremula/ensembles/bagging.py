@@ -8,6 +8,9 @@ from typing import Any
 from sklearn.base import BaseEstimator
 
 from tremula.ensembles.base.ensemble import EnsembleClassifier, EnsembleRegressor
+from tremula.parameters import Parameter, with_parameters
+from tremula.parameters.kinds import ATTRIBUTE_COUNT
+from tremula.parameters.table import N_ESTIMATORS_OR_AUTO, OWN_COLUMNS
 from tremula.persistence.registry import storable
 from tremula.perturb import AttributeSubset, Bootstrap, DisjointParts, Perturbation
 from tremula.seeds import RandomState
@@ -16,36 +19,13 @@ from tremula.trees.reptree import REPTreeRegressor
 
 
 @storable
+@with_parameters(
+    estimator="The estimator to fit as a member; an unpruned C4.5 tree by default.",
+    n_estimators=N_ESTIMATORS_OR_AUTO,
+    categorical_features=OWN_COLUMNS,
+)
 class BaggingClassifier(EnsembleClassifier):
     """Bagging: every member is trained on a bootstrap sample of the rows.
-
-    Parameters
-    ----------
-    estimator : estimator or None, default=None
-        What is trained; by default an unpruned C4.5 tree.
-    n_estimators : int or "auto", default=100
-        Members. "auto" trains them until the loss on rows left out has settled; `oob_trace_` keeps it.
-    max_estimators : int, default=1000
-        Members at most, with "auto".
-    max_samples : float or int, default=1.0
-        Rows drawn for a member: a share of all, or a count.
-    bootstrap : bool, default=True
-        Whether rows are drawn with replacement.
-    combine : {"vote", "average"}, default="average"
-        Whether members vote, ties to the first class, or their class distributions are averaged.
-    oob_score : bool, default=False
-        Whether to judge the ensemble on the rows each member left out.
-    warm_start : bool, default=False
-        Whether another `fit` keeps the members there are and adds those wanting; the result is as if all had been
-        trained at once.
-    n_jobs : int or None, default=None
-        Members trained at the same time; threads, unless a `joblib.parallel_config` names another backend.
-    categorical_features : "from_dtype", "all", list, mask or None, default="from_dtype"
-        Which columns are nominal, for tremula's trees; see the guide to columns.
-    random_state : int, RandomState, Generator or None, default=None
-        The same seed gives the same members, bit for bit, for any `n_jobs`.
-    verbose : int, default=0
-        With 1, a progress bar is shown.
 
     Attributes
     ----------
@@ -70,6 +50,7 @@ class BaggingClassifier(EnsembleClassifier):
         self,
         estimator: Any = None,
         n_estimators: int | str = 100,
+        *,
         max_estimators: int = 1000,
         max_samples: float = 1.0,
         bootstrap: bool = True,
@@ -102,34 +83,13 @@ class BaggingClassifier(EnsembleClassifier):
 
 
 @storable
+@with_parameters(
+    estimator="The estimator to fit as a member; an unpruned REPTree by default.",
+    n_estimators=N_ESTIMATORS_OR_AUTO,
+    categorical_features=OWN_COLUMNS,
+)
 class BaggingRegressor(EnsembleRegressor):
     """Bagging: every member is trained on a bootstrap sample of the rows.
-
-    Parameters
-    ----------
-    estimator : estimator or None, default=None
-        What is trained; by default an unpruned REPTree.
-    n_estimators : int or "auto", default=100
-        Members. "auto" trains them until the loss on rows left out has settled; `oob_trace_` keeps it.
-    max_estimators : int, default=1000
-        Members at most, with "auto".
-    max_samples : float or int, default=1.0
-        Rows drawn for a member: a share of all, or a count.
-    bootstrap : bool, default=True
-        Whether rows are drawn with replacement.
-    oob_score : bool, default=False
-        Whether to judge the ensemble on the rows each member left out.
-    warm_start : bool, default=False
-        Whether another `fit` keeps the members there are and adds those wanting; the result is as if all had been
-        trained at once.
-    n_jobs : int or None, default=None
-        Members trained at the same time; threads, unless a `joblib.parallel_config` names another backend.
-    categorical_features : "from_dtype", "all", list, mask or None, default="from_dtype"
-        Which columns are nominal, for tremula's trees; see the guide to columns.
-    random_state : int, RandomState, Generator or None, default=None
-        The same seed gives the same members, bit for bit, for any `n_jobs`.
-    verbose : int, default=0
-        With 1, a progress bar is shown.
 
     Attributes
     ----------
@@ -152,6 +112,7 @@ class BaggingRegressor(EnsembleRegressor):
         self,
         estimator: Any = None,
         n_estimators: int | str = 100,
+        *,
         max_estimators: int = 1000,
         max_samples: float = 1.0,
         bootstrap: bool = True,
@@ -182,27 +143,12 @@ class BaggingRegressor(EnsembleRegressor):
 
 
 @storable
+@with_parameters(
+    estimator="The estimator to fit as a member; a pruned C4.5 tree by default.",
+    categorical_features=OWN_COLUMNS,
+)
 class DaggingClassifier(EnsembleClassifier):
     """Dagging: every member is trained on a part of the rows of its own.
-
-    Parameters
-    ----------
-    estimator : estimator or None, default=None
-        What is trained; by default a C4.5 tree.
-    n_estimators : int, default=10
-        Members.
-    combine : {"vote", "average"}, default="average"
-        Whether members vote, ties to the first class, or their class distributions are averaged.
-    oob_score : bool, default=False
-        Whether to judge the ensemble on the rows each member left out.
-    n_jobs : int or None, default=None
-        Members trained at the same time; threads, unless a `joblib.parallel_config` names another backend.
-    categorical_features : "from_dtype", "all", list, mask or None, default="from_dtype"
-        Which columns are nominal, for tremula's trees; see the guide to columns.
-    random_state : int, RandomState, Generator or None, default=None
-        The same seed gives the same members, bit for bit, for any `n_jobs`.
-    verbose : int, default=0
-        With 1, a progress bar is shown.
 
     Attributes
     ----------
@@ -233,6 +179,7 @@ class DaggingClassifier(EnsembleClassifier):
         self,
         estimator: Any = None,
         n_estimators: int = 10,
+        *,
         combine: str = "average",
         oob_score: bool = False,
         n_jobs: int | None = None,
@@ -257,32 +204,13 @@ class DaggingClassifier(EnsembleClassifier):
 
 
 @storable
+@with_parameters(
+    estimator="The estimator to fit as a member; an unpruned C4.5 tree by default.",
+    max_features=Parameter(ATTRIBUTE_COUNT, "Attributes that a member sees: a share of all, rounded, or a count."),
+    categorical_features=OWN_COLUMNS,
+)
 class RandomSubspaceClassifier(EnsembleClassifier):
     """Random subspaces: every member sees all rows and some of the attributes.
-
-    Parameters
-    ----------
-    estimator : estimator or None, default=None
-        What is trained; by default an unpruned C4.5 tree.
-    n_estimators : int, default=100
-        Members.
-    max_features : float or int, default=0.5
-        Attributes a member sees: a share of all, rounded, or a count.
-    combine : {"vote", "average"}, default="average"
-        Whether members vote, ties to the first class, or their class distributions are averaged.
-    oob_score : bool, default=False
-        Whether to judge the ensemble on the rows each member left out.
-    warm_start : bool, default=False
-        Whether another `fit` keeps the members there are and adds those wanting; the result is as if all had been
-        trained at once.
-    n_jobs : int or None, default=None
-        Members trained at the same time; threads, unless a `joblib.parallel_config` names another backend.
-    categorical_features : "from_dtype", "all", list, mask or None, default="from_dtype"
-        Which columns are nominal, for tremula's trees; see the guide to columns.
-    random_state : int, RandomState, Generator or None, default=None
-        The same seed gives the same members, bit for bit, for any `n_jobs`.
-    verbose : int, default=0
-        With 1, a progress bar is shown.
 
     Attributes
     ----------
@@ -306,6 +234,7 @@ class RandomSubspaceClassifier(EnsembleClassifier):
         self,
         estimator: Any = None,
         n_estimators: int = 100,
+        *,
         max_features: float = 0.5,
         combine: str = "average",
         oob_score: bool = False,

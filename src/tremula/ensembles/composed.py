@@ -9,6 +9,9 @@ from sklearn.base import BaseEstimator
 
 from tremula.ensembles.base.ensemble import EnsembleClassifier, EnsembleRegressor
 from tremula.errors import InvalidParameter
+from tremula.parameters import with_parameters
+from tremula.parameters.kinds import Kind
+from tremula.parameters.table import N_ESTIMATORS_OR_AUTO, OWN_COLUMNS
 from tremula.persistence.registry import storable
 from tremula.perturb import Perturbation
 from tremula.seeds import RandomState
@@ -16,47 +19,28 @@ from tremula.trees.c45 import C45Classifier
 from tremula.trees.reptree import REPTreeRegressor
 
 
-def check_perturbations(perturb: Any) -> Sequence[Perturbation]:
-    """Return the perturbations, or say what is wrong with them."""
-    given = [] if perturb is None else perturb
+def check_perturbations(name: str, given: Any) -> None:
+    """Refuse what is no list of perturbations."""
+    if given is None:
+        return
     if not isinstance(given, list | tuple):
-        raise InvalidParameter(f"perturb={perturb!r} was given; expected a list, such as [Bootstrap(), RandomSplits()]")
+        raise InvalidParameter(f"{name}={given!r} was given; expected a list, such as [Bootstrap(), RandomSplits()]")
     for item in given:
         if not isinstance(item, Perturbation):
             raise InvalidParameter(
-                f"perturb holds {item!r}, which is no perturbation: take those of tremula.perturb, such as Bootstrap()"
+                f"{name} holds {item!r}, which is no perturbation: take those of tremula.perturb, such as Bootstrap()"
             )
-    return list(given)
 
 
 @storable
+@with_parameters(
+    estimator="The estimator to fit as a member; an unpruned C4.5 tree by default.",
+    n_estimators=N_ESTIMATORS_OR_AUTO,
+    perturb=Kind("list of perturbations or None", check_perturbations),
+    categorical_features=OWN_COLUMNS,
+)
 class PerturbCombineClassifier(EnsembleClassifier):
     """Any estimator of classes, trained many times on shaken data, and its answers combined.
-
-    Parameters
-    ----------
-    estimator : estimator or None, default=None
-        What is trained; by default an unpruned C4.5 tree.
-    perturb : list of perturbations or None, default=None
-        What is shaken for each member, one after the other; objects of `tremula.perturb`.
-    n_estimators : int or "auto", default=100
-        Members. "auto" trains them until the loss on rows left out has settled; `oob_trace_` keeps it.
-    max_estimators : int, default=1000
-        Members at most, with "auto".
-    combine : {"vote", "average"}, default="average"
-        Whether members vote, ties to the first class, or their class distributions are averaged.
-    oob_score : bool, default=False
-        Whether to judge the ensemble on the rows each member left out.
-    warm_start : bool, default=False
-        Whether another `fit` keeps the members there are and adds those wanting.
-    n_jobs : int or None, default=None
-        Members trained at the same time; threads, unless a `joblib.parallel_config` names another backend.
-    categorical_features : "from_dtype", "all", list, mask or None, default="from_dtype"
-        Which columns are nominal, for tremula's trees; see the guide to columns.
-    random_state : int, RandomState, Generator or None, default=None
-        The same seed gives the same members, bit for bit, for any `n_jobs`.
-    verbose : int, default=0
-        With 1, a progress bar is shown.
 
     Attributes
     ----------
@@ -85,6 +69,7 @@ class PerturbCombineClassifier(EnsembleClassifier):
         self,
         estimator: Any = None,
         perturb: Any = None,
+        *,
         n_estimators: int | str = 100,
         max_estimators: int = 1000,
         combine: str = "average",
@@ -108,38 +93,21 @@ class PerturbCombineClassifier(EnsembleClassifier):
         self.verbose = verbose
 
     def _perturbations(self) -> Sequence[Perturbation]:
-        return check_perturbations(self.perturb)
+        return list(self.perturb or ())
 
     def _default_estimator(self) -> BaseEstimator:
         return C45Classifier(confidence=None)
 
 
 @storable
+@with_parameters(
+    estimator="The estimator to fit as a member; an unpruned REPTree by default.",
+    n_estimators=N_ESTIMATORS_OR_AUTO,
+    perturb=Kind("list of perturbations or None", check_perturbations),
+    categorical_features=OWN_COLUMNS,
+)
 class PerturbCombineRegressor(EnsembleRegressor):
     """Any estimator of numbers, trained many times on shaken data, and its answers averaged.
-
-    Parameters
-    ----------
-    estimator : estimator or None, default=None
-        What is trained; by default an unpruned REPTree.
-    perturb : list of perturbations or None, default=None
-        What is shaken for each member, one after the other; objects of `tremula.perturb`.
-    n_estimators : int or "auto", default=100
-        Members. "auto" trains them until the loss on rows left out has settled; `oob_trace_` keeps it.
-    max_estimators : int, default=1000
-        Members at most, with "auto".
-    oob_score : bool, default=False
-        Whether to judge the ensemble on the rows each member left out.
-    warm_start : bool, default=False
-        Whether another `fit` keeps the members there are and adds those wanting.
-    n_jobs : int or None, default=None
-        Members trained at the same time; threads, unless a `joblib.parallel_config` names another backend.
-    categorical_features : "from_dtype", "all", list, mask or None, default="from_dtype"
-        Which columns are nominal, for tremula's trees; see the guide to columns.
-    random_state : int, RandomState, Generator or None, default=None
-        The same seed gives the same members, bit for bit, for any `n_jobs`.
-    verbose : int, default=0
-        With 1, a progress bar is shown.
 
     Attributes
     ----------
@@ -165,6 +133,7 @@ class PerturbCombineRegressor(EnsembleRegressor):
         self,
         estimator: Any = None,
         perturb: Any = None,
+        *,
         n_estimators: int | str = 100,
         max_estimators: int = 1000,
         oob_score: bool = False,
@@ -186,7 +155,7 @@ class PerturbCombineRegressor(EnsembleRegressor):
         self.verbose = verbose
 
     def _perturbations(self) -> Sequence[Perturbation]:
-        return check_perturbations(self.perturb)
+        return list(self.perturb or ())
 
     def _default_estimator(self) -> BaseEstimator:
         return REPTreeRegressor(prune=False)

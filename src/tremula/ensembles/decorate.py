@@ -15,7 +15,7 @@ from tremula.ensembles.base.ensemble import EnsembleClassifier
 from tremula.ensembles.base.member import EstimatorTrainer, Trainer, TreeTrainer
 from tremula.ensembles.base.table import name_columns
 from tremula.errors import InvalidParameter
-from tremula.parameters import check_number
+from tremula.parameters import with_parameters
 from tremula.persistence.registry import storable
 from tremula.perturb import Perturbation, Sample
 from tremula.seeds import RandomState, make_root_seed, member_generator
@@ -29,23 +29,13 @@ SLACK = 1e-12
 
 
 @storable
+@with_parameters(
+    estimator="The estimator to fit as a member; a pruned C4.5 tree by default.",
+    n_estimators="Maximum number of members.",
+    random_state="Draws the artificial rows, and whatever the estimator draws.",
+)
 class DecorateClassifier(EnsembleClassifier):
     """Decorate of Melville and Mooney: artificial rows of contrary classes make the members differ.
-
-    Parameters
-    ----------
-    estimator : estimator or None, default=None
-        What is trained; by default a pruned C4.5 tree.
-    n_estimators : int, default=15
-        Members at most.
-    max_trials : int, default=50
-        Trainings at most: the first member, the other members, and those that were not taken.
-    artificial_share : float, default=1.0
-        How many artificial rows are added for a member, as a share of the rows.
-    categorical_features : "from_dtype", "all", list, mask or None, default="from_dtype"
-        Which columns are nominal; see the guide to columns.
-    random_state : int, RandomState, Generator or None, default=None
-        Draws the artificial rows, and whatever the estimator draws.
 
     Attributes
     ----------
@@ -94,6 +84,7 @@ class DecorateClassifier(EnsembleClassifier):
         self,
         estimator: Any = None,
         n_estimators: int = 15,
+        *,
         max_trials: int = 50,
         artificial_share: float = 1.0,
         categorical_features: Any = "from_dtype",
@@ -118,8 +109,6 @@ class DecorateClassifier(EnsembleClassifier):
         return C45Classifier()
 
     def _check_parameters(self) -> None:
-        check_number("max_trials", self.max_trials, 1, whole=True)
-        check_number("artificial_share", self.artificial_share, 0.0, above=True)
         estimator = self._member_estimator()
         if not hasattr(estimator, "predict_proba"):
             raise InvalidParameter(

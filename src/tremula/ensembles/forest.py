@@ -8,49 +8,23 @@ from typing import Any
 from sklearn.base import BaseEstimator
 
 from tremula.ensembles.base.ensemble import EnsembleClassifier, EnsembleRegressor
+from tremula.parameters import with_parameters
+from tremula.parameters.kinds import choice
+from tremula.parameters.table import N_ESTIMATORS_OR_AUTO
 from tremula.persistence.registry import storable
 from tremula.perturb import Bootstrap, Perturbation, RandomAttributes, RandomThresholds
 from tremula.seeds import RandomState
 from tremula.trees.cart import CARTClassifier, CARTRegressor
+from tremula.trees.criteria import CLASSIFICATION, REGRESSION
 
 
 @storable
+@with_parameters(
+    n_estimators=N_ESTIMATORS_OR_AUTO,
+    criterion=choice(CLASSIFICATION),
+)
 class RandomForestClassifier(EnsembleClassifier):
     """Random forest: bootstrap samples, and every node chooses among attributes drawn for it.
-
-    Parameters
-    ----------
-    n_estimators : int or "auto", default=100
-        Members. "auto" trains them until the loss on rows left out has settled; `oob_trace_` keeps it.
-    max_estimators : int, default=1000
-        Members at most, with "auto".
-    criterion : {"gini", "entropy", "gain_ratio", "symmetric_uncertainty"}, default="gini"
-        What a split is worth.
-    max_features : int, float, "sqrt", "log2" or None, default="sqrt"
-        Attributes drawn at each node to choose the split from; None is all.
-    max_depth : int or None, default=None
-        Splits on a path at most.
-    min_samples_leaf : float, default=1
-        Fewest rows on either side of a split.
-    max_samples : float or int, default=1.0
-        Rows drawn for a member: a share of all, or a count.
-    bootstrap : bool, default=True
-        Whether rows are drawn with replacement.
-    combine : {"vote", "average"}, default="average"
-        Whether members vote, ties to the first class, or their class distributions are averaged.
-    oob_score : bool, default=False
-        Whether to judge the ensemble on the rows each member left out.
-    warm_start : bool, default=False
-        Whether another `fit` keeps the members there are and adds those wanting; the result is as if all had been
-        trained at once.
-    n_jobs : int or None, default=None
-        Members trained at the same time; threads, unless a `joblib.parallel_config` names another backend.
-    categorical_features : "from_dtype", "all", list, mask or None, default="from_dtype"
-        Which columns are nominal, for tremula's trees; see the guide to columns.
-    random_state : int, RandomState, Generator or None, default=None
-        The same seed gives the same members, bit for bit, for any `n_jobs`.
-    verbose : int, default=0
-        With 1, a progress bar is shown.
 
     Attributes
     ----------
@@ -75,6 +49,7 @@ class RandomForestClassifier(EnsembleClassifier):
         self,
         n_estimators: int | str = 100,
         max_estimators: int = 1000,
+        *,
         criterion: str = "gini",
         max_features: int | float | str | None = "sqrt",
         max_depth: int | None = None,
@@ -117,40 +92,12 @@ class RandomForestClassifier(EnsembleClassifier):
 
 
 @storable
+@with_parameters(
+    n_estimators=N_ESTIMATORS_OR_AUTO,
+    criterion=choice(REGRESSION),
+)
 class RandomForestRegressor(EnsembleRegressor):
     """Random forest: bootstrap samples, and every node chooses among attributes drawn for it.
-
-    Parameters
-    ----------
-    n_estimators : int or "auto", default=100
-        Members. "auto" trains them until the loss on rows left out has settled; `oob_trace_` keeps it.
-    max_estimators : int, default=1000
-        Members at most, with "auto".
-    criterion : {"variance", "fifth_root_variance"}, default="variance"
-        What a split is worth.
-    max_features : int, float, "sqrt", "log2" or None, default=1.0
-        Attributes drawn at each node to choose the split from; None is all.
-    max_depth : int or None, default=None
-        Splits on a path at most.
-    min_samples_leaf : float, default=1
-        Fewest rows on either side of a split.
-    max_samples : float or int, default=1.0
-        Rows drawn for a member: a share of all, or a count.
-    bootstrap : bool, default=True
-        Whether rows are drawn with replacement.
-    oob_score : bool, default=False
-        Whether to judge the ensemble on the rows each member left out.
-    warm_start : bool, default=False
-        Whether another `fit` keeps the members there are and adds those wanting; the result is as if all had been
-        trained at once.
-    n_jobs : int or None, default=None
-        Members trained at the same time; threads, unless a `joblib.parallel_config` names another backend.
-    categorical_features : "from_dtype", "all", list, mask or None, default="from_dtype"
-        Which columns are nominal, for tremula's trees; see the guide to columns.
-    random_state : int, RandomState, Generator or None, default=None
-        The same seed gives the same members, bit for bit, for any `n_jobs`.
-    verbose : int, default=0
-        With 1, a progress bar is shown.
 
     Attributes
     ----------
@@ -173,6 +120,7 @@ class RandomForestRegressor(EnsembleRegressor):
         self,
         n_estimators: int | str = 100,
         max_estimators: int = 1000,
+        *,
         criterion: str = "variance",
         max_features: int | float | str | None = 1.0,
         max_depth: int | None = None,
@@ -211,36 +159,11 @@ class RandomForestRegressor(EnsembleRegressor):
 
 
 @storable
+@with_parameters(
+    criterion=choice(CLASSIFICATION),
+)
 class ExtraTreesClassifier(EnsembleClassifier):
     """Extra trees: all rows, attributes drawn at every node, and a threshold drawn for each of them.
-
-    Parameters
-    ----------
-    n_estimators : int, default=100
-        Members.
-    criterion : {"gini", "entropy", "gain_ratio", "symmetric_uncertainty"}, default="gini"
-        What a split is worth.
-    max_features : int, float, "sqrt", "log2" or None, default="sqrt"
-        Attributes drawn at each node to choose the split from; None is all.
-    max_depth : int or None, default=None
-        Splits on a path at most.
-    min_samples_leaf : float, default=1
-        Fewest rows on either side of a split.
-    combine : {"vote", "average"}, default="average"
-        Whether members vote, ties to the first class, or their class distributions are averaged.
-    oob_score : bool, default=False
-        Whether to judge the ensemble on the rows each member left out.
-    warm_start : bool, default=False
-        Whether another `fit` keeps the members there are and adds those wanting; the result is as if all had been
-        trained at once.
-    n_jobs : int or None, default=None
-        Members trained at the same time; threads, unless a `joblib.parallel_config` names another backend.
-    categorical_features : "from_dtype", "all", list, mask or None, default="from_dtype"
-        Which columns are nominal, for tremula's trees; see the guide to columns.
-    random_state : int, RandomState, Generator or None, default=None
-        The same seed gives the same members, bit for bit, for any `n_jobs`.
-    verbose : int, default=0
-        With 1, a progress bar is shown.
 
     Attributes
     ----------
@@ -268,6 +191,7 @@ class ExtraTreesClassifier(EnsembleClassifier):
         self,
         n_estimators: int = 100,
         criterion: str = "gini",
+        *,
         max_features: int | float | str | None = "sqrt",
         max_depth: int | None = None,
         min_samples_leaf: float = 1,
@@ -304,34 +228,11 @@ class ExtraTreesClassifier(EnsembleClassifier):
 
 
 @storable
+@with_parameters(
+    criterion=choice(REGRESSION),
+)
 class ExtraTreesRegressor(EnsembleRegressor):
     """Extra trees: all rows, attributes drawn at every node, and a threshold drawn for each of them.
-
-    Parameters
-    ----------
-    n_estimators : int, default=100
-        Members.
-    criterion : {"variance", "fifth_root_variance"}, default="variance"
-        What a split is worth.
-    max_features : int, float, "sqrt", "log2" or None, default=1.0
-        Attributes drawn at each node to choose the split from; None is all.
-    max_depth : int or None, default=None
-        Splits on a path at most.
-    min_samples_leaf : float, default=1
-        Fewest rows on either side of a split.
-    oob_score : bool, default=False
-        Whether to judge the ensemble on the rows each member left out.
-    warm_start : bool, default=False
-        Whether another `fit` keeps the members there are and adds those wanting; the result is as if all had been
-        trained at once.
-    n_jobs : int or None, default=None
-        Members trained at the same time; threads, unless a `joblib.parallel_config` names another backend.
-    categorical_features : "from_dtype", "all", list, mask or None, default="from_dtype"
-        Which columns are nominal, for tremula's trees; see the guide to columns.
-    random_state : int, RandomState, Generator or None, default=None
-        The same seed gives the same members, bit for bit, for any `n_jobs`.
-    verbose : int, default=0
-        With 1, a progress bar is shown.
 
     Attributes
     ----------
@@ -357,6 +258,7 @@ class ExtraTreesRegressor(EnsembleRegressor):
         self,
         n_estimators: int = 100,
         criterion: str = "variance",
+        *,
         max_features: int | float | str | None = 1.0,
         max_depth: int | None = None,
         min_samples_leaf: float = 1,

@@ -22,7 +22,6 @@ from tremula.ensembles.base.training import Drawing, Training
 from tremula.ensembles.smearing_noise import (
     CLASS_LOSSES,
     NUMBER_LOSSES,
-    SEARCHES,
     Judge,
     NoiseCurve,
     Part,
@@ -31,16 +30,17 @@ from tremula.ensembles.smearing_noise import (
     make_folds,
 )
 from tremula.errors import InvalidParameter
-from tremula.parameters import check_choice, check_number
+from tremula.parameters import with_parameters
+from tremula.parameters.kinds import check_finite, choice
+from tremula.parameters.table import AMOUNT_OF_NOISE, N_ESTIMATORS_OR_AUTO
 from tremula.persistence.registry import storable
 from tremula.perturb import Bootstrap, Perturbation, Sample, SmearedInputs
-from tremula.perturb.inputs import LearnedNoise, check_level
+from tremula.perturb.inputs import LearnedNoise
 from tremula.perturb.rows import rows_to_draw
 from tremula.seeds import RandomState
 from tremula.trees.m5.regressor import M5Regressor
 from tremula.trees.reptree import REPTreeClassifier
 
-TUNINGS = ("oob", "cv")
 # What "auto" tries: the levels of the paper, and multiples of a bandwidth.
 DEVIATIONS = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
 BANDWIDTHS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5)
@@ -97,16 +97,8 @@ class _SmearedBagging(Ensemble):
         return [self._bootstrap(), self._smeared(level)]
 
     def _check_parameters(self) -> None:
-        if isinstance(self.noise, str) and self.noise != "auto":
-            raise InvalidParameter(
-                f"noise={self.noise!r} was given; expected a number, one for each attribute, or 'auto'"
-            )
-        check_choice("tuning", self.tuning, TUNINGS)
-        check_choice("search", self.search, SEARCHES)
-        check_choice("scoring", self.scoring, self._losses)
-        check_number("n_folds", self.n_folds, 2, whole=True)
-        self._levels()
         super()._check_parameters()
+        self._levels()
 
     def _levels(self) -> tuple[float, ...]:
         """Return the levels to try, each once, from the least to the largest."""
@@ -116,7 +108,7 @@ class _SmearedBagging(Ensemble):
         if not given:
             raise InvalidParameter("levels is empty: give the levels to try, such as [0.0, 0.1, 0.2]")
         for level in given:
-            check_level(level, "levels")
+            check_finite("levels", level)
         return tuple(sorted({float(level) for level in given}))
 
     def _members_to_keep(self) -> list[Member]:
@@ -182,60 +174,15 @@ class _SmearedBagging(Ensemble):
 
 
 @storable
+@with_parameters(
+    estimator="The estimator to fit as a member; an unpruned REPTree by default.",
+    n_estimators=N_ESTIMATORS_OR_AUTO,
+    noise=AMOUNT_OF_NOISE,
+    scoring=choice(CLASS_LOSSES),
+    warm_start="Whether another `fit` keeps the existing members and their amount of noise, and adds the missing ones.",
+)
 class SmearedBaggingClassifier(_SmearedBagging, EnsembleClassifier):
     """Input smearing: every member is trained on a bootstrap sample with noise on its attribute values.
-
-    Parameters
-    ----------
-    estimator : estimator or None, default=None
-        What is trained; by default an unpruned REPTree.
-    noise : float, array of shape (n_attributes,) or "auto", default="auto"
-        Standard deviation of the noise, in units of the attribute's own in the training set; one for each attribute, or
-        chosen by the data. 0 is bagging.
-    n_estimators : int or "auto", default=100
-        Members; the paper has 10. "auto" trains them until the loss on rows left out has settled.
-    max_estimators : int, default=1000
-        Members at most, with "auto".
-    tuning : {"oob", "cv"}, default="oob"
-        By which rows the level is chosen: those that members leave out, or folds held out of the whole training, as in
-        the paper, which takes several times as long.
-    search : {"grid", "halving", "golden"}, default="halving"
-        Which levels are tried: all with all members, as in the paper; all with few members and the better ones with
-        more; or those of a golden-section search between the least and the largest.
-    levels : array or None, default=None
-        Levels to try; by default those of the paper, 0, 0.05, ... 0.3, or with a bandwidth as unit 0, 0.25, ... 1.5.
-    n_folds : int, default=5
-        Folds, with "cv".
-    scoring : {"error", "log_loss"}, default="error"
-        The loss of a level; of equal ones the smaller level is taken.
-    distribution : {"gaussian", "uniform", "poisson", "log"}, default="gaussian"
-        Of the noise; see `tremula.perturb.SmearedInputs`.
-    unit : {"deviation", "rule of thumb", "likelihood"}, default="deviation"
-        What a level of 1 means: an attribute's standard deviation, or the bandwidth of a kernel density of its values.
-    smear_nominal : bool, default=False
-        Whether a nominal value is replaced by another level, with the probability `noise`.
-    within_bounds : bool, default=False
-        Whether values stay between an attribute's least and largest.
-    keep_integers : bool, default=False
-        Whether attributes of whole numbers stay such.
-    max_samples : float or int, default=1.0
-        Rows drawn for a member: a share of all, or a count.
-    bootstrap : bool, default=True
-        Whether rows are drawn with replacement.
-    combine : {"vote", "average"}, default="average"
-        Whether members vote, ties to the first class, or their class distributions are averaged.
-    oob_score : bool, default=False
-        Whether to judge the ensemble on the rows each member left out.
-    warm_start : bool, default=False
-        Whether another `fit` keeps the members there are, and their level, and adds those wanting.
-    n_jobs : int or None, default=None
-        Members trained at the same time; threads, unless a `joblib.parallel_config` names another backend.
-    categorical_features : "from_dtype", "all", list, mask or None, default="from_dtype"
-        Which columns are nominal; see the guide to columns.
-    random_state : int, RandomState, Generator or None, default=None
-        The same seed gives the same members, bit for bit, for any `n_jobs`.
-    verbose : int, default=0
-        With 1, a progress bar is shown.
 
     Attributes
     ----------
@@ -273,6 +220,7 @@ class SmearedBaggingClassifier(_SmearedBagging, EnsembleClassifier):
         self,
         estimator: Any = None,
         noise: Any = "auto",
+        *,
         n_estimators: int | str = 100,
         max_estimators: int = 1000,
         tuning: str = "oob",
@@ -324,58 +272,15 @@ class SmearedBaggingClassifier(_SmearedBagging, EnsembleClassifier):
 
 
 @storable
+@with_parameters(
+    estimator="The estimator to fit as a member; an unpruned model tree, M5', by default.",
+    n_estimators=N_ESTIMATORS_OR_AUTO,
+    noise=AMOUNT_OF_NOISE,
+    scoring=choice(NUMBER_LOSSES),
+    warm_start="Whether another `fit` keeps the existing members and their amount of noise, and adds the missing ones.",
+)
 class SmearedBaggingRegressor(_SmearedBagging, EnsembleRegressor):
     """Input smearing: every member is trained on a bootstrap sample with noise on its attribute values.
-
-    Parameters
-    ----------
-    estimator : estimator or None, default=None
-        What is trained; by default an unpruned model tree, M5'.
-    noise : float, array of shape (n_attributes,) or "auto", default="auto"
-        Standard deviation of the noise, in units of the attribute's own in the training set; one for each attribute, or
-        chosen by the data. 0 is bagging.
-    n_estimators : int or "auto", default=100
-        Members; the paper has 10. "auto" trains them until the loss on rows left out has settled.
-    max_estimators : int, default=1000
-        Members at most, with "auto".
-    tuning : {"oob", "cv"}, default="oob"
-        By which rows the level is chosen: those that members leave out, or folds held out of the whole training, as in
-        the paper, which takes several times as long.
-    search : {"grid", "halving", "golden"}, default="halving"
-        Which levels are tried: all with all members, as in the paper; all with few members and the better ones with
-        more; or those of a golden-section search between the least and the largest.
-    levels : array or None, default=None
-        Levels to try; by default those of the paper, 0, 0.05, ... 0.3, or with a bandwidth as unit 0, 0.25, ... 1.5.
-    n_folds : int, default=5
-        Folds, with "cv".
-    scoring : {"squared_error"}, default="squared_error"
-        The loss of a level; of equal ones the smaller level is taken.
-    distribution : {"gaussian", "uniform", "poisson", "log"}, default="gaussian"
-        Of the noise; see `tremula.perturb.SmearedInputs`.
-    unit : {"deviation", "rule of thumb", "likelihood"}, default="deviation"
-        What a level of 1 means: an attribute's standard deviation, or the bandwidth of a kernel density of its values.
-    smear_nominal : bool, default=False
-        Whether a nominal value is replaced by another level, with the probability `noise`.
-    within_bounds : bool, default=False
-        Whether values stay between an attribute's least and largest.
-    keep_integers : bool, default=False
-        Whether attributes of whole numbers stay such.
-    max_samples : float or int, default=1.0
-        Rows drawn for a member: a share of all, or a count.
-    bootstrap : bool, default=True
-        Whether rows are drawn with replacement.
-    oob_score : bool, default=False
-        Whether to judge the ensemble on the rows each member left out.
-    warm_start : bool, default=False
-        Whether another `fit` keeps the members there are, and their level, and adds those wanting.
-    n_jobs : int or None, default=None
-        Members trained at the same time; threads, unless a `joblib.parallel_config` names another backend.
-    categorical_features : "from_dtype", "all", list, mask or None, default="from_dtype"
-        Which columns are nominal; see the guide to columns.
-    random_state : int, RandomState, Generator or None, default=None
-        The same seed gives the same members, bit for bit, for any `n_jobs`.
-    verbose : int, default=0
-        With 1, a progress bar is shown.
 
     Attributes
     ----------
@@ -409,6 +314,7 @@ class SmearedBaggingRegressor(_SmearedBagging, EnsembleRegressor):
         self,
         estimator: Any = None,
         noise: Any = "auto",
+        *,
         n_estimators: int | str = 100,
         max_estimators: int = 1000,
         tuning: str = "oob",

@@ -12,7 +12,9 @@ from tremula.combine import largest
 from tremula.ensembles.base.callbacks import MemberTasks
 from tremula.ensembles.base.ensemble import EnsembleClassifier, EnsembleRegressor
 from tremula.ensembles.base.member import PerClassTrainer, Trainer
-from tremula.parameters import check_choice
+from tremula.parameters import Parameter, with_parameters
+from tremula.parameters.kinds import choice
+from tremula.parameters.table import OWN_COLUMNS
 from tremula.persistence.registry import storable
 from tremula.perturb import FlippedClasses, Perturbation, Sample, SmearedTarget
 from tremula.perturb.targets import SmearedClasses
@@ -41,38 +43,22 @@ def as_shares(outputs: np.ndarray) -> np.ndarray:
 
 
 @storable
+@with_parameters(
+    estimator='The estimator to fit as a member; by default an unpruned C4.5 tree, or with "smear" a fully grown CART '
+    "regression tree.",
+    method=Parameter(
+        choice(METHODS),
+        '"flip" gives some rows another class. "smear" turns each class into a column of 0 and 1, adds noise to it, '
+        "and fits a regressor to each column: a member has as many regressors as there are classes.",
+    ),
+    rate='With "flip", the share of rows that change class; the class proportions stay the same in expectation.',
+    scale='With "smear", the amount of noise, in standard deviations of a column.',
+    combine='Whether members vote, with ties going to the first class, or their class distributions (with "smear", the '
+    "outputs of their regressors) are averaged.",
+    categorical_features=OWN_COLUMNS,
+)
 class OutputSmearingClassifier(EnsembleClassifier):
     """Output flipping or smearing: every member is trained on classes that are shaken.
-
-    Parameters
-    ----------
-    estimator : estimator or None, default=None
-        What is trained; by default an unpruned C4.5 tree, or with "smear" a fully grown CART regression tree.
-    n_estimators : int, default=100
-        Members.
-    method : {"flip", "smear"}, default="flip"
-        "flip" gives some rows another class. "smear" makes each class a column of 0 and 1, adds noise to it, and trains
-        a regressor on each column: a member is as many regressors as there are classes.
-    rate : float, default=0.2
-        With "flip", the share of rows that change class; classes keep their proportions in expectation.
-    scale : float, default=1.0
-        With "smear", the noise in units of a column's standard deviation.
-    combine : {"vote", "average"}, default="average"
-        Whether members vote, ties to the first class, or their class distributions (with "smear", the outputs of their
-        regressors) are averaged.
-    oob_score : bool, default=False
-        Whether to judge the ensemble on the rows each member left out.
-    warm_start : bool, default=False
-        Whether another `fit` keeps the members there are and adds those wanting; the result is as if all had been
-        trained at once.
-    n_jobs : int or None, default=None
-        Members trained at the same time; threads, unless a `joblib.parallel_config` names another backend.
-    categorical_features : "from_dtype", "all", list, mask or None, default="from_dtype"
-        Which columns are nominal, for tremula's trees; see the guide to columns.
-    random_state : int, RandomState, Generator or None, default=None
-        The same seed gives the same members, bit for bit, for any `n_jobs`.
-    verbose : int, default=0
-        With 1, a progress bar is shown.
 
     Attributes
     ----------
@@ -104,6 +90,7 @@ class OutputSmearingClassifier(EnsembleClassifier):
         self,
         estimator: Any = None,
         n_estimators: int = 100,
+        *,
         method: str = "flip",
         rate: float = 0.2,
         scale: float = 1.0,
@@ -137,10 +124,6 @@ class OutputSmearingClassifier(EnsembleClassifier):
     def _learns_by_regression(self) -> bool:
         return self.method == "smear"
 
-    def _check_parameters(self) -> None:
-        check_choice("method", self.method, METHODS)
-        super()._check_parameters()
-
     def _fit_members(self, trainer: Trainer, sample: Sample, n_outputs: int, tasks: MemberTasks) -> None:
         if self.method == "smear":
             trainer = PerClassTrainer(trainer)
@@ -151,30 +134,13 @@ class OutputSmearingClassifier(EnsembleClassifier):
 
 
 @storable
+@with_parameters(
+    estimator="The estimator to fit as a member; an unpruned REPTree by default.",
+    scale="Amount of noise, in robust standard deviations of the target.",
+    categorical_features=OWN_COLUMNS,
+)
 class OutputSmearingRegressor(EnsembleRegressor):
     """Output smearing: every member is trained on a target with Gaussian noise.
-
-    Parameters
-    ----------
-    estimator : estimator or None, default=None
-        What is trained; by default an unpruned REPTree.
-    n_estimators : int, default=100
-        Members.
-    scale : float, default=1.0
-        The noise in units of the robust standard deviation of the target.
-    oob_score : bool, default=False
-        Whether to judge the ensemble on the rows each member left out.
-    warm_start : bool, default=False
-        Whether another `fit` keeps the members there are and adds those wanting; the result is as if all had been
-        trained at once.
-    n_jobs : int or None, default=None
-        Members trained at the same time; threads, unless a `joblib.parallel_config` names another backend.
-    categorical_features : "from_dtype", "all", list, mask or None, default="from_dtype"
-        Which columns are nominal, for tremula's trees; see the guide to columns.
-    random_state : int, RandomState, Generator or None, default=None
-        The same seed gives the same members, bit for bit, for any `n_jobs`.
-    verbose : int, default=0
-        With 1, a progress bar is shown.
 
     Attributes
     ----------
@@ -196,6 +162,7 @@ class OutputSmearingRegressor(EnsembleRegressor):
         self,
         estimator: Any = None,
         n_estimators: int = 100,
+        *,
         scale: float = 1.0,
         oob_score: bool = False,
         warm_start: bool = False,

@@ -8,6 +8,8 @@ from typing import Any
 from sklearn.base import BaseEstimator
 
 from tremula.ensembles.base.ensemble import EnsembleClassifier
+from tremula.parameters import with_parameters
+from tremula.parameters.table import OWN_COLUMNS
 from tremula.persistence.registry import storable
 from tremula.perturb import Perturbation, RandomSplits
 from tremula.seeds import RandomState
@@ -15,33 +17,12 @@ from tremula.trees.c45 import C45Classifier
 
 
 @storable
+@with_parameters(
+    estimator="The estimator to fit as a member; an unpruned C4.5 tree by default.",
+    categorical_features=OWN_COLUMNS,
+)
 class RandomizedC45Classifier(EnsembleClassifier):
     """Randomized C4.5: every node takes one of the best splits, drawn uniformly; all rows are used.
-
-    Parameters
-    ----------
-    estimator : estimator or None, default=None
-        What is trained; by default an unpruned C4.5 tree.
-    n_estimators : int, default=200
-        Members.
-    n_best_splits : int, default=20
-        Among how many; each threshold of a numeric attribute is a split of its own. As C4.5 asks of attributes, the
-        gain of a split must not be below the average of the attributes' best.
-    combine : {"vote", "average"}, default="vote"
-        Whether members vote, ties to the first class, or their class distributions are averaged.
-    oob_score : bool, default=False
-        Whether to judge the ensemble on the rows each member left out.
-    warm_start : bool, default=False
-        Whether another `fit` keeps the members there are and adds those wanting; the result is as if all had been
-        trained at once.
-    n_jobs : int or None, default=None
-        Members trained at the same time; threads, unless a `joblib.parallel_config` names another backend.
-    categorical_features : "from_dtype", "all", list, mask or None, default="from_dtype"
-        Which columns are nominal, for tremula's trees; see the guide to columns.
-    random_state : int, RandomState, Generator or None, default=None
-        The same seed gives the same members, bit for bit, for any `n_jobs`.
-    verbose : int, default=0
-        With 1, a progress bar is shown.
 
     Attributes
     ----------
@@ -65,6 +46,7 @@ class RandomizedC45Classifier(EnsembleClassifier):
         self,
         estimator: Any = None,
         n_estimators: int = 200,
+        *,
         n_best_splits: int = 20,
         combine: str = "vote",
         oob_score: bool = False,

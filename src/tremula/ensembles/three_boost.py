@@ -14,7 +14,8 @@ from tremula.ensembles.base.callbacks import MemberTasks
 from tremula.ensembles.base.ensemble import EnsembleClassifier
 from tremula.ensembles.base.member import Trainer
 from tremula.errors import InvalidParameter
-from tremula.parameters import check_number
+from tremula.parameters import with_parameters
+from tremula.parameters.table import OWN_COLUMNS
 from tremula.persistence.registry import storable
 from tremula.perturb import Perturbation, Sample
 from tremula.seeds import RandomState, make_root_seed, member_generator
@@ -25,19 +26,13 @@ VOTES = (3.0, 2.0, 4.0)
 
 
 @storable
+@with_parameters(
+    estimator="The estimator to fit as a member; an unpruned C4.5 tree by default.",
+    random_state="Draws the rows, and whatever the estimator draws.",
+    categorical_features=OWN_COLUMNS,
+)
 class ThreeBoostClassifier(EnsembleClassifier):
     """Boosting as Schapire first had it: three members, each trained on rows that the others make hard.
-
-    Parameters
-    ----------
-    estimator : estimator or None, default=None
-        What is trained; by default an unpruned C4.5 tree.
-    first_share : float or None, default=None
-        Share of the rows that the first member is trained on, above 0 and below 1; None is a third.
-    categorical_features : "from_dtype", "all", list, mask or None, default="from_dtype"
-        Which columns are nominal, for tremula's trees; see the guide to columns.
-    random_state : int, RandomState, Generator or None, default=None
-        Draws the rows, and whatever the estimator draws.
 
     Attributes
     ----------
@@ -86,6 +81,7 @@ class ThreeBoostClassifier(EnsembleClassifier):
         self,
         estimator: Any = None,
         first_share: float | None = None,
+        *,
         categorical_features: Any = "from_dtype",
         random_state: RandomState = None,
     ) -> None:
@@ -102,12 +98,10 @@ class ThreeBoostClassifier(EnsembleClassifier):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.first_share is not None:
-            check_number("first_share", self.first_share, 0.0, above=True)
-            if self.first_share >= 1:
-                raise InvalidParameter(
-                    f"first_share={self.first_share!r} leaves no rows for the second and third member: give less than 1"
-                )
+        if self.first_share is not None and self.first_share >= 1:
+            raise InvalidParameter(
+                f"first_share={self.first_share!r} leaves no rows for the second and third member: give less than 1"
+            )
 
     def _fit_members(self, trainer: Trainer, sample: Sample, n_outputs: int, tasks: MemberTasks) -> None:
         root_seed = make_root_seed(self.random_state)

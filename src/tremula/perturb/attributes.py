@@ -8,7 +8,7 @@ from numbers import Integral
 import numpy as np
 
 from tremula.errors import InvalidParameter
-from tremula.parameters import check_number
+from tremula.parameters.kinds import check_attribute_count
 from tremula.persistence.registry import storable
 from tremula.perturb.sample import Draw, Perturbation, Sample
 
@@ -34,10 +34,9 @@ class AttributeSubset(Perturbation):
 
     def count(self, n_attributes: int) -> int:
         """Return the number of attributes a member sees."""
+        check_attribute_count("max_features", self.max_features)
         if isinstance(self.max_features, Integral):
-            check_number("max_features", self.max_features, 1, whole=True)
             return int(self.max_features)
-        check_number("max_features", self.max_features, 0.0, 1.0, above=True)
         return max(1, round(self.max_features * n_attributes))
 
     def check(self, sample: Sample) -> None:

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from tremula.errors import InvalidParameter
-from tremula.parameters import check_choice, check_flag, check_number
+from tremula.parameters import check_choice, check_flag
+from tremula.parameters.kinds import check_finite
 from tremula.persistence.registry import storable
 from tremula.perturb.noise_units import UNITS
 from tremula.perturb.sample import Draw, Perturbation, Sample, Values
@@ -82,13 +83,6 @@ DISTRIBUTIONS: dict[str, Callable[[np.ndarray, np.ndarray, np.ndarray, Draws], n
 FOR_COUNTS = ("poisson", "log")  # columns with a negative value get Gaussian noise instead
 
 
-def check_level(noise: Any, name: str = "noise") -> None:
-    """Refuse a level that is no finite number of 0 or more."""
-    check_number(name, noise, 0.0)
-    if not np.isfinite(noise):
-        raise InvalidParameter(f"{name}={noise!r} was given; expected a finite number")
-
-
 @storable
 @dataclass(frozen=True)
 class SmearedInputs(Perturbation):
@@ -148,7 +142,7 @@ class SmearedInputs(Perturbation):
         for name in ("nominal", "within_bounds", "keep_integers"):
             check_flag(name, getattr(self, name))
         if isinstance(self.noise, Real) or not isinstance(self.noise, tuple):
-            check_level(self.noise)
+            check_finite("noise", self.noise)
             return
         if len(self.noise) != sample.n_attributes:
             raise InvalidParameter(
@@ -156,7 +150,7 @@ class SmearedInputs(Perturbation):
                 "each, or a single number for all"
             )
         for level in self.noise:
-            check_level(level)
+            check_finite("noise", level)
 
     def levels(self, n_attributes: int) -> np.ndarray:
         """Return the level of each attribute."""

@@ -9,7 +9,8 @@ import numpy as np
 
 from tremula.errors import InvalidParameter
 from tremula.folds import stratified_parts
-from tremula.parameters import check_flag, check_number
+from tremula.parameters import check_flag
+from tremula.parameters.kinds import check_row_count
 from tremula.persistence.registry import storable
 from tremula.perturb.sample import Draw, Perturbation, Sample
 
@@ -22,10 +23,9 @@ def rows_to_draw(max_samples: float, n_rows: int) -> int:
     >>> rows_to_draw(0.5, 10), rows_to_draw(7, 10)
     (5, 7)
     """
-    if isinstance(max_samples, Integral) and not isinstance(max_samples, bool):
-        check_number("max_samples", max_samples, 1, whole=True)
+    check_row_count("max_samples", max_samples)
+    if isinstance(max_samples, Integral):
         return int(max_samples)
-    check_number("max_samples", max_samples, 0.0, above=True)
     if not np.isfinite(max_samples * n_rows):
         raise InvalidParameter(
             f"max_samples={max_samples!r} was given; expected a count, or a finite share of the rows"

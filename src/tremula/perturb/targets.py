@@ -9,6 +9,7 @@ import numpy as np
 
 from tremula.errors import InvalidParameter
 from tremula.parameters import check_number
+from tremula.parameters.kinds import check_finite
 from tremula.persistence.registry import storable
 from tremula.perturb.sample import Draw, Perturbation, Sample
 
@@ -34,13 +35,6 @@ def robust_spread(target: np.ndarray) -> float:
     return float(kept.std())
 
 
-def check_scale(scale: float) -> None:
-    """Refuse what is no finite number of 0 or more."""
-    check_number("scale", scale, 0.0)
-    if not np.isfinite(scale):
-        raise InvalidParameter(f"scale={scale!r} was given; expected a finite number")
-
-
 @storable
 @dataclass(frozen=True)
 class SmearedTarget(Perturbation):
@@ -56,7 +50,7 @@ class SmearedTarget(Perturbation):
 
     def check(self, sample: Sample) -> None:
         """Refuse classes."""
-        check_scale(self.scale)
+        check_finite("scale", self.scale)
         if sample.n_classes:
             raise InvalidParameter("SmearedTarget shakes a numeric target, but this has classes: use FlippedClasses")
 
@@ -92,7 +86,7 @@ class SmearedClasses(Perturbation):
 
     def check(self, sample: Sample) -> None:
         """Refuse a numeric target."""
-        check_scale(self.scale)
+        check_finite("scale", self.scale)
         if not sample.n_classes:
             raise InvalidParameter("SmearedClasses shakes classes, but this target is numeric: use SmearedTarget")
 

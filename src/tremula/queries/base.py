@@ -13,7 +13,7 @@ from tremula.combine import combine_members
 from tremula.data.encoding import ColumnEncoder
 from tremula.data.table_input import TableInputMixin
 from tremula.errors import InvalidInput
-from tremula.parameters import check_choice, check_number
+from tremula.parameters import check_parameters
 from tremula.queries.arrays import ArrayOracle, describe_columns, encode_values
 from tremula.queries.growing import BOOTSTRAP_SHARE, Growth, grow_members
 from tremula.queries.oracle import Oracle
@@ -24,7 +24,6 @@ from tremula.trees.growing import attributes_to_draw
 from tremula.trees.tree import Tree
 
 STOPS = {"full": 1.0, "bootstrap": BOOTSTRAP_SHARE}
-LEAVES = ("counts", "resampled")
 
 
 def encoder_of(schema: Schema) -> ColumnEncoder:
@@ -59,15 +58,7 @@ class SimulatedBagging(TableInputMixin, BaseEstimator):
         return tags
 
     def _check_parameters(self) -> None:
-        check_number("n_estimators", self.n_estimators, 1, whole=True)
-        if self.max_depth is not None:
-            check_number("max_depth", self.max_depth, 0, whole=True)
-        check_number("min_samples_split", self.min_samples_split, 0.0)
-        check_choice("stop", self.stop, STOPS)
-        check_choice("leaves", self.leaves, LEAVES)
-        check_number("joint_depth", self.joint_depth, 1, whole=True)
-        check_number("max_joint_cells", self.max_joint_cells, 1, whole=True)
-        check_number("n_bins", self.n_bins, 2, whole=True)
+        check_parameters(self)
 
     def _growth(self, n_attributes: int) -> Growth:
         return Growth(

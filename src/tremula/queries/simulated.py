@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 
-from tremula.combine import COMBINERS, largest
+from tremula.combine import largest
 from tremula.data.target import read_classes, read_target
 from tremula.errors import InvalidTarget, OneClassTarget
-from tremula.parameters import check_choice
+from tremula.parameters import with_parameters
+from tremula.parameters.kinds import number
 from tremula.persistence.registry import storable
 from tremula.queries.arrays import DEFAULT_BINS
 from tremula.queries.base import SimulatedBagging
@@ -20,37 +21,15 @@ from tremula.seeds import RandomState
 
 
 @storable
+@with_parameters(
+    max_depth=number(0, whole=True, none=True),
+    min_samples_split="Minimum number of rows in a node to split it.",
+    max_features="Number of attributes drawn at each node, as in a random forest; None is all.",
+    categorical_features="Which columns are nominal, where `fit` is given rows.",
+    random_state="The same seed gives the same trees, whichever oracle answers.",
+)
 class SimulatedBaggingClassifier(ClassifierMixin, SimulatedBagging):
     """Bagging simulated from counts: at every node the counts are resampled, not the rows.
-
-    Parameters
-    ----------
-    n_estimators : int, default=20
-        Trees.
-    max_depth : int or None, default=None
-        Splits on a path at most.
-    min_samples_split : float, default=2
-        A node with fewer rows is a leaf.
-    max_features : int, float, "sqrt", "log2" or None, default=None
-        Attributes drawn at each node, as in a random forest; None is all of them.
-    stop : {"full", "bootstrap"}, default="full"
-        Whether `min_samples_split` is compared with all rows of a node or with the 63.2 % of them that a bootstrap
-        sample would have, which gives smaller trees.
-    leaves : {"counts", "resampled"}, default="counts"
-        Whether leaves predict by the counts themselves or by counts resampled once more.
-    joint_depth : int, default=1
-        How many of the best attributes of a node are counted and resampled together, so that what depends on one
-        another stays so; 1 resamples each on its own. Tables grow with the product of the attributes' values.
-    max_joint_cells : int, default=100000
-        Fewer attributes are taken together where a joint table would have more cells.
-    n_bins : int, default=32
-        Bins of a numeric attribute, where `fit` is given rows; an oracle has its own.
-    combine : {"average", "vote"}, default="average"
-        Whether class distributions are averaged, or members vote.
-    categorical_features : "from_dtype", "all", list, mask or None, default="from_dtype"
-        Which columns are nominal, where `fit` is given rows.
-    random_state : int, RandomState, Generator or None, default=None
-        The same seed gives the same trees, whoever answers.
 
     Attributes
     ----------
@@ -82,6 +61,7 @@ class SimulatedBaggingClassifier(ClassifierMixin, SimulatedBagging):
         self,
         n_estimators: int = 20,
         max_depth: int | None = None,
+        *,
         min_samples_split: float = 2,
         max_features: Any = None,
         stop: str = "full",
@@ -124,7 +104,6 @@ class SimulatedBaggingClassifier(ClassifierMixin, SimulatedBagging):
         self
         """
         self._check_parameters()
-        check_choice("combine", self.combine, COMBINERS)
         oracle, encoder, labels = self._oracle_for(X, y)
         if labels is None:
             raise InvalidTarget(
@@ -170,34 +149,16 @@ class SimulatedBaggingClassifier(ClassifierMixin, SimulatedBagging):
 
 
 @storable
+@with_parameters(
+    max_depth=number(0, whole=True, none=True),
+    min_samples_split="Minimum number of rows in a node to split it.",
+    max_features="Number of attributes drawn at each node, as in a random forest; None is all.",
+    leaves="Whether leaves predict by the moments themselves, or by moments resampled once more.",
+    categorical_features="Which columns are nominal, where `fit` is given rows.",
+    random_state="The same seed gives the same trees, whichever oracle answers.",
+)
 class SimulatedBaggingRegressor(RegressorMixin, SimulatedBagging):
     """Bagging simulated from counts, sums and sums of squares.
-
-    Parameters
-    ----------
-    n_estimators : int, default=20
-        Trees.
-    max_depth : int or None, default=None
-        Splits on a path at most.
-    min_samples_split : float, default=5
-        A node with fewer rows is a leaf.
-    max_features : int, float, "sqrt", "log2" or None, default=None
-        Attributes drawn at each node, as in a random forest; None is all of them.
-    stop : {"full", "bootstrap"}, default="full"
-        Whether `min_samples_split` is compared with all rows of a node or with the 63.2 % of them that a bootstrap
-        sample would have.
-    leaves : {"counts", "resampled"}, default="counts"
-        Whether leaves predict by the moments themselves or by moments resampled once more.
-    joint_depth : int, default=1
-        How many of the best attributes of a node are counted and resampled together.
-    max_joint_cells : int, default=100000
-        Fewer attributes are taken together where a joint table would have more cells.
-    n_bins : int, default=32
-        Bins of a numeric attribute, where `fit` is given rows; an oracle has its own.
-    categorical_features : "from_dtype", "all", list, mask or None, default="from_dtype"
-        Which columns are nominal, where `fit` is given rows.
-    random_state : int, RandomState, Generator or None, default=None
-        The same seed gives the same trees, whoever answers.
 
     Attributes
     ----------
@@ -224,6 +185,7 @@ class SimulatedBaggingRegressor(RegressorMixin, SimulatedBagging):
         self,
         n_estimators: int = 20,
         max_depth: int | None = None,
+        *,
         min_samples_split: float = 5,
         max_features: Any = None,
         stop: str = "full",

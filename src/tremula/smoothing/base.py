@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import replace
-from numbers import Real
 from typing import Any, ClassVar, Self
 from weakref import WeakKeyDictionary
 
@@ -22,9 +21,10 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 from tremula.data.encoding import ColumnEncoder
 from tremula.data.target import read_weights
 from tremula.errors import ColumnMismatch, InvalidInput, InvalidParameter
-from tremula.parameters import check_choice, check_flag, check_number
+from tremula.parameters import Parameter, check_parameters
+from tremula.parameters.kinds import anything, choice
 from tremula.seeds import make_root_seed
-from tremula.smoothing.methods import METHODS, Noise, Smoothed, Smoother
+from tremula.smoothing.methods import Noise, Smoothed, Smoother
 from tremula.smoothing.noise_amounts import column_scales, level_shares, measurement_error, read_scale
 from tremula.smoothing.noise_choice import NoiseChoosing, wants_validation
 from tremula.smoothing.trained_model import Settings, WrappedModel, wrap_model
@@ -32,11 +32,16 @@ from tremula.smoothing.validation_rows import TUNINGS
 
 Floats = NDArray[np.float64]
 
-COMBINES = ("average", "vote")
-
 # The models as they were read: made again where there is none, so neither pickles nor files hold a model twice.
 WRAPPED: WeakKeyDictionary[Any, WrappedModel] = WeakKeyDictionary()
-PARTS = ("model", "tree")
+TUNING = Parameter(
+    choice(TUNINGS),
+    "Rows on which the noise is chosen: `X_val` and `y_val`, the out-of-bag rows of a bagged model, or held-out folds. "
+    '"auto" takes the first of these that is available.',
+)
+SCALE = Parameter(
+    anything("array or None"), "Standard deviation of each attribute; None takes that of the training rows."
+)
 
 
 def is_fitted(model: Any) -> bool:
@@ -74,7 +79,6 @@ class DualPerturb(NoiseChoosing, BaseEstimator):
     level_shares_: list[Floats | None]
     encoder_: ColumnEncoder | None
 
-    _scorings: ClassVar[tuple[str, ...]]
     _is_classifier: ClassVar[bool]
 
     @abstractmethod
@@ -99,21 +103,7 @@ class DualPerturb(NoiseChoosing, BaseEstimator):
         return self.estimator.estimator if isinstance(self.estimator, FrozenEstimator) else self.estimator
 
     def _check_parameters(self) -> None:
-        check_choice("method", self.method, METHODS)
-        check_choice("combine", self.combine, COMBINES)
-        check_choice("tuning", self.tuning, TUNINGS)
-        check_choice("scoring", self.scoring, self._scorings)
-        check_choice("tune_on", self.tune_on, PARTS)
-        check_choice("prefit", self.prefit, ("auto", True, False))
-        check_flag("per_attribute", self.per_attribute)
-        check_number("flip", self.flip, 0.0, 1.0)
-        check_number("max_noise", self.max_noise, 0.0, above=True)
-        if isinstance(self.cv, Real):
-            check_number("cv", self.cv, 2, whole=True)
-        check_number("n_samples", self.n_samples, 1, whole=True)
-        check_number("tol", self.tol, 0.0, 1.0)
-        if isinstance(self.noise, str):
-            check_choice("noise", self.noise, ("auto",))
+        check_parameters(self)
         self._check_kind(self._given())
 
     # --- fit ---

@@ -11,14 +11,18 @@ from sklearn.base import BaseEstimator, ClassifierMixin, is_regressor
 from tremula.combine import largest
 from tremula.data.target import read_further_classes
 from tremula.errors import InvalidParameter
-from tremula.parameters import check_choice
+from tremula.parameters import check_choice, with_parameters
+from tremula.parameters.kinds import choice
+from tremula.parameters.table import AMOUNT_OF_NOISE
 from tremula.persistence.registry import storable
-from tremula.smoothing.base import DualPerturb
+from tremula.smoothing.base import SCALE, TUNING, DualPerturb
 from tremula.smoothing.certificate import UNITS, certified_radii, in_unit, rounding_way, tested_levels
-from tremula.smoothing.methods import NO_CERTIFICATE, LinearSmoother, Noise, TreeSmoother
+from tremula.smoothing.methods import METHODS, NO_CERTIFICATE, LinearSmoother, Noise, TreeSmoother
 from tremula.trees.cart import CARTClassifier
 
 Floats = NDArray[np.float64]
+
+CLASS_SCORINGS = ("error", "log_loss")
 
 
 def _linear_radius(smoother: LinearSmoother, rows: Floats, noise: Noise, spread: Floats, unit: str) -> Floats:
@@ -32,49 +36,20 @@ def _linear_radius(smoother: LinearSmoother, rows: Floats, noise: Noise, spread:
 
 
 @storable
+@with_parameters(
+    estimator="The estimator to wrap, fitted or not; by default a CART tree by symmetric uncertainty. A fitted one "
+    "is used as it is.",
+    noise=AMOUNT_OF_NOISE,
+    method=choice(METHODS),
+    combine="Whether the class distributions of the model are averaged over the noise, or its labels.",
+    tuning=TUNING,
+    scoring=choice(CLASS_SCORINGS),
+    scale=SCALE,
+    n_jobs="Number of blocks of rows computed in parallel; answers do not depend on it.",
+    random_state="Draws noise and folds.",
+)
 class DualPerturbClassifier(ClassifierMixin, DualPerturb):
     """Dual perturb and combine: what a classifier would answer on average if the row were shaken.
-
-    Parameters
-    ----------
-    estimator : estimator or None, default=None
-        What is wrapped, fitted or not; by default a tree by symmetric uncertainty. A fitted one is taken as it is.
-    noise : float, array or "auto", default="auto"
-        Standard deviation of the noise in units of each attribute's own (population, over the training rows): one
-        number, or one for each attribute. "auto" chooses it by rows that did not train the model.
-    method : {"auto", "exact", "path", "sample"}, default="auto"
-        "exact" is the expectation under one noise vector, for models of trees and for linear scores of two classes;
-        "path" the paper's product of the probabilities of all tests on a path; "sample" the mean over `n_samples`
-        draws, for any model. "auto" is exact where that is possible, else by drawing.
-    combine : {"average", "vote"}, default="average"
-        Whether the model's class distributions are averaged over the noise, or its labels.
-    flip : float, default=0.0
-        Probability that the level of a nominal attribute is replaced by another, drawn by the training shares.
-    tuning : {"auto", "validation", "oob", "cv"}, default="auto"
-        Who judges the noise: `X_val` and `y_val`, rows left out by members of a bagged model, or folds. "auto" takes
-        the first of these that there is.
-    scoring : {"error", "log_loss"}, default="error"
-        What the noise is judged by.
-    max_noise : float, default=2.0
-        The highest level tried; at most 15 are.
-    tune_on : {"model", "tree"}, default="model"
-        Whether the noise is chosen for the whole model, or for its first tree and then used for all.
-    per_attribute : bool, default=False
-        Whether a level is then searched for each attribute, one after the other.
-    cv : int, splitter or iterable of (train, test) rows, default=5
-        Folds of "cv".
-    n_samples : int, default=100
-        Draws of "sample".
-    tol : float, default=1e-09
-        Parts of trees that a row reaches with less probability may be cut; what was cut at most is told by `smooth`.
-    scale : array or None, default=None
-        Standard deviation of each attribute; None takes that of the training rows.
-    prefit : bool or "auto", default="auto"
-        Whether the estimator is taken as trained. "auto" looks whether it is fitted; False always trains a copy.
-    n_jobs : int or None, default=None
-        Blocks of rows worked on at the same time; answers do not depend on it.
-    random_state : int, RandomState, Generator or None, default=None
-        Draws noise and folds.
 
     Attributes
     ----------
@@ -112,13 +87,13 @@ class DualPerturbClassifier(ClassifierMixin, DualPerturb):
     array([0.75])
     """
 
-    _scorings: ClassVar[tuple[str, ...]] = ("error", "log_loss")
     _is_classifier: ClassVar[bool] = True
 
     def __init__(
         self,
         estimator: Any = None,
         noise: Any = "auto",
+        *,
         method: str = "auto",
         combine: str = "average",
         flip: float = 0.0,

@@ -10,59 +10,34 @@ from sklearn.base import BaseEstimator, RegressorMixin, is_classifier
 
 from tremula.data.target import read_further_target
 from tremula.errors import InvalidParameter
-from tremula.parameters import check_number
+from tremula.parameters import check_number, with_parameters
+from tremula.parameters.kinds import choice
+from tremula.parameters.table import AMOUNT_OF_NOISE
 from tremula.persistence.registry import storable
-from tremula.smoothing.base import DualPerturb
+from tremula.smoothing.base import SCALE, TUNING, DualPerturb
 from tremula.smoothing.certificate import certified_interval, rounding_way
-from tremula.smoothing.methods import NO_CERTIFICATE, LinearSmoother, TreeSmoother
+from tremula.smoothing.methods import METHODS, NO_CERTIFICATE, LinearSmoother, TreeSmoother
 from tremula.smoothing.tree_sum import LINKS
 from tremula.trees.cart import CARTRegressor
 
 Floats = NDArray[np.float64]
 
+NUMBER_SCORINGS = ("squared_error", "absolute_error")
+
 
 @storable
+@with_parameters(
+    estimator="The estimator to wrap, fitted or not; a CART tree by default. A fitted estimator is used as it is.",
+    noise=AMOUNT_OF_NOISE,
+    method=choice(METHODS),
+    tuning=TUNING,
+    scoring=choice(NUMBER_SCORINGS),
+    scale=SCALE,
+    n_jobs="Number of blocks of rows computed in parallel; answers do not depend on it.",
+    random_state="Draws noise and folds.",
+)
 class DualPerturbRegressor(RegressorMixin, DualPerturb):
     """Dual perturb and combine: what a regressor would answer on average if the row were shaken.
-
-    Parameters
-    ----------
-    estimator : estimator or None, default=None
-        What is wrapped, fitted or not; by default a tree. A fitted one is taken as it is.
-    noise : float, array or "auto", default="auto"
-        Standard deviation of the noise in units of each attribute's own (population, over the training rows): one
-        number, or one for each attribute. "auto" chooses it by rows that did not train the model.
-    method : {"auto", "exact", "path", "sample"}, default="auto"
-        "exact" is the expectation under one noise vector, for models of trees and for linear ones; "path" the paper's
-        product of the probabilities of all tests on a path; "sample" the mean over `n_samples` draws, for any model.
-        "auto" is exact where that is possible, else by drawing.
-    flip : float, default=0.0
-        Probability that the level of a nominal attribute is replaced by another, drawn by the training shares.
-    tuning : {"auto", "validation", "oob", "cv"}, default="auto"
-        Who judges the noise: `X_val` and `y_val`, rows left out by members of a bagged model, or folds. "auto" takes
-        the first of these that there is.
-    scoring : {"squared_error", "absolute_error"}, default="squared_error"
-        What the noise is judged by.
-    max_noise : float, default=2.0
-        The highest level tried; at most 15 are.
-    tune_on : {"model", "tree"}, default="model"
-        Whether the noise is chosen for the whole model, or for its first tree and then used for all.
-    per_attribute : bool, default=False
-        Whether a level is then searched for each attribute, one after the other.
-    cv : int, splitter or iterable of (train, test) rows, default=5
-        Folds of "cv".
-    n_samples : int, default=100
-        Draws of "sample".
-    tol : float, default=1e-09
-        Parts of trees that a row reaches with less probability may be cut; what was cut at most is told by `smooth`.
-    scale : array or None, default=None
-        Standard deviation of each attribute; None takes that of the training rows.
-    prefit : bool or "auto", default="auto"
-        Whether the estimator is taken as trained. "auto" looks whether it is fitted; False always trains a copy.
-    n_jobs : int or None, default=None
-        Blocks of rows worked on at the same time; answers do not depend on it.
-    random_state : int, RandomState, Generator or None, default=None
-        Draws noise and folds.
 
     Attributes
     ----------
@@ -91,13 +66,13 @@ class DualPerturbRegressor(RegressorMixin, DualPerturb):
     (0.23, 0.43)
     """
 
-    _scorings: ClassVar[tuple[str, ...]] = ("squared_error", "absolute_error")
     _is_classifier: ClassVar[bool] = False
 
     def __init__(
         self,
         estimator: Any = None,
         noise: Any = "auto",
+        *,
         method: str = "auto",
         flip: float = 0.0,
         tuning: str = "auto",

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tremula.parameters import check_choice, check_flag, check_number
+from tremula.parameters import with_parameters
 from tremula.persistence.registry import storable
 from tremula.seeds import RandomState
 from tremula.trees.criteria import CLASSIFICATION
@@ -15,37 +15,13 @@ from tremula.trees.learner import TreeClassifier
 from tremula.trees.pruning import collapse_useless_splits, normal_estimate, prune_by_error, quinlan_estimate
 from tremula.trees.tree import Tree
 
-RELEASES = (8, 1, "J48")
-
 
 @storable
+@with_parameters(
+    random_state="Used where splits or attributes are drawn.",
+)
 class C45Classifier(TreeClassifier):
     """Decision tree by Quinlan's C4.5.
-
-    Parameters
-    ----------
-    confidence : float or None, default=0.25
-        Confidence of error-based pruning, above 0 and at most 0.5: smaller prunes more. None leaves the tree unpruned;
-        as in C4.5, splits that do not lessen the training errors are collapsed even then.
-    min_weight_leaf : float, default=2
-        At least two branches of every split have this much weight.
-    release : {8, 1, "J48"}, default=8
-        Release 8, in which the gain of a numeric attribute pays for the choice of its threshold; Release 1, of the
-        papers of the 1990s, in which it does not, and a threshold is chosen by gain ratio; or Weka's J48, which is
-        Release 8 with another constant in its error estimate.
-    n_best_splits : int, default=1
-        Every node takes one of this many best splits, drawn uniformly; each threshold is a split of its own, and its
-        gain must not be below the average of the attributes' best. 20 gives the members of randomized C4.5.
-    subtree_raising : bool, default=True
-        Whether pruning may put a node's heaviest branch in its place.
-    max_depth : int or None, default=None
-        Splits on a path at most.
-    max_features : int, float, "sqrt", "log2" or None, default=None
-        Attributes drawn at each node to choose the split from; None is all.
-    categorical_features : "from_dtype", "all", list, mask or None, default="from_dtype"
-        Which columns are nominal; see the guide to columns.
-    random_state : int, RandomState, Generator or None, default=None
-        Used where splits or attributes are drawn.
 
     Attributes
     ----------
@@ -78,6 +54,7 @@ class C45Classifier(TreeClassifier):
         self,
         confidence: float | None = 0.25,
         min_weight_leaf: float = 2,
+        *,
         release: int | str = 8,
         n_best_splits: int = 1,
         subtree_raising: bool = True,
@@ -95,16 +72,6 @@ class C45Classifier(TreeClassifier):
         self.max_features = max_features
         self.categorical_features = categorical_features
         self.random_state = random_state
-
-    def _check_parameters(self) -> None:
-        if self.confidence is not None:
-            check_number("confidence", self.confidence, 0.0, 0.5, above=True)
-        check_number("min_weight_leaf", self.min_weight_leaf, 0.0)
-        check_choice("release", self.release, RELEASES)
-        check_number("n_best_splits", self.n_best_splits, 1, whole=True)
-        check_flag("subtree_raising", self.subtree_raising)
-        depth_limit(self.max_depth)
-        attributes_to_draw(self.max_features, 1)
 
     def _draws(self) -> bool:
         return self.n_best_splits > 1 or self.max_features is not None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -11,7 +11,9 @@ from sklearn.model_selection import check_cv
 
 from tremula.errors import InvalidParameter
 from tremula.folds import stratified_parts
-from tremula.parameters import check_choice, check_number
+from tremula.parameters import Parameter, with_parameters
+from tremula.parameters.kinds import choice
+from tremula.parameters.table import LEAF_COST
 from tremula.persistence.registry import storable
 from tremula.seeds import RandomState
 from tremula.trees.criteria import CLASSIFICATION, REGRESSION, Criterion, find_criterion
@@ -32,9 +34,6 @@ from tremula.trees.learner import HeldOut, TreeClassifier, TreeLearner, TreeRegr
 from tremula.trees.pruning import cut_at, subtree_losses, training_errors, weakest_link_prices
 from tremula.trees.subtree_choice import PrunedSequence, choose_price, cross_validated_losses
 from tremula.trees.tree import Tree
-
-CHOICES_OF_PRICE = ("validation", "cv")
-SPLITTERS = ("best", "random")
 
 
 def minimum_weight(limit: float, trivial: float, weights: np.ndarray | None) -> float:
@@ -71,20 +70,6 @@ class _CART(TreeLearner):
     @property
     def _impurity(self) -> str:  # type: ignore[override]
         return find_criterion(self.criterion, self._criteria).impurity
-
-    def _check_parameters(self) -> None:
-        find_criterion(self.criterion, self._criteria)
-        check_number("min_samples_split", self.min_samples_split, 0.0)
-        check_number("min_samples_leaf", self.min_samples_leaf, 0.0)
-        if isinstance(self.cv, Real):
-            check_number("cv", self.cv, 2, whole=True)
-        if isinstance(self.ccp_alpha, str):
-            check_choice("ccp_alpha", self.ccp_alpha, CHOICES_OF_PRICE)
-        else:
-            check_number("ccp_alpha", self.ccp_alpha, 0.0)
-        depth_limit(self.max_depth)
-        attributes_to_draw(self.max_features, 1)
-        check_choice("splitter", self.splitter, SPLITTERS)
 
     def _grows_once(self) -> bool:
         return self.ccp_alpha != "cv"
@@ -173,35 +158,13 @@ class _CART(TreeLearner):
 
 
 @storable
+@with_parameters(
+    criterion=choice(CLASSIFICATION),
+    ccp_alpha=LEAF_COST.format("the training error rate (not of impurity, as in scikit-learn)"),
+    random_state="Draws attributes, thresholds and folds.",
+)
 class CARTClassifier(_CART, TreeClassifier):
     """Decision tree with binary splits, after Breiman, Friedman, Olshen and Stone.
-
-    Parameters
-    ----------
-    criterion : {"gini", "entropy", "gain_ratio", "symmetric_uncertainty"}, default="gini"
-        What a split is worth.
-    max_depth : int or None, default=None
-        Splits on a path at most.
-    min_samples_split : float, default=2
-        A node of fewer rows is a leaf. Rows are counted by their weight if weights are whole numbers, else by their
-        weight divided by the mean weight.
-    min_samples_leaf : float, default=1
-        Fewest rows on either side of a split, counted likewise.
-    max_features : int, float, "sqrt", "log2" or None, default=None
-        Attributes drawn at each node to choose the split from; None is all.
-    splitter : {"best", "random"}, default="best"
-        Whether a numeric attribute is cut at its best threshold, or at one drawn uniformly between its least and
-        largest value in the node.
-    ccp_alpha : float, "validation" or "cv", default=0.0
-        Price of a leaf in minimal cost-complexity pruning, in units of the training error share (not of impurity, as
-        in scikit-learn). 0 prunes nothing. "validation" takes the subtree of least error on `X_val` and `y_val`, "cv"
-        that of least cross-validated error; ties go to the smaller tree.
-    cv : int, splitter or iterable of (train, test) rows, default=10
-        Folds of "cv".
-    categorical_features : "from_dtype", "all", list, mask or None, default="from_dtype"
-        Which columns are nominal; see the guide to columns.
-    random_state : int, RandomState, Generator or None, default=None
-        Draws attributes and folds.
 
     Attributes
     ----------
@@ -235,6 +198,7 @@ class CARTClassifier(_CART, TreeClassifier):
         self,
         criterion: str = "gini",
         max_depth: int | None = None,
+        *,
         min_samples_split: float = 2,
         min_samples_leaf: float = 1,
         max_features: int | float | str | None = None,
@@ -309,35 +273,16 @@ class CARTClassifier(_CART, TreeClassifier):
 
 
 @storable
+@with_parameters(
+    criterion=Parameter(
+        choice(REGRESSION),
+        "Measure of the quality of a split: the reduction of the variance, or of its fifth root as in Weka's M5'.",
+    ),
+    ccp_alpha=LEAF_COST.format("the training mean squared error"),
+    random_state="Draws attributes, thresholds and folds.",
+)
 class CARTRegressor(_CART, TreeRegressor):
     """Regression tree with binary splits, after Breiman, Friedman, Olshen and Stone.
-
-    Parameters
-    ----------
-    criterion : {"variance", "fifth_root_variance"}, default="variance"
-        What a split is worth: the reduction of the variance, or of its fifth root as in Weka's M5'.
-    max_depth : int or None, default=None
-        Splits on a path at most.
-    min_samples_split : float, default=2
-        A node of fewer rows is a leaf. Rows are counted by their weight if weights are whole numbers, else by their
-        weight divided by the mean weight.
-    min_samples_leaf : float, default=1
-        Fewest rows on either side of a split, counted likewise.
-    max_features : int, float, "sqrt", "log2" or None, default=None
-        Attributes drawn at each node to choose the split from; None is all.
-    splitter : {"best", "random"}, default="best"
-        Whether a numeric attribute is cut at its best threshold, or at one drawn uniformly between its least and
-        largest value in the node.
-    ccp_alpha : float, "validation" or "cv", default=0.0
-        Price of a leaf in minimal cost-complexity pruning, in units of the training mean squared error. 0 prunes
-        nothing. "validation" takes the subtree of least error on `X_val` and `y_val`, "cv" that of least
-        cross-validated error; ties go to the smaller tree.
-    cv : int, splitter or iterable of (train, test) rows, default=10
-        Folds of "cv".
-    categorical_features : "from_dtype", "all", list, mask or None, default="from_dtype"
-        Which columns are nominal; see the guide to columns.
-    random_state : int, RandomState, Generator or None, default=None
-        Draws attributes and folds.
 
     Attributes
     ----------
@@ -366,6 +311,7 @@ class CARTRegressor(_CART, TreeRegressor):
         self,
         criterion: str = "variance",
         max_depth: int | None = None,
+        *,
         min_samples_split: float = 2,
         min_samples_leaf: float = 1,
         max_features: int | float | str | None = None,

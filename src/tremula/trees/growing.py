@@ -19,7 +19,8 @@ from tremula._kernels.grow import grow as _grow
 from tremula._kernels.sort import rank_rows as _rank_rows
 from tremula._kernels.sort import sort_columns as _sort_columns
 from tremula._kernels.words import CLASS_BITS, COUNT_BITS, ROW_BITS, WIDE_ROW_BITS
-from tremula.parameters import check_choice, check_number
+from tremula.parameters import check_number
+from tremula.parameters.kinds import check_max_features
 from tremula.trees.criteria import CLASSIFICATION, REGRESSION, Criterion
 from tremula.trees.structure import NODE_DTYPE
 from tremula.trees.tree import Tree
@@ -179,14 +180,12 @@ def attributes_to_draw(max_features: int | float | str | None, n_attributes: int
     """
     if max_features is None:
         return NO_LIMIT
+    check_max_features("max_features", max_features)
     if isinstance(max_features, str):
-        check_choice("max_features", max_features, ["sqrt", "log2"])
         count = math.sqrt(n_attributes) if max_features == "sqrt" else math.log2(n_attributes)
         return max(1, int(count))
     if isinstance(max_features, Integral):
-        check_number("max_features", max_features, 1, whole=True)
         return int(max_features)
-    check_number("max_features", max_features, 0.0, 1.0, above=True)
     return max(1, int(max_features * n_attributes))
 
 

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from tremula.errors import UnsupportedType
-from tremula.parameters import check_number
+from tremula.parameters import Parameter, with_parameters
+from tremula.parameters.kinds import anything
 from tremula.persistence.registry import storable
 from tremula.trees.criteria import CLASSIFICATION
 from tremula.trees.growing import ROUNDING, Rules, SortedColumns, depth_limit, grow_classification_tree
@@ -16,20 +17,18 @@ from tremula.trees.tree import Tree
 
 
 @storable
+@with_parameters(
+    categorical_features=Parameter(
+        anything('"from_dtype", "all", list or mask'),
+        'Which columns are nominal; a numeric column is refused. "all" takes each distinct value of an array as '
+        "a level.",
+    ),
+)
 class ID3Classifier(TreeClassifier):
     """Decision tree by Quinlan's ID3, for nominal attributes.
 
     A node is split by the attribute of largest information gain, one branch per level, until its rows are of one class
     or no attribute gains anything. There is no pruning.
-
-    Parameters
-    ----------
-    min_weight_split : float, default=2
-        A lighter node is a leaf.
-    max_depth : int or None, default=None
-        Splits on a path at most.
-    categorical_features : "from_dtype", "all", list or mask, default="from_dtype"
-        Which columns are nominal; a numeric one is refused. "all" takes every distinct value of an array for a level.
 
     Attributes
     ----------
@@ -56,15 +55,11 @@ class ID3Classifier(TreeClassifier):
     _impurity = "entropy"
 
     def __init__(
-        self, min_weight_split: float = 2, max_depth: int | None = None, categorical_features: Any = "from_dtype"
+        self, min_weight_split: float = 2, max_depth: int | None = None, *, categorical_features: Any = "from_dtype"
     ) -> None:
         self.min_weight_split = min_weight_split
         self.max_depth = max_depth
         self.categorical_features = categorical_features
-
-    def _check_parameters(self) -> None:
-        check_number("min_weight_split", self.min_weight_split, 0.0)
-        depth_limit(self.max_depth)
 
     def sort(self, values: np.ndarray, n_levels: np.ndarray) -> SortedColumns:
         """Sort columns, all of which must be nominal."""

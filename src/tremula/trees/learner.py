@@ -17,6 +17,7 @@ from sklearn.exceptions import NotFittedError
 from tremula.data.encoding import ColumnEncoder
 from tremula.data.target import read_classes, read_further_classes, read_further_target, read_target, read_weights
 from tremula.errors import InvalidInput
+from tremula.parameters import check_parameters
 from tremula.seeds import make_generator
 from tremula.trees.growing import SortedColumns, sort_columns
 from tremula.trees.inspection import FittedTreeMixin
@@ -48,9 +49,9 @@ class TreeLearner(FittedTreeMixin, BaseEstimator):
         tags.input_tags.allow_nan = True
         return tags
 
-    @abstractmethod
     def _check_parameters(self) -> None:
         """Raise InvalidParameter for a parameter that cannot be used."""
+        check_parameters(self)
 
     def _draws(self) -> bool:
         """Whether growing needs random numbers."""

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from tremula.folds import stratified_parts
-from tremula.parameters import check_flag, check_number
+from tremula.parameters import with_parameters
 from tremula.persistence.registry import storable
 from tremula.seeds import RandomState
 from tremula.trees.criteria import CLASSIFICATION, REGRESSION
@@ -50,14 +50,6 @@ class _REPTree(TreeLearner):
     backfit: bool
     max_depth: int | None
     max_features: int | float | str | None
-
-    def _check_parameters(self) -> None:
-        check_number("min_weight_leaf", self.min_weight_leaf, 0.0)
-        check_flag("prune", self.prune)
-        check_number("n_folds", self.n_folds, 2, whole=True)
-        check_flag("backfit", self.backfit)
-        depth_limit(self.max_depth)
-        attributes_to_draw(self.max_features, 1)
 
     def _draws(self) -> bool:
         return self.prune or self.max_features is not None
@@ -102,27 +94,12 @@ def _nodes_that_answer(grown: GrownTree) -> np.ndarray:
 
 
 @storable
+@with_parameters(
+    prune="Whether to prune on held-out rows.",
+    random_state="Draws the held-out rows, and the attributes if `max_features` is given.",
+)
 class REPTreeClassifier(_REPTree, TreeClassifier):
     """Decision tree by information gain with reduced-error pruning, after Weka's REPTree.
-
-    Parameters
-    ----------
-    min_weight_leaf : float, default=2
-        At least two branches of the best split must have this much weight, or the node is a leaf.
-    prune : bool, default=True
-        Whether to prune on held-out rows.
-    n_folds : int, default=3
-        One of this many folds is held out for pruning, unless `fit` is given `X_val` and `y_val`.
-    backfit : bool, default=True
-        Whether the held-out rows are added to the leaves after pruning.
-    max_depth : int or None, default=None
-        Splits on a path at most.
-    max_features : int, float, "sqrt", "log2" or None, default=None
-        Attributes drawn at each node to choose the split from; None is all.
-    categorical_features : "from_dtype", "all", list, mask or None, default="from_dtype"
-        Which columns are nominal; see the guide to columns.
-    random_state : int, RandomState, Generator or None, default=None
-        Draws the rows held out, and the attributes if `max_features` is given.
 
     Attributes
     ----------
@@ -146,6 +123,7 @@ class REPTreeClassifier(_REPTree, TreeClassifier):
         self,
         min_weight_leaf: float = 2,
         prune: bool = True,
+        *,
         n_folds: int = 3,
         backfit: bool = True,
         max_depth: int | None = None,
@@ -208,29 +186,12 @@ class REPTreeClassifier(_REPTree, TreeClassifier):
 
 
 @storable
+@with_parameters(
+    prune="Whether to prune on held-out rows.",
+    random_state="Draws the held-out rows, and the attributes if `max_features` is given.",
+)
 class REPTreeRegressor(_REPTree, TreeRegressor):
     """Regression tree by variance with reduced-error pruning, after Weka's REPTree.
-
-    Parameters
-    ----------
-    min_weight_leaf : float, default=2
-        At least two branches of the best split must have this much weight, or the node is a leaf.
-    min_variance_share : float, default=0.001
-        A node is a leaf if its variance is less than this share of that of all growing rows.
-    prune : bool, default=True
-        Whether to prune on held-out rows.
-    n_folds : int, default=3
-        One of this many folds is held out for pruning, unless `fit` is given `X_val` and `y_val`.
-    backfit : bool, default=True
-        Whether the held-out rows are added to the leaves after pruning.
-    max_depth : int or None, default=None
-        Splits on a path at most.
-    max_features : int, float, "sqrt", "log2" or None, default=None
-        Attributes drawn at each node to choose the split from; None is all.
-    categorical_features : "from_dtype", "all", list, mask or None, default="from_dtype"
-        Which columns are nominal; see the guide to columns.
-    random_state : int, RandomState, Generator or None, default=None
-        Draws the rows held out, and the attributes if `max_features` is given.
 
     Attributes
     ----------
@@ -252,6 +213,7 @@ class REPTreeRegressor(_REPTree, TreeRegressor):
         self,
         min_weight_leaf: float = 2,
         min_variance_share: float = 0.001,
+        *,
         prune: bool = True,
         n_folds: int = 3,
         backfit: bool = True,
@@ -289,10 +251,6 @@ class REPTreeRegressor(_REPTree, TreeRegressor):
         self
         """
         return self._fit(X, y, sample_weight, X_val, y_val)
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_number("min_variance_share", self.min_variance_share, 0.0, 1.0)
 
     def grow(
         self,

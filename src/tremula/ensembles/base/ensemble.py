@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier, is_regressor
 from sklearn.utils import get_tags
 
-from tremula.combine import COMBINERS, Member, RowSums
+from tremula.combine import Member, RowSums
 from tremula.data.column import show
 from tremula.data.target import read_classes, read_target, read_weights
 from tremula.ensembles.base.callbacks import CallbackSupportMixin, MemberTasks, with_callbacks
@@ -28,7 +28,7 @@ from tremula.ensembles.base.table import TableMixin, check_nominal_columns
 from tremula.ensembles.base.training import Drawing, Training, as_before_unless_done
 from tremula.errors import InvalidInput, InvalidParameter
 from tremula.parallel import train_members
-from tremula.parameters import check_choice, check_flag, check_number
+from tremula.parameters import check_number, check_parameters
 from tremula.perturb.sample import Perturbation, Sample
 from tremula.seeds import make_root_seed
 
@@ -73,13 +73,10 @@ class Ensemble(CallbackSupportMixin, TableMixin, Permuting, PredictionMixin, Bas
         return tags
 
     def _check_parameters(self) -> None:
+        check_parameters(self)
         leaves_rows_out = self._leaves_rows_out()
-        if self.n_estimators == "auto" and leaves_rows_out and self.max_estimators is not None:
-            check_number("max_estimators", self.max_estimators, 1, whole=True)
-        else:
+        if not leaves_rows_out:
             check_number("n_estimators", self.n_estimators, 1, whole=True)
-        for name in ("oob_score", "warm_start", "bootstrap"):
-            check_flag(name, getattr(self, name, False))
         if self.oob_score and not leaves_rows_out:
             raise InvalidParameter(
                 "oob_score=True was given, but every member is trained on all rows: nothing is left out to judge it by"
@@ -218,7 +215,6 @@ class EnsembleClassifier(ClassifierMixin, ClassifierPredictionMixin, Ensemble):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_choice("combine", self.combine, COMBINERS)
         estimator = self._member_estimator()
         if self._learns_by_regression():
             self._check_regressor(estimator)

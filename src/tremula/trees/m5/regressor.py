@@ -15,7 +15,7 @@ import tremula._kernels.model_tree as kernel
 import tremula._kernels.prune as prune_kernel
 import tremula._kernels.route as route
 from tremula.errors import UnsupportedModel
-from tremula.parameters import check_flag, check_number
+from tremula.parameters import with_parameters
 from tremula.persistence.registry import storable
 from tremula.trees.criteria import REGRESSION
 from tremula.trees.growing import Rules, SortedColumns, grow_regression_tree, mean_and_variance, node_means
@@ -58,22 +58,12 @@ def leaves_of_rows(nodes: np.ndarray, values: np.ndarray, weights: np.ndarray) -
 
 
 @storable
+@with_parameters(
+    prune="Whether a node becomes a leaf, with its linear model, where its estimated error is no larger than that of "
+    "its subtree. Leaves of an unpruned tree hold constants, into which `smoothing` mixes the models above.",
+)
 class M5Regressor(TreeRegressor):
     """Model tree: rules that lead to linear models, after Weka's M5P (M5').
-
-    Parameters
-    ----------
-    min_samples_split : float, default=4
-        A node of less weight is a leaf.
-    min_deviation_share : float, default=0.05
-        A node is a leaf if its standard deviation is less than this share of that of all rows.
-    prune : bool, default=True
-        Whether a node becomes a leaf, with its linear model, where that is expected to err no more than what is below
-        it. Leaves of an unpruned tree have constants, into which `smoothing` mixes the models above.
-    smoothing : float, default=15
-        How many rows the model of its parent counts for when mixed into a node's; 0 does not smooth.
-    categorical_features : "from_dtype", "all", list, mask or None, default="from_dtype"
-        Which columns are nominal; see the guide to columns.
 
     Attributes
     ----------
@@ -116,6 +106,7 @@ class M5Regressor(TreeRegressor):
         self,
         min_samples_split: float = 4,
         min_deviation_share: float = 0.05,
+        *,
         prune: bool = True,
         smoothing: float = 15,
         categorical_features: Any = "from_dtype",
@@ -125,12 +116,6 @@ class M5Regressor(TreeRegressor):
         self.prune = prune
         self.smoothing = smoothing
         self.categorical_features = categorical_features
-
-    def _check_parameters(self) -> None:
-        check_number("min_samples_split", self.min_samples_split, 0.0)
-        check_number("min_deviation_share", self.min_deviation_share, 0.0, 1.0)
-        check_flag("prune", self.prune)
-        check_number("smoothing", self.smoothing, 0.0)
 
     def grow(  # type: ignore[override]
         self,

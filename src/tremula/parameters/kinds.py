@@ -1,0 +1,135 @@
+"""Kinds of values a parameter takes: the check that runs, and the type that docstrings show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from tremula.errors import InvalidParameter
+from tremula.parameters.checks import check_choice, check_flag, check_number
+
+
+def quoted(value: Any) -> str:
+    """Write a value as code does, strings in double quotes.
+
+    Examples
+    --------
+    >>> print(quoted("auto"), quoted(None), quoted(1e-9))
+    "auto" None 1e-09
+    """
+    return f'"{value}"' if isinstance(value, str) else repr(value)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of value.
+
+    Attributes
+    ----------
+    text : str
+        The type as docstrings show it.
+    check : callable or None
+        Called with a parameter's name and value, raises InvalidParameter. None leaves the check to the code that reads
+        the value.
+    """
+
+    text: str
+    check: Callable[[str, Any], None] | None = None
+
+
+def number(low: float, high: float = np.inf, *, whole: bool = False, above: bool = False, none: bool = False) -> Kind:
+    """Take a number between `low` and `high`; see `check_number`. With `none`, None is valid as well."""
+
+    def check(name: str, given: Any) -> None:
+        if given is not None or not none:
+            check_number(name, given, low, high, whole=whole, above=above)
+
+    return Kind(("int" if whole else "float") + (" or None" if none else ""), check)
+
+
+def choice(choices: Collection[Any], text: str | None = None) -> Kind:
+    """Take one of several values.
+
+    Examples
+    --------
+    >>> choice(["oob", "cv"]).text
+    '{"oob", "cv"}'
+    """
+    shown = "{" + ", ".join(map(quoted, choices)) + "}" if text is None else text
+    return Kind(shown, lambda name, given: check_choice(name, given, choices))
+
+
+def number_or_word(kind: Kind, *words: str) -> Kind:
+    """Take what `kind` takes, or one of some words."""
+
+    def check(name: str, given: Any) -> None:
+        if isinstance(given, str):
+            check_choice(name, given, words)
+        elif kind.check is not None:
+            kind.check(name, given)
+
+    *first, last = [kind.text, *map(quoted, words)]
+    return Kind(f"{', '.join(first)} or {last}", check)
+
+
+def anything(text: str) -> Kind:
+    """Take a value that is checked where it is read."""
+    return Kind(text)
+
+
+def _check_folds(name: str, given: Any) -> None:
+    if isinstance(given, Real):
+        check_number(name, given, 2, whole=True)
+
+
+def check_max_features(name: str, given: Any) -> None:
+    """Refuse what is neither None, a count, a share of the attributes, "sqrt" nor "log2"."""
+    if isinstance(given, str):
+        check_choice(name, given, ["sqrt", "log2"])
+    elif given is not None:
+        check_attribute_count(name, given)
+
+
+def check_attribute_count(name: str, given: Any) -> None:
+    """Refuse what is neither a count nor a share of the attributes."""
+    if isinstance(given, Integral):
+        check_number(name, given, 1, whole=True)
+    else:
+        check_number(name, given, 0.0, 1.0, above=True)
+
+
+def check_row_count(name: str, given: Any) -> None:
+    """Refuse what is neither a count nor a finite share of the rows."""
+    if isinstance(given, Integral) and not isinstance(given, bool):
+        check_number(name, given, 1, whole=True)
+        return
+    check_number(name, given, 0.0, above=True)
+    if not np.isfinite(given):
+        raise InvalidParameter(f"{name}={given!r} was given; expected a count, or a finite share of the rows")
+
+
+def check_finite(name: str, given: Any) -> None:
+    """Refuse what is no finite number of at least 0."""
+    check_number(name, given, 0.0)
+    if not np.isfinite(given):
+        raise InvalidParameter(f"{name}={given!r} was given; expected a finite number")
+
+
+def _check_noise(name: str, given: Any) -> None:
+    if isinstance(given, str) and given != "auto":
+        raise InvalidParameter(f"{name}={given!r} was given; expected a number, one for each attribute, or 'auto'")
+
+
+FLAG = Kind("bool", check_flag)
+FOLDS = Kind("int, splitter or iterable of (train, test) rows", _check_folds)
+MAX_FEATURES = Kind('int, float, "sqrt", "log2" or None', check_max_features)
+ATTRIBUTE_COUNT = Kind("float or int", check_attribute_count)
+ROW_COUNT = Kind("float or int", check_row_count)
+AMOUNT = Kind("float", check_finite)
+AMOUNTS = Kind('float, array of shape (n_attributes,) or "auto"', _check_noise)
+SEED = anything("int, RandomState, Generator or None")
+ESTIMATOR = anything("estimator or None")

@@ -1,0 +1,262 @@
+"""Every parameter of the estimators: its meaning and the values it takes. Defaults are those of the signatures.
+
+A name has one meaning. Where an estimator has more to say about a parameter, its `with_parameters` does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tremula.parameters.kinds import (
+    AMOUNT,
+    AMOUNTS,
+    ESTIMATOR,
+    FLAG,
+    FOLDS,
+    MAX_FEATURES,
+    ROW_COUNT,
+    SEED,
+    Kind,
+    anything,
+    choice,
+    number,
+    number_or_word,
+)
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of an estimator.
+
+    Attributes
+    ----------
+    kind : Kind
+        Which values it takes.
+    meaning : str
+        Sentences for the docstring.
+    """
+
+    kind: Kind
+    meaning: str
+
+
+COUNT = number(1, whole=True)
+N_ESTIMATORS_OR_AUTO = Parameter(
+    number_or_word(COUNT, "auto"),
+    'Number of members. "auto" adds members until the out-of-bag loss has settled; `oob_trace_` records it.',
+)
+
+LEAF_COST = (
+    "Cost of a leaf in minimal cost-complexity pruning, in units of {}. 0 does not prune. "
+    '"validation" takes the subtree of least error on `X_val` and `y_val`, "cv" the subtree of least cross-validated '
+    "error; ties go to the smaller tree."
+)
+OWN_COLUMNS = "Which columns are nominal, for tremula's trees; see the guide to columns."
+AMOUNT_OF_NOISE = (
+    "Amount of noise: its standard deviation, in units of the standard deviation of each attribute over the training "
+    'rows. One number, one for each attribute, or "auto" to choose it on rows that did not train the model. '
+)
+# --- trees ---
+TREES = {
+    "criterion": Parameter(anything("str"), "Measure of the quality of a split."),
+    "splitter": Parameter(
+        choice(["best", "random"]),
+        "Whether a numeric attribute is split at its best threshold, or at one drawn uniformly between its smallest "
+        "and largest value in the node.",
+    ),
+    "max_depth": Parameter(number(1, whole=True, none=True), "Maximum depth of the tree; None sets no limit."),
+    "min_samples_split": Parameter(
+        number(0.0),
+        "Minimum number of rows in a node to split it. A row counts its weight if all weights are whole numbers, else "
+        "its weight divided by the mean weight.",
+    ),
+    "min_samples_leaf": Parameter(
+        number(0.0), "Minimum number of rows on each side of a split, counted as for `min_samples_split`."
+    ),
+    "min_weight_split": Parameter(number(0.0), "Minimum sum of row weights in a node to split it."),
+    "min_weight_leaf": Parameter(
+        number(0.0), "Minimum sum of row weights that at least two branches of a split must have."
+    ),
+    "max_features": Parameter(
+        MAX_FEATURES, "Number of attributes drawn at each node to choose the split from; None is all."
+    ),
+    "ccp_alpha": Parameter(
+        number_or_word(number(0.0), "validation", "cv"),
+        LEAF_COST.format("the training loss"),
+    ),
+    "cv": Parameter(FOLDS, 'Folds of the cross-validation, with "cv".'),
+    "confidence": Parameter(
+        number(0.0, 0.5, above=True, none=True),
+        "Confidence of error-based pruning, above 0 and at most 0.5; smaller values prune more. None does not prune; "
+        "as in C4.5, splits that do not reduce the training errors are collapsed even then.",
+    ),
+    "release": Parameter(
+        choice([8, 1, "J48"]),
+        "Release 8 subtracts the cost of the threshold from the gain of a numeric attribute. Release 1, used in papers "
+        "of the 1990s, does not, and chooses thresholds by gain ratio. Weka's J48 is Release 8 with a different "
+        "constant in the error estimate.",
+    ),
+    "n_best_splits": Parameter(
+        COUNT,
+        "Each node draws its split uniformly from this many best splits. Every threshold of a numeric attribute is a "
+        "separate split. The gain of a split must be at least the mean of the best gains of the attributes.",
+    ),
+    "subtree_raising": Parameter(FLAG, "Whether pruning may replace a node by its heaviest branch."),
+    "prune": Parameter(FLAG, "Whether to prune the tree."),
+    "n_folds": Parameter(
+        number(2, whole=True),
+        "One of this many folds is held out for pruning, unless `fit` is given `X_val` and `y_val`.",
+    ),
+    "backfit": Parameter(FLAG, "Whether the held-out rows are added to the leaves after pruning."),
+    "min_variance_share": Parameter(
+        number(0.0, 1.0), "A node is a leaf if its variance is below this share of the variance of all growing rows."
+    ),
+    "min_deviation_share": Parameter(
+        number(0.0, 1.0),
+        "A node is a leaf if its standard deviation is below this share of the standard deviation of all rows.",
+    ),
+    "smoothing": Parameter(
+        number(0.0),
+        "Number of rows that the parent's model counts for when it is mixed into a node's; 0 does not smooth.",
+    ),
+}
+
+# --- ensembles ---
+ENSEMBLES = {
+    "estimator": Parameter(ESTIMATOR, "The estimator to fit as a member."),
+    "n_estimators": Parameter(COUNT, "Number of members."),
+    "max_estimators": Parameter(COUNT, 'Maximum number of members, with `n_estimators="auto"`.'),
+    "max_samples": Parameter(ROW_COUNT, "Rows drawn for each member: a share of all rows, or a count."),
+    "bootstrap": Parameter(FLAG, "Whether rows are drawn with replacement."),
+    "combine": Parameter(
+        choice(["vote", "average"]),
+        "Whether members vote, with ties going to the first class, or their class distributions are averaged.",
+    ),
+    "oob_score": Parameter(FLAG, "Whether to score the ensemble on the out-of-bag rows of each member."),
+    "warm_start": Parameter(
+        FLAG,
+        "Whether another `fit` keeps the existing members and adds the missing ones; the result is the same as if all "
+        "had been trained at once.",
+    ),
+    "n_jobs": Parameter(
+        anything("int or None"),
+        "Number of members trained in parallel, in threads unless `joblib.parallel_config` sets another backend.",
+    ),
+    "categorical_features": Parameter(
+        anything('"from_dtype", "all", list, mask or None'), "Which columns are nominal; see the guide to columns."
+    ),
+    "random_state": Parameter(SEED, "The same seed gives the same members, bit for bit, for any `n_jobs`."),
+    "verbose": Parameter(anything("int"), "With 1, shows a progress bar."),
+    "perturb": Parameter(
+        anything("list of perturbations or None"),
+        "Perturbations applied for each member, one after the other; objects of `tremula.perturb`.",
+    ),
+    "boosting": Parameter(FLAG, "Whether small boosted trees may correct the blend."),
+    "resample": Parameter(
+        FLAG,
+        "False passes the weights to the estimator. True draws as many rows as there are, with probabilities in "
+        "proportion to their weights.",
+    ),
+    "keep_weights": Parameter(FLAG, "Whether to keep the row weights of every round, in `row_weights_`."),
+    "max_trials": Parameter(COUNT, "Maximum number of members trained, counting those that were rejected."),
+    "artificial_share": Parameter(
+        number(0.0, above=True), "Number of artificial rows added for each member, as a share of the training rows."
+    ),
+    "first_share": Parameter(
+        number(0.0, above=True, none=True),
+        "Share of the rows that the first member is trained on, above 0 and below 1; None is a third.",
+    ),
+}
+
+# --- noise on inputs and targets ---
+NOISE = {
+    "noise": Parameter(AMOUNTS, "Amount of noise, in standard deviations."),
+    "scale": Parameter(AMOUNT, "Amount of noise, in standard deviations."),
+    "rate": Parameter(number(0.0, 1.0), "Share of the rows that change class."),
+    "method": Parameter(
+        anything("str"),
+        '"exact" computes the expectation under one noise vector, for models of trees and for linear models (of two '
+        'classes, for a classifier). "path" multiplies the probabilities of all tests on a path, as in the paper. '
+        '"sample" takes the mean over `n_samples` draws, for any model. "auto" is exact where that is possible, else '
+        "samples.",
+    ),
+    "tuning": Parameter(
+        choice(["oob", "cv"]),
+        "Rows on which the amount of noise is chosen: out-of-bag rows of the members, or held-out folds, as in the "
+        "paper, which takes several times as long.",
+    ),
+    "search": Parameter(
+        choice(["grid", "halving", "golden"]),
+        "Which amounts are tried: all of them with all members, as in the paper; all with few members, and the better "
+        "ones with more; or those of a golden-section search between the smallest and the largest.",
+    ),
+    "levels": Parameter(
+        anything("array or None"),
+        "Amounts of noise to try. By default those of the paper, 0, 0.05, ..., 0.3, or 0, 0.25, ..., 1.5 where `unit` "
+        "is a bandwidth.",
+    ),
+    "scoring": Parameter(
+        anything("str"), "Loss by which the amount of noise is chosen; ties go to the smaller amount."
+    ),
+    "distribution": Parameter(
+        choice(["gaussian", "uniform", "poisson", "log"]),
+        "Distribution of the noise; see `tremula.perturb.SmearedInputs`.",
+    ),
+    "unit": Parameter(
+        choice(["deviation", "rule of thumb", "likelihood"]),
+        "Unit of the noise: the standard deviation of an attribute, or the bandwidth of a kernel density of its "
+        "values.",
+    ),
+    "smear_nominal": Parameter(FLAG, "Whether a nominal value is replaced by another level, with probability `noise`."),
+    "within_bounds": Parameter(FLAG, "Whether values stay between the smallest and largest value of the attribute."),
+    "keep_integers": Parameter(FLAG, "Whether integer attributes stay integer."),
+    "flip": Parameter(
+        number(0.0, 1.0),
+        "Probability that the level of a nominal attribute is replaced by another, drawn by the training shares.",
+    ),
+    "max_noise": Parameter(number(0.0, above=True), "Largest amount of noise to try; at most 15 amounts are tried."),
+    "tune_on": Parameter(
+        choice(["model", "tree"]),
+        "Whether the noise is chosen for the whole model, or for its first tree and then used for all.",
+    ),
+    "per_attribute": Parameter(
+        FLAG, "Whether an amount is then searched for each attribute separately, one after the other."
+    ),
+    "n_samples": Parameter(COUNT, 'Number of noise draws, with "sample".'),
+    "tol": Parameter(
+        number(0.0, 1.0),
+        "Parts of trees that a row reaches with less probability may be skipped; `smooth` returns a bound on the error "
+        "this makes.",
+    ),
+    "prefit": Parameter(
+        choice(["auto", True, False], 'bool or "auto"'),
+        'Whether the estimator is used as already fitted. "auto" detects it; False always fits a copy.',
+    ),
+}
+
+# --- ensembles from counts ---
+COUNTS = {
+    "stop": Parameter(
+        choice(["full", "bootstrap"]),
+        "Whether `min_samples_split` is compared with all rows of a node, or with the 63.2 % of them that a bootstrap "
+        "sample would contain, which gives smaller trees.",
+    ),
+    "leaves": Parameter(
+        choice(["counts", "resampled"]),
+        "Whether leaves predict by the counts themselves, or by counts resampled once more.",
+    ),
+    "joint_depth": Parameter(
+        COUNT,
+        "Number of the best attributes of a node that are counted and resampled jointly, which keeps their dependence; "
+        "1 resamples each on its own. Tables grow with the product of the numbers of values.",
+    ),
+    "max_joint_cells": Parameter(
+        COUNT, "Maximum number of cells of a joint table; fewer attributes are joined beyond it."
+    ),
+    "n_bins": Parameter(
+        number(2, whole=True),
+        "Number of bins of a numeric attribute, where `fit` is given rows; an oracle has its own.",
+    ),
+}
+
+TABLE: dict[str, Parameter] = {**TREES, **ENSEMBLES, **NOISE, **COUNTS}
