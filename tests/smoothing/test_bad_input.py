@@ -28,7 +28,7 @@ X, y = load_iris(return_X_y=True)
         ({"noise": np.inf}, "noise holds inf"),
         ({"noise": [0.1, -1, 0, 0]}, "noise holds -1.0"),
         ({"noise": [0.1, 0.2]}, r"shape \(2,\), but there are 4 attributes"),
-        ({"noise": "lots"}, "noise='lots' is not known: choose one of 'auto'"),
+        ({"noise": "lots"}, "noise='lots' was given; expected a number, one for each attribute, or 'auto'"),
         ({"noise": [["a"]]}, "expected 'auto', a number or one number an attribute"),
         ({"scale": [1.0]}, r"scale has shape \(1,\)"),
         ({"scale": [1, 1, -1, 1]}, "scale holds -1.0"),

@@ -76,6 +76,11 @@ def number_or_word(kind: Kind, *words: str) -> Kind:
     return Kind(f"{', '.join(first)} or {last}", check)
 
 
+def _check_count_or_auto(name: str, given: Any) -> None:
+    if not (isinstance(given, str) and given == "auto"):
+        check_number(name, given, 1, whole=True)
+
+
 def anything(text: str) -> Kind:
     """Take a value that is checked where it is read."""
     return Kind(text)
@@ -124,6 +129,8 @@ def _check_noise(name: str, given: Any) -> None:
         raise InvalidParameter(f"{name}={given!r} was given; expected a number, one for each attribute, or 'auto'")
 
 
+COUNT = number(1, whole=True)
+COUNT_OR_AUTO = Kind('int or "auto"', _check_count_or_auto)
 FLAG = Kind("bool", check_flag)
 FOLDS = Kind("int, splitter or iterable of (train, test) rows", _check_folds)
 MAX_FEATURES = Kind('int, float, "sqrt", "log2" or None', check_max_features)

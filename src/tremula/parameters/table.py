@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from tremula.parameters.kinds import (
     AMOUNT,
     AMOUNTS,
+    COUNT,
+    COUNT_OR_AUTO,
     ESTIMATOR,
     FLAG,
     FOLDS,
@@ -40,9 +42,8 @@ class Parameter:
     meaning: str
 
 
-COUNT = number(1, whole=True)
 N_ESTIMATORS_OR_AUTO = Parameter(
-    number_or_word(COUNT, "auto"),
+    COUNT_OR_AUTO,
     'Number of members. "auto" adds members until the out-of-bag loss has settled; `oob_trace_` records it.',
 )
 
