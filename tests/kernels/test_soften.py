@@ -8,8 +8,8 @@ from scipy.special import ndtr
 
 from tremula._kernels import soften as kernel
 from tremula.smoothing.exact import gradient, leaf_weights, soften
-from tremula.smoothing.tree_sum import TreeSum, mean_of_trees
 from tremula.trees.tree import Tree
+from tremula.trees.tree_sum import TreeSum, mean_of_trees
 
 from .random_trees import GRID, N_LEVELS, random_rows, random_tree
 

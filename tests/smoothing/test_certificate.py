@@ -16,8 +16,8 @@ import tremula as tm
 from tremula.errors import InvalidParameter
 from tremula.smoothing.certificate import certified_radii, in_unit, margin_ranges, most_tests
 from tremula.smoothing.exact import soften
-from tremula.smoothing.tree_sum import TreeSum, mean_of_trees
 from tremula.trees.tree import NODE_DTYPE, Tree
+from tremula.trees.tree_sum import TreeSum, mean_of_trees
 
 MOONS = make_moons(200, noise=0.25, random_state=0)
 THREE = make_classification(200, 4, n_informative=3, n_redundant=1, n_classes=3, random_state=0)

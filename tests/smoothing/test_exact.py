@@ -12,8 +12,8 @@ from tremula import BaggingRegressor, CARTClassifier, RandomForestClassifier
 from tremula.errors import InvalidInput, InvalidParameter
 from tremula.smoothing import tree_program as programs
 from tremula.smoothing.exact import gradient, leaf_weights, soften, variance
-from tremula.smoothing.tree_sum import TreeSum, mean_of_trees
 from tremula.trees.tree import NODE_DTYPE, Tree
+from tremula.trees.tree_sum import TreeSum, mean_of_trees
 
 X, y = make_classification(300, 4, n_informative=4, n_redundant=0, n_classes=3, n_clusters_per_class=2, random_state=0)
 SD = X.std(axis=0)

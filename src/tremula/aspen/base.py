@@ -26,7 +26,7 @@ from tremula.ensembles.base.ensemble import Ensemble
 from tremula.ensembles.base.member import Trainer, TreeTrainer
 from tremula.ensembles.base.prediction import MIN_ROWS_PER_THREAD
 from tremula.ensembles.base.training import Drawing
-from tremula.errors import InvalidInput, InvalidParameter
+from tremula.errors import InvalidInput, InvalidParameter, UnsupportedModel
 from tremula.losses import zero_one_losses
 from tremula.parallel import cut
 from tremula.perturb import Bootstrap, Perturbation, Sample
@@ -34,6 +34,7 @@ from tremula.perturb.sample import Values
 from tremula.seeds import RandomState, make_root_seed
 from tremula.trees.growing import sort_columns
 from tremula.trees.tree import Tree
+from tremula.trees.tree_sum import TreeSum
 
 LEAST_WEIGHT = 0.05  # what a family must have in the blend to be kept
 
@@ -283,6 +284,13 @@ class Aspen(Ensemble):
         importances = super().feature_importances_
         total = importances.sum()
         return importances / total if total > 0.0 else importances
+
+    def as_tree_sum(self) -> TreeSum:
+        """Refuse: a blend that is calibrated and corrected is not a sum of trees."""
+        raise UnsupportedModel(
+            f"{type(self).__name__} calibrates the mean of its members and corrects it by boosting, so it is not a sum "
+            "of trees: use another ensemble"
+        )
 
     def _answer(self, rows: np.ndarray, n_outputs: int) -> np.ndarray:
         blend = combine_members(self.members_, rows, len(rows), n_outputs, "average", self.member_weights_)

@@ -22,6 +22,7 @@ from tremula.queries.sql.export import ensemble_sql
 from tremula.seeds import make_root_seed, member_generator
 from tremula.trees.growing import attributes_to_draw
 from tremula.trees.tree import Tree
+from tremula.trees.tree_sum import TreeSum, mean_of_trees
 
 STOPS = {"full": 1.0, "bootstrap": BOOTSTRAP_SHARE}
 
@@ -100,6 +101,12 @@ class SimulatedBagging(TableInputMixin, BaseEstimator):
         check_is_fitted(self, "members_")
         rows = self._encode_columns(self.encoder_, X)
         return combine_members(self.members_, rows, len(rows), self.members_[0].n_outputs, combine)
+
+    def as_tree_sum(self) -> TreeSum:
+        """Return the ensemble as a weighted sum of trees, which smoothing works on."""
+        check_is_fitted(self, "members_")
+        mean = mean_of_trees(self.members_)
+        return mean.with_votes() if getattr(self, "combine", "average") == "vote" else mean
 
     def export_sql(
         self, table: str = "rows", dialect: str = "duckdb", output: str = "prediction", missing: str = "shares"

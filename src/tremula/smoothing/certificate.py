@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from tremula.errors import InvalidParameter
-from tremula.smoothing.tree_sum import TreeSum
 from tremula.trees.structure import NUMERIC_SPLIT, children_and_parents, depths_of
 from tremula.trees.tree import Tree
+from tremula.trees.tree_sum import TreeSum
 
 Floats = NDArray[np.float64]
 
@@ -86,7 +86,7 @@ def margin_ranges(model: TreeSum, less: int | None = None) -> tuple[Floats, Floa
     --------
     >>> from sklearn.datasets import load_iris
     >>> from tremula import C45Classifier
-    >>> from tremula.smoothing.tree_sum import mean_of_trees
+    >>> from tremula.trees.tree_sum import mean_of_trees
     >>> model = mean_of_trees([C45Classifier().fit(*load_iris(return_X_y=True)).tree_])
     >>> [ends.round(2).tolist() for ends in margin_ranges(model, less=0)]
     [[0.0, -0.98, -1.0], [0.0, 1.0, 1.0]]

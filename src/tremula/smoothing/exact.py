@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 from tremula.errors import InvalidParameter
 from tremula.smoothing.kernel_input import Prepared, prepare
 from tremula.smoothing.tree_program import Values
-from tremula.smoothing.tree_sum import TreeSum
 from tremula.trees.structure import branch_shares, copy_nodes
 from tremula.trees.tree import Tree
+from tremula.trees.tree_sum import TreeSum
 
 TOLERANCE = 1e-9
 ROWS_AT_ONCE = 1024  # where a result has a number for every leaf
@@ -79,7 +79,7 @@ def soften(
     --------
     >>> from sklearn.datasets import load_iris
     >>> from tremula import CARTClassifier
-    >>> from tremula.smoothing.tree_sum import mean_of_trees
+    >>> from tremula.trees.tree_sum import mean_of_trees
     >>> X, y = load_iris(return_X_y=True)
     >>> model = mean_of_trees([CARTClassifier(max_depth=2).fit(X, y).tree_])
     >>> soften(model, X[70:71], noise_sd=0.2 * X.std(axis=0)).margins.round(3)
@@ -115,7 +115,7 @@ def gradient(
     --------
     >>> from sklearn.datasets import load_iris
     >>> from tremula import CARTClassifier
-    >>> from tremula.smoothing.tree_sum import mean_of_trees
+    >>> from tremula.trees.tree_sum import mean_of_trees
     >>> X, y = load_iris(return_X_y=True)
     >>> model = mean_of_trees([CARTClassifier(max_depth=2).fit(X, y).tree_])
     >>> gradient(model, X[70:71], noise_sd=0.2 * X.std(axis=0))[0, 2].round(2)
@@ -154,7 +154,7 @@ def leaf_weights(
     --------
     >>> from sklearn.datasets import load_iris
     >>> from tremula import CARTClassifier
-    >>> from tremula.smoothing.tree_sum import mean_of_trees
+    >>> from tremula.trees.tree_sum import mean_of_trees
     >>> X, y = load_iris(return_X_y=True)
     >>> model = mean_of_trees([CARTClassifier(max_depth=2).fit(X, y).tree_])
     >>> leaf_weights(model, 0, X[70:71], noise_sd=0.2 * X.std(axis=0)).round(3)
@@ -191,7 +191,7 @@ def variance(
     --------
     >>> from sklearn.datasets import load_iris
     >>> from tremula import CARTClassifier
-    >>> from tremula.smoothing.tree_sum import mean_of_trees
+    >>> from tremula.trees.tree_sum import mean_of_trees
     >>> X, y = load_iris(return_X_y=True)
     >>> model = mean_of_trees([CARTClassifier(max_depth=2).fit(X, y).tree_])
     >>> variance(model, X[70:71], noise_sd=0.2 * X.std(axis=0)).round(3)
@@ -224,7 +224,7 @@ def _numbered_leaves(model: TreeSum, number: int) -> TreeSum:
     nodes = copy_nodes(tree.nodes)
     nodes["index"][tree.is_leaf] = np.arange(tree.n_leaves)
     numbered = Tree(nodes, np.zeros((tree.n_leaves, 1)), tree.subsets, tree.n_levels, tree.strict)
-    return replace(model, trees=(numbered,), shares=(model.shares[number],))
+    return replace(model, trees=(numbered,), shares=(model.shares[number],), tree_members=np.zeros(1, np.int64))
 
 
 def _is_plain(model: TreeSum, task: Prepared) -> bool:

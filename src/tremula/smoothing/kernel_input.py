@@ -17,7 +17,7 @@ from tremula.errors import InvalidInput, InvalidParameter
 from tremula.parallel import cut
 from tremula.parameters import check_choice, check_number
 from tremula.smoothing.tree_program import LARGEST, Programs, finite, order_rows, programs_of
-from tremula.smoothing.tree_sum import TreeSum
+from tremula.trees.tree_sum import TreeSum
 
 FORMS = ("exact", "path")
 

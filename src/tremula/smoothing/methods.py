@@ -20,8 +20,8 @@ from tremula.smoothing.exact import gradient, soften, variance
 from tremula.smoothing.linear import QUADRATURE_ERROR, LinearScore, read_linear
 from tremula.smoothing.models import ForeignModel, read_model
 from tremula.smoothing.sampled import Draws, sample_answers
-from tremula.smoothing.tree_sum import LINKS, TreeSum
 from tremula.trees.tree import Tree
+from tremula.trees.tree_sum import LINKS, TreeSum
 
 Floats = NDArray[np.float64]
 

@@ -17,8 +17,9 @@ from tremula.persistence.registry import storable
 from tremula.smoothing.base import SCALE, TUNING, DualPerturb
 from tremula.smoothing.certificate import certified_interval, rounding_way
 from tremula.smoothing.methods import METHODS, NO_CERTIFICATE, LinearSmoother, TreeSmoother
-from tremula.smoothing.tree_sum import LINKS
+from tremula.smoothing.methods import NO_CERTIFICATE, LinearSmoother, TreeSmoother
 from tremula.trees.cart import CARTRegressor
+from tremula.trees.tree_sum import LINKS
 
 Floats = NDArray[np.float64]
 

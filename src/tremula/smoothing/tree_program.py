@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import tremula._kernels.soften as kernel
-from tremula.smoothing.tree_sum import TreeSum
 from tremula.trees.structure import NUMERIC_SPLIT
 from tremula.trees.tree import Tree
+from tremula.trees.tree_sum import TreeSum
 
 LARGEST = np.finfo(np.float64).max / 4  # differences of such numbers are still finite
 SHARED_IF_BELOW = 0.5  # distinct thresholds per split: above, a split better computes its own column near at hand

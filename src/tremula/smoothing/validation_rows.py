@@ -22,7 +22,6 @@ from tremula.smoothing.methods import Noise, TreeSmoother
 from tremula.smoothing.models import ForeignModel
 from tremula.smoothing.noise_search import Judges
 from tremula.smoothing.trained_model import WrappedModel
-from tremula.smoothing.tree_sum import TreeSum
 
 Floats = NDArray[np.float64]
 MakeNoise = Callable[[Floats], Noise]  # from one level for each attribute
@@ -41,17 +40,6 @@ def held_out_judges(
 # --- rows that members left out ---
 
 
-def one_tree(model: TreeSum, number: int) -> TreeSum:
-    """Take one tree of a mean of trees as the whole model."""
-    return replace(
-        model,
-        trees=(model.trees[number],),
-        weights=np.ones(1),
-        outputs=model.outputs[[number]],
-        shares=(model.shares[number],),
-    )
-
-
 def is_mean_of_trees(trees: ForeignModel | None) -> bool:
     """Whether a model is the weighted mean of members that are one tree each."""
     return trees is not None and trees.sum.link == "identity" and trees.n_members == len(trees.sum.trees)
@@ -63,8 +51,7 @@ def first_member(wrapped: WrappedModel) -> WrappedModel:
         raise InvalidParameter(
             f"tune_on='tree' was given, but {type(wrapped.model).__name__} is no mean of trees: use tune_on='model'"
         )
-    alone = one_tree(wrapped.trees.sum, 0)
-    return replace(wrapped, trees=replace(wrapped.trees, sum=alone, tree_members=np.zeros(1, dtype=np.int64)))
+    return replace(wrapped, trees=replace(wrapped.trees, sum=wrapped.trees.sum.member_tree(0)))
 
 
 def count_inbag(trees: ForeignModel | None, X: Any, y: Any, sample_weight: Any) -> NDArray[Any] | None:
@@ -95,7 +82,7 @@ class LeftOutAnswers:
     @cached_property
     def _members(self) -> list[TreeSmoother]:
         model = self.trees.sum
-        return [TreeSmoother(one_tree(model, number), self.form, self.tol) for number in range(len(model.trees))]
+        return [TreeSmoother(model.member_tree(number), self.form, self.tol) for number in range(len(model.trees))]
 
     def __call__(self, levels: Floats) -> Floats:
         """Weighted mean of those members' answers."""

@@ -12,11 +12,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from tremula.data.encoding import ColumnEncoder
 from tremula.data.table_input import TableInputMixin
+from tremula.errors import UnsupportedModel
 from tremula.trees.export.plotting import plot_tree
 from tremula.trees.export.sql import export_sql
 from tremula.trees.export.text import export_dot, export_text
 from tremula.trees.importances import attribute_importances
 from tremula.trees.tree import Tree
+from tremula.trees.tree_sum import TreeSum, mean_of_trees
 
 
 class FittedTreeMixin(TableInputMixin):
@@ -54,6 +56,22 @@ class FittedTreeMixin(TableInputMixin):
         """Mark the nodes every row reaches, shape (n_rows, n_nodes); several paths where values are missing."""
         check_is_fitted(self)
         return self.tree_.decision_path(self._encode_columns(self.encoder_, X))
+
+    def as_tree_sum(self) -> TreeSum:
+        """Return the tree as a sum of one tree, which smoothing works on.
+
+        Raises
+        ------
+        UnsupportedModel
+            The leaves hold models, as those of `M5Regressor`, instead of constants.
+        """
+        check_is_fitted(self, "tree_")
+        if not isinstance(self.tree_, Tree):
+            raise UnsupportedModel(
+                f"{type(self).__name__} has models in the leaves of its tree, so it is not a sum of trees: use another "
+                "tree learner"
+            )
+        return mean_of_trees([self.tree_])
 
     def export_text(self, *, decimals: int | None = 3, max_depth: int | None = None, show_weights: bool = True) -> str:
         """Write the tree as text, one line a branch.

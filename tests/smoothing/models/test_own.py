@@ -80,10 +80,8 @@ def test_numbers_with_nominal_and_missing_values(estimator: Any) -> None:
 @pytest.mark.parametrize("estimator", VOTES, ids=str)
 def test_votes(estimator: Any) -> None:
     fitted = estimator.fit(FRAME, CLASSES)
-    model = read_model(fitted)
-    assert model.votes
     assert difference(fitted, FRAME) < 1e-12
-    assert np.allclose(model.distributions.margins(model.rows(FRAME)).sum(axis=1), 1)
+    assert all(np.isin(tree.values, [0.0, 1.0]).all() for tree in read_model(fitted).sum.trees)
 
 
 def test_levels_and_names_are_those_of_the_training() -> None:
@@ -127,15 +125,46 @@ def test_votes_of_forests_are_no_sum() -> None:
 
 def test_votes_of_a_regressor_for_each_class_are_no_sum() -> None:
     smeared = tm.OutputSmearingClassifier(n_estimators=2, method="smear", combine="vote").fit(FRAME, CLASSES)
-    with pytest.raises(UnsupportedModel, match="not if they vote"):
+    with pytest.raises(UnsupportedModel, match="such a vote is no sum of trees: use combine='average'"):
         read_model(smeared)
 
 
-@pytest.mark.parametrize("wrap", [lambda tree: tree, lambda tree: tm.BaggingRegressor(tree, n_estimators=2)])
-def test_linear_models_in_leaves_are_not_read(wrap: Any) -> None:
-    fitted = wrap(tm.M5Regressor()).fit(NUMERIC, NUMBER)
-    with pytest.raises(UnsupportedModel, match="models in the leaves"):
+@pytest.mark.parametrize(
+    ("estimator", "message"),
+    [
+        (tm.M5Regressor(), "models in the leaves of its tree.*or use method="),
+        (tm.BaggingRegressor(tm.M5Regressor(), n_estimators=2), "members of type ModelTree, which are not trees"),
+    ],
+    ids=["tree", "ensemble"],
+)
+def test_linear_models_in_leaves_are_not_read(estimator: Any, message: str) -> None:
+    fitted = estimator.fit(NUMERIC, NUMBER)
+    with pytest.raises(UnsupportedModel, match=message):
         read_model(fitted)
+
+
+def test_an_ensemble_of_other_estimators_is_no_tree_sum_by_itself() -> None:
+    bagging = tm.BaggingClassifier(DecisionTreeClassifier(), n_estimators=2).fit(NUMERIC, CLASSES)
+    with pytest.raises(UnsupportedModel, match="members of type DecisionTreeClassifier, which are not trees"):
+        bagging.as_tree_sum()
+
+
+@pytest.mark.parametrize("table", [NUMERIC, FRAME], ids=["numeric", "nominal"])
+def test_a_calibrated_blend_is_drawn(table: Any) -> None:
+    blend = tm.AspenClassifier(n_estimators=10, random_state=0).fit(table, CLASSES)
+    with pytest.raises(UnsupportedModel):
+        read_model(blend)
+    smoothed = tm.DualPerturbClassifier(blend, noise=1e-12, n_samples=1, random_state=0).fit(table)
+    np.testing.assert_allclose(smoothed.predict_proba(table), blend.predict_proba(table), atol=1e-3)
+
+
+def test_members_of_a_sum_are_those_of_the_ensemble() -> None:
+    smeared = tm.OutputSmearingClassifier(n_estimators=4, method="smear", random_state=0).fit(FRAME, CLASSES)
+    whole = smeared.as_tree_sum()
+    assert (whole.n_members, len(whole.trees)) == (4, 12)
+    assert whole.tree_members.tolist() == np.repeat(np.arange(4), 3).tolist()
+    bagging = tm.BaggingClassifier(n_estimators=4, random_state=0).fit(FRAME, CLASSES)
+    assert bagging.as_tree_sum().tree_members.tolist() == [0, 1, 2, 3]
 
 
 @pytest.mark.parametrize("oob_score", [True, False])

@@ -21,6 +21,7 @@ from tremula.data.column import show
 from tremula.data.target import read_classes, read_target, read_weights
 from tremula.ensembles.base.callbacks import CallbackSupportMixin, MemberTasks, with_callbacks
 from tremula.ensembles.base.member import Trainer
+from tremula.ensembles.base.member_sum import TreeSumMixin
 from tremula.ensembles.base.out_of_bag import BATCH, OutOfBag
 from tremula.ensembles.base.permutation_importances import Permuting
 from tremula.ensembles.base.prediction import ClassifierPredictionMixin, PredictionMixin, RegressorPredictionMixin
@@ -43,7 +44,7 @@ OOB_ATTRIBUTES = (
 )
 
 
-class Ensemble(CallbackSupportMixin, TableMixin, Permuting, PredictionMixin, BaseEstimator):
+class Ensemble(CallbackSupportMixin, TableMixin, Permuting, PredictionMixin, TreeSumMixin, BaseEstimator):
     """Base of the ensembles; a recipe adds parameters, `_perturbations` and `_default_estimator`."""
 
     combine: str

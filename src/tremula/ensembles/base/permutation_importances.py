@@ -276,6 +276,11 @@ class Permuting:
             return self.inbag_counts_
         return np.array([drawing.times_drawn(drawing.sample_of(member)[0]) for member in range(len(self.members_))])
 
+    @property
+    def can_count_inbag(self) -> bool:
+        """Whether `count_inbag` can tell which rows each member was trained on."""
+        return hasattr(self, "inbag_counts_") or getattr(self, "_drawn_by", None) is not None
+
     def _note_drawing(self, drawing: Drawing, n_kept: int) -> None:
         """Remember how rows were drawn, so that they can be drawn again, if any are left out; not what they were."""
         before = {name: self.__dict__.pop(name, None) for name in ("_drawn_by", "_drawn_from", "_drawn_for")}

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
 from tremula.errors import UnsupportedModel
-from tremula.smoothing.models.boosted import boosted_sum
 from tremula.smoothing.models.links import link_of
 from tremula.smoothing.models.members import USE_SAMPLE
 from tremula.smoothing.models.model import ForeignModel
@@ -23,6 +22,7 @@ from tremula.smoothing.models.names import Read, name_of
 from tremula.smoothing.models.nested_trees import Split, flatten
 from tremula.smoothing.models.tree_builder import build_tree
 from tremula.trees.tree import Tree
+from tremula.trees.tree_sum import sum_of_trees
 
 LINKS = {
     "Logloss": "logistic",
@@ -51,7 +51,7 @@ def read_catboost(estimator: Any, read: Read) -> ForeignModel:
     n_levels = np.zeros(len(names), dtype=np.int32)
     trees = [oblivious_tree(tree, features, len(bias), n_levels) for tree in dump.get("oblivious_trees", [])]
     trees += [free_tree(tree, features, n_levels) for tree in dump.get("trees", [])]
-    whole = boosted_sum(trees, bias, link, weights=np.full(len(trees), float(scale)), single_precision=True)
+    whole = sum_of_trees(trees, bias, link, weights=np.full(len(trees), float(scale)), single_precision=True)
     is_classifier = link in ("logistic", "softmax")
     return ForeignModel(
         estimator=estimator,

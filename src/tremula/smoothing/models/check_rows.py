@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tremula.smoothing.tree_sum import TreeSum
+from tremula.trees.tree_sum import TreeSum
 
 # LightGBM puts thresholds of about 1e-35 around 0, and takes values as small as that for 0.
 TINY = 1e-30

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from tremula.errors import UnsupportedModel
-from tremula.smoothing.models.boosted import boosted_sum
 from tremula.smoothing.models.links import link_of
 from tremula.smoothing.models.members import USE_SAMPLE
 from tremula.smoothing.models.model import ForeignModel
@@ -21,6 +20,7 @@ from tremula.smoothing.models.names import Read, name_of
 from tremula.smoothing.models.nested_trees import Split, flatten
 from tremula.smoothing.models.tree_builder import build_tree
 from tremula.trees.tree import Tree
+from tremula.trees.tree_sum import sum_of_trees
 
 CHILDREN = ("left_child", "right_child")
 LINKS = {
@@ -50,7 +50,7 @@ def read_lightgbm(estimator: Any, read: Read) -> ForeignModel:
     slope = next((float(option.split(":")[1]) for option in options if option.startswith("sigmoid:")), 1.0)
     n_margins = int(dump["num_tree_per_iteration"])
     weight = slope * (n_margins / len(trees) if dump["average_output"] else 1.0)
-    whole = boosted_sum(
+    whole = sum_of_trees(
         trees,
         np.zeros(n_margins),
         link,

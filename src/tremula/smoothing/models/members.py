@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tremula.errors import UnsupportedModel
-from tremula.smoothing.models.tree_builder import constant_tree, with_attributes, with_values, with_votes
-from tremula.smoothing.tree_sum import TreeSum
-from tremula.trees.structure import branch_shares
+from tremula.smoothing.models.tree_builder import constant_tree, with_attributes
 from tremula.trees.tree import Tree
+from tremula.trees.tree_sum import TreeSum, sum_of_trees, tree_with_values
 
 USE_SAMPLE = 'give a model of a kind that is read, or use method="sample", which takes any model'
 
@@ -59,8 +58,8 @@ def is_constant(part: TreeSum) -> bool:
 
 def mean_of_members(
     name: str, members: Sequence[Placed], weights: NDArray[np.float64], n_outputs: int, n_attributes: int
-) -> tuple[TreeSum, NDArray[np.int64]]:
-    """Take the weighted mean of members; returned with the member that each tree belongs to."""
+) -> TreeSum:
+    """Return the weighted mean of members."""
     check_parts(name, members)
     shares = np.asarray(weights, dtype=np.float64) / np.sum(weights)
     n_levels = np.zeros(n_attributes, dtype=np.int32)
@@ -74,16 +73,14 @@ def mean_of_members(
         outputs.append(np.where(part.outputs < 0, -1, member.columns[part.outputs]))
         tree_weights.append(share * part.weights)
         tree_members.append(np.full(len(part.trees), number))
-    whole = TreeSum(
-        trees=tuple(trees),
-        weights=np.concatenate(tree_weights),
+    return sum_of_trees(
+        trees,
+        offset,
         outputs=np.concatenate(outputs),
-        offset=offset,
-        link="identity",
-        shares=tuple(branch_shares(tree.nodes) for tree in trees),
+        weights=np.concatenate(tree_weights),
         single_precision=any(m.part.single_precision for m in members if not is_constant(m.part)),
+        tree_members=np.concatenate(tree_members),
     )
-    return whole, np.concatenate(tree_members)
 
 
 def _placed_tree(tree: Tree, output: int, member: Placed, n_outputs: int, n_levels: NDArray[np.int32]) -> Tree:
@@ -94,7 +91,7 @@ def _placed_tree(tree: Tree, output: int, member: Placed, n_outputs: int, n_leve
         return placed
     values = np.zeros((len(tree.values), n_outputs))
     values[:, member.columns] = tree.values
-    return with_values(placed, values)
+    return tree_with_values(placed, values)
 
 
 def voting_member(name: str, member: Placed) -> Placed:
@@ -105,23 +102,9 @@ def voting_member(name: str, member: Placed) -> Placed:
             f"{name} counts the votes of members that are no single trees, and such a vote is no sum of trees: "
             f"{USE_SAMPLE}"
         )
-    return replace(member, part=replace(part, trees=(with_votes(part.trees[0]),)))
+    return replace(member, part=part.with_votes())
 
 
 def constant_part(values: NDArray[np.float64], n_attributes: int) -> TreeSum:
     """Sum of one tree that is one leaf."""
-    tree = constant_tree(values, np.zeros(n_attributes, np.int32))
-    return one_tree(tree, single_precision=False)
-
-
-def one_tree(tree: Tree, single_precision: bool) -> TreeSum:
-    """Sum of one tree, which has a value for every output."""
-    return TreeSum(
-        trees=(tree,),
-        weights=np.ones(1),
-        outputs=np.full(1, -1),
-        offset=np.zeros(tree.n_outputs),
-        link="identity",
-        shares=(branch_shares(tree.nodes),),
-        single_precision=single_precision,
-    )
+    return sum_of_trees([constant_tree(values, np.zeros(n_attributes, np.int32))])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tremula.data.encoding import ColumnEncoder
-from tremula.smoothing.models.tree_builder import with_votes
-from tremula.smoothing.tree_sum import TreeSum
+from tremula.trees.tree_sum import TreeSum
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,10 +31,6 @@ class ForeignModel:
         The model's own `predict_proba` or `predict`.
     classes : array or None
         Class labels, None where it predicts a number.
-    distributions : TreeSum or None
-        Where members vote: the same trees with the class distributions of their leaves instead of votes, averaged.
-    tree_members : int array (n_trees,)
-        The member that each tree belongs to; by default each tree is one.
     feature_names : tuple of str or None
         Names of the attributes, where it was trained with such.
     levels : tuple of array or None
@@ -61,20 +56,9 @@ class ForeignModel:
     sum: TreeSum
     asked: Callable[[Any], Any]
     classes: NDArray[Any] | None = None
-    distributions: TreeSum | None = None
-    tree_members: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     feature_names: tuple[str, ...] | None = None
     levels: tuple[NDArray[Any] | None, ...] | None = None
     drawn: Callable[[Any, Any, Any], NDArray[Any]] | None = None
-
-    def __post_init__(self) -> None:
-        if not len(self.tree_members):
-            object.__setattr__(self, "tree_members", np.arange(len(self.sum.trees)))
-
-    @property
-    def votes(self) -> bool:
-        """Whether members are combined by a hard vote."""
-        return self.distributions is not None
 
     @property
     def knows_left_out(self) -> bool:
@@ -94,7 +78,7 @@ class ForeignModel:
     @property
     def n_members(self) -> int:
         """Number of members."""
-        return int(np.max(self.tree_members, initial=-1)) + 1
+        return self.sum.n_members
 
     @property
     def n_outputs(self) -> int:
@@ -156,8 +140,3 @@ def two_dimensional(answers: Any, n_outputs: int) -> NDArray[np.float64]:
     if n_outputs == 2 and values.ndim == 1:
         return np.column_stack([1.0 - values, values])
     return values.reshape(len(values), n_outputs)
-
-
-def as_votes(given: TreeSum) -> TreeSum:
-    """Sum in which every tree votes for a class, instead of giving its distribution."""
-    return replace(given, trees=tuple(with_votes(tree) for tree in given.trees))

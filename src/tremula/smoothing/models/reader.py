@@ -16,7 +16,7 @@ from tremula.smoothing.models.check_rows import probes
 from tremula.smoothing.models.lightgbm import read_lightgbm
 from tremula.smoothing.models.model import ForeignModel
 from tremula.smoothing.models.names import Reader, library_of, name_of
-from tremula.smoothing.models.own import read_own_ensemble, read_own_tree
+from tremula.smoothing.models.own import read_own
 from tremula.smoothing.models.sklearn import (
     read_bagging,
     read_boosted_votes,
@@ -27,16 +27,10 @@ from tremula.smoothing.models.sklearn import (
     refuse_median,
 )
 from tremula.smoothing.models.sklearn_hist import read_histogram
-from tremula.smoothing.models.stored import read_kept
 from tremula.smoothing.models.xgboost import read_xgboost
 
 # By library and class; a class that derives from one of these is read like it.
 READERS: dict[tuple[str, str], Reader] = {
-    ("tremula", "TreeClassifier"): read_own_tree,
-    ("tremula", "TreeRegressor"): read_own_tree,
-    ("tremula", "Ensemble"): read_own_ensemble,
-    ("tremula", "SimulatedBagging"): read_own_ensemble,
-    ("tremula", "TrainedTrees"): read_kept,
     ("sklearn", "DecisionTreeClassifier"): read_tree,
     ("sklearn", "DecisionTreeRegressor"): read_tree,
     ("sklearn", "RandomForestClassifier"): read_forest,
@@ -107,6 +101,8 @@ def read_model(estimator: Any) -> ForeignModel:
 
 
 def _read(estimator: Any) -> ForeignModel:
+    if hasattr(type(estimator), "as_tree_sum"):
+        return read_own(estimator, _read)
     for kind in type(estimator).__mro__:
         reader = READERS.get((library_of(kind), kind.__name__))
         if reader is not None:

@@ -16,20 +16,18 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.utils.validation import check_is_fitted
 
 from tremula.errors import InvalidInput, UnsupportedModel
-from tremula.smoothing.models.boosted import boosted_sum
 from tremula.smoothing.models.members import (
     USE_SAMPLE,
     Placed,
     constant_part,
     mean_of_members,
-    one_tree,
     voting_member,
 )
 from tremula.smoothing.models.model import ForeignModel
 from tremula.smoothing.models.names import Read, name_of
-from tremula.smoothing.models.tree_builder import BinaryNodes, build_tree, with_values
-from tremula.smoothing.tree_sum import TreeSum, mean_of_trees
+from tremula.smoothing.models.tree_builder import BinaryNodes, build_tree
 from tremula.trees.tree import Tree
+from tremula.trees.tree_sum import TreeSum, mean_of_trees, sum_of_trees, tree_with_values
 
 
 def tree_of(estimator: Any) -> Tree:
@@ -73,7 +71,7 @@ def read_tree(estimator: Any, read: Read) -> ForeignModel:
     """Read a decision tree or extra tree."""
     check_is_fitted(estimator)
     check_one_target(estimator)
-    return model_of(estimator, one_tree(tree_of(estimator), single_precision=True))
+    return model_of(estimator, sum_of_trees([tree_of(estimator)], single_precision=True))
 
 
 def read_dummy(estimator: Any, read: Read) -> ForeignModel:
@@ -104,9 +102,8 @@ def read_bagging(estimator: Any, read: Read) -> ForeignModel:
         columns = np.zeros(1, np.int64) if inner.classes is None else np.asarray(inner.classes).astype(np.int64)
         members.append(Placed(inner.sum, columns, np.asarray(attributes)))
     weights = np.ones(len(members))
-    whole, tree_members = mean_of_members(name_of(estimator), members, weights, n_outputs, n_attributes)
-    drawn = partial(times_sampled, estimator)
-    return model_of(estimator, whole, tree_members=tree_members, drawn=drawn)
+    whole = mean_of_members(name_of(estimator), members, weights, n_outputs, n_attributes)
+    return model_of(estimator, whole, drawn=partial(times_sampled, estimator))
 
 
 def times_sampled(estimator: Any, X: Any, y: Any, sample_weight: Any) -> NDArray[np.int64]:
@@ -130,12 +127,10 @@ def read_boosted_votes(estimator: Any, read: Read) -> ForeignModel:
         inner = read(member)
         members.append(Placed(inner.sum, np.searchsorted(estimator.classes_, member.classes_)))
     weights = np.asarray(estimator.estimator_weights_, dtype=np.float64)[: len(members)]
-    distributions, _ = mean_of_members(name, members, weights, n_classes, estimator.n_features_in_)
     voting = [voting_member(name, member) for member in members]
-    votes, tree_members = mean_of_members(name, voting, weights, n_classes, estimator.n_features_in_)
-    trees = tuple(with_values(tree, (n_classes * tree.values - 1) / (n_classes - 1) ** 2) for tree in votes.trees)
-    whole = replace(votes, trees=trees, link="softmax")
-    return model_of(estimator, whole, distributions=distributions, tree_members=tree_members)
+    votes = mean_of_members(name, voting, weights, n_classes, estimator.n_features_in_)
+    trees = tuple(tree_with_values(tree, (n_classes * tree.values - 1) / (n_classes - 1) ** 2) for tree in votes.trees)
+    return model_of(estimator, replace(votes, trees=trees, link="softmax"))
 
 
 def refuse_median(estimator: Any, read: Read) -> ForeignModel:
@@ -157,7 +152,7 @@ def read_gradient_boosting(estimator: Any, read: Read) -> ForeignModel:
     n_margins = by_round.shape[1]
     trees = tuple(tree_of(tree) for tree in by_round.ravel())
     is_classifier = hasattr(estimator, "classes_")
-    whole = boosted_sum(
+    whole = sum_of_trees(
         trees,
         np.zeros(n_margins),
         ("logistic" if n_margins == 1 else "softmax") if is_classifier else "identity",

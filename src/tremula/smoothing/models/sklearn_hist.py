@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from tremula.errors import MissingLibrary, UnsupportedModel
-from tremula.smoothing.models.boosted import boosted_sum
 from tremula.smoothing.models.links import link_of
 from tremula.smoothing.models.members import USE_SAMPLE
 from tremula.smoothing.models.model import ForeignModel
@@ -22,8 +21,8 @@ from tremula.smoothing.models.names import Read, name_of
 from tremula.smoothing.models.sklearn import model_of
 from tremula.smoothing.models.sklearn_hist_levels import known_levels
 from tremula.smoothing.models.tree_builder import BinaryNodes, build_tree
-from tremula.smoothing.tree_sum import TreeSum
 from tremula.trees.tree import Tree
+from tremula.trees.tree_sum import TreeSum, sum_of_trees
 
 LINKS = {
     "log_loss": "softmax",
@@ -78,7 +77,7 @@ def _load(estimator: Any) -> tuple[list[Any], Any]:
 def _sum(estimator: Any, trees: list[Any], header: Any, levels: Sequence[NDArray[np.int64] | None]) -> TreeSum:
     offset = np.atleast_1d(header.get_field("base_scores")).astype(np.float64)
     link = link_of(estimator, estimator.loss, LINKS)
-    return boosted_sum(
+    return sum_of_trees(
         [_tree(tree, levels) for tree in trees],
         offset,
         "logistic" if link == "softmax" and len(offset) == 1 else link,

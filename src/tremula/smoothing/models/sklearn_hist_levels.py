@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tremula.smoothing.tree_sum import TreeSum
 from tremula.trees.tree import Tree
+from tremula.trees.tree_sum import TreeSum
 
 # The model has at most this many levels an attribute; they are looked for among the numbers below it.
 MOST_LEVELS = 255

@@ -20,11 +20,9 @@ from tremula.data.encoding import ColumnEncoder
 from tremula.data.table_input import TableInputMixin
 from tremula.errors import FileDamaged, InvalidInput
 from tremula.persistence.registry import storable
-from tremula.smoothing.models.boosted import boosted_sum
 from tremula.smoothing.models.model import ForeignModel
-from tremula.smoothing.models.names import Read
-from tremula.smoothing.tree_sum import LINKS, TreeSum
 from tremula.trees.tree import Tree
+from tremula.trees.tree_sum import LINKS, TreeSum, sum_of_trees
 
 
 class TrainedTrees(TableInputMixin, BaseEstimator):
@@ -63,11 +61,11 @@ class TrainedTrees(TableInputMixin, BaseEstimator):
         self.encoder_ = replace(self.encoder_, names=tuple(names))
         self._set_columns(self.n_features_in_, names)
 
-    def sum_of_trees(self) -> TreeSum:
-        """Return the trees with their weights and what is done with their sum."""
+    def as_tree_sum(self) -> TreeSum:
+        """Return the trees as a weighted sum, with its offset and link."""
         check_is_fitted(self, "trees_")
         self._check_sound()
-        return boosted_sum(
+        return sum_of_trees(
             self.trees_,
             self.offset_,
             self.link_,
@@ -93,7 +91,7 @@ class TrainedTrees(TableInputMixin, BaseEstimator):
             raise FileDamaged(f"the trees of {self.source} do not fit together: read them from the model anew")
 
     def _answers(self, X: Any) -> NDArray[np.float64]:
-        whole = self.sum_of_trees()
+        whole = self.as_tree_sum()
         rows = self._encode_columns(self.encoder_, X)
         return whole.answers(rows.astype(np.float32).astype(np.float64) if self.single_precision_ else rows)
 
@@ -153,17 +151,3 @@ def keep_trees(model: ForeignModel) -> TrainedTrees:
     if isinstance(kept, TrainedTreesClassifier):
         kept.classes_ = np.asarray(model.classes)
     return kept
-
-
-def read_kept(estimator: Any, read: Read) -> ForeignModel:
-    """Read trees that were taken over."""
-    names = getattr(estimator, "feature_names_in_", None)
-    return ForeignModel(
-        estimator=estimator,
-        name=estimator.source or type(estimator).__name__,
-        sum=estimator.sum_of_trees(),
-        asked=estimator.predict_proba if hasattr(estimator, "classes_") else estimator.predict,
-        classes=getattr(estimator, "classes_", None),
-        feature_names=None if names is None else tuple(names),
-        levels=estimator.encoder_.levels,
-    )

@@ -98,16 +98,6 @@ def constant_tree(values: NDArray[np.float64], n_levels: NDArray[np.int32], stri
     return Tree(nodes, np.reshape(values, (1, -1)), [], n_levels, strict)
 
 
-def with_values(tree: Tree, values: NDArray[np.float64]) -> Tree:
-    """Tree of the same splits with other values."""
-    return Tree(tree.nodes, values, tree.subsets, tree.n_levels, tree.strict)
-
-
-def with_votes(tree: Tree) -> Tree:
-    """Tree whose leaves give their most probable class, the first of equals, a share of 1."""
-    return with_values(tree, np.eye(tree.n_outputs)[tree.values.argmax(axis=1)])
-
-
 def with_attributes(tree: Tree, attributes: NDArray[np.int64], n_levels: NDArray[np.int32]) -> Tree:
     """Tree that was grown from some attributes, in the numbers of all."""
     nodes = copy_nodes(tree.nodes)

@@ -16,13 +16,13 @@ from scipy.special import logit
 from sklearn.utils.validation import check_is_fitted
 
 from tremula.errors import UnsupportedModel
-from tremula.smoothing.models.boosted import boosted_sum
 from tremula.smoothing.models.links import link_of
 from tremula.smoothing.models.members import USE_SAMPLE
 from tremula.smoothing.models.model import ForeignModel
 from tremula.smoothing.models.names import Read, name_of
 from tremula.smoothing.models.tree_builder import BinaryNodes, build_tree
 from tremula.trees.tree import Tree
+from tremula.trees.tree_sum import sum_of_trees
 
 LINKS = {
     "binary:logistic": "logistic",
@@ -58,7 +58,7 @@ def read_xgboost(estimator: Any, read: Read) -> ForeignModel:
     n_margins = max(int(shape["num_class"]), 1)
     start = np.array(json.loads(shape["base_score"]), dtype=np.float64)
     offset = np.broadcast_to(TO_MARGIN.get(link, np.asarray)(start), n_margins)
-    whole = boosted_sum(
+    whole = sum_of_trees(
         [tree_of(tree, n_levels) for tree in model["trees"]],
         offset,
         link,
