@@ -112,17 +112,14 @@ def test_a_single_leaf() -> None:
     assert difference(DecisionTreeRegressor(max_depth=1).fit(X, np.ones(len(X))), X) == 0
 
 
-def test_votes_of_boosting_and_the_distributions_behind_them() -> None:
+def test_votes_of_boosting() -> None:
     model = read_model(AdaBoostClassifier(DecisionTreeClassifier(max_depth=2), n_estimators=3).fit(X, THREE))
-    assert model.votes
     assert all(len(np.unique(tree.values)) == 2 for tree in model.sum.trees)
-    assert any(len(np.unique(tree.values)) > 2 for tree in model.distributions.trees)
-    assert np.allclose(model.distributions.margins(model.rows(X)).sum(axis=1), 1)
 
 
 def test_members_of_bagging() -> None:
     model = read_model(BaggingClassifier(RandomForestClassifier(2), n_estimators=3).fit(X, TWO))
-    assert model.tree_members.tolist() == [0, 0, 1, 1, 2, 2]
+    assert model.sum.tree_members.tolist() == [0, 0, 1, 1, 2, 2]
     assert model.n_members == 3
 
 
@@ -132,7 +129,7 @@ def test_rows_left_out_give_the_models_own_score(kind: Any) -> None:
     model = read_model(fitted)
     is_out = model.inbag_counts(X, TWO) == 0
     shares = np.zeros((len(X), 2))
-    for tree, member in zip(model.sum.trees, model.tree_members):
+    for tree, member in zip(model.sum.trees, model.sum.tree_members):
         shares[is_out[member]] += tree.predict_values(model.rows(X)[is_out[member]])
     assert np.mean(shares.argmax(axis=1) == TWO) == fitted.oob_score_
 
