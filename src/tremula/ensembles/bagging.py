@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from tremula.ensembles.base.ensemble import EnsembleClassifier, EnsembleRegressor
 from tremula.parameters import Parameter, with_parameters
 from tremula.parameters.kinds import ATTRIBUTE_COUNT
-from tremula.parameters.table import N_ESTIMATORS_OR_AUTO, OWN_COLUMNS
+from tremula.parameters.table import BOOTSTRAP_OR_ALL_ROWS, N_ESTIMATORS_OR_AUTO, OWN_COLUMNS
 from tremula.persistence.registry import storable
 from tremula.perturb import AttributeSubset, Bootstrap, DisjointParts, Perturbation
 from tremula.seeds import RandomState
@@ -208,6 +208,7 @@ class DaggingClassifier(EnsembleClassifier):
     estimator="The estimator to fit as a member; an unpruned C4.5 tree by default.",
     max_features=Parameter(ATTRIBUTE_COUNT, "Attributes that a member sees: a share of all, rounded, or a count."),
     categorical_features=OWN_COLUMNS,
+    bootstrap=BOOTSTRAP_OR_ALL_ROWS,
 )
 class RandomSubspaceClassifier(EnsembleClassifier):
     """Random subspaces: every member sees all rows and some of the attributes.
@@ -237,6 +238,7 @@ class RandomSubspaceClassifier(EnsembleClassifier):
         *,
         max_features: float = 0.5,
         combine: str = "average",
+        bootstrap: bool = False,
         oob_score: bool = False,
         warm_start: bool = False,
         n_jobs: int | None = None,
@@ -248,6 +250,7 @@ class RandomSubspaceClassifier(EnsembleClassifier):
         self.n_estimators = n_estimators
         self.max_features = max_features
         self.combine = combine
+        self.bootstrap = bootstrap
         self.oob_score = oob_score
         self.warm_start = warm_start
         self.n_jobs = n_jobs
@@ -256,7 +259,7 @@ class RandomSubspaceClassifier(EnsembleClassifier):
         self.verbose = verbose
 
     def _perturbations(self) -> Sequence[Perturbation]:
-        return [AttributeSubset(self.max_features)]
+        return [*self._bootstrap_rows(), AttributeSubset(self.max_features)]
 
     def _default_estimator(self) -> BaseEstimator:
         return C45Classifier(confidence=None)

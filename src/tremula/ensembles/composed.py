@@ -7,7 +7,7 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
-from tremula.ensembles.base.ensemble import EnsembleClassifier, EnsembleRegressor
+from tremula.ensembles.base.ensemble import Ensemble, EnsembleClassifier, EnsembleRegressor
 from tremula.errors import InvalidParameter
 from tremula.parameters import with_parameters
 from tremula.parameters.kinds import Kind
@@ -32,6 +32,17 @@ def check_perturbations(name: str, given: Any) -> None:
             )
 
 
+class _PerturbCombine(Ensemble):
+    """An ensemble whose perturbations are given as a list."""
+
+    perturb: Any
+
+    _how_to_leave_rows_out = "add Bootstrap() to perturb, or set oob_score=False"
+
+    def _perturbations(self) -> Sequence[Perturbation]:
+        return list(self.perturb or ())
+
+
 @storable
 @with_parameters(
     estimator="The estimator to fit as a member; an unpruned C4.5 tree by default.",
@@ -39,7 +50,7 @@ def check_perturbations(name: str, given: Any) -> None:
     perturb=Kind("list of perturbations or None", check_perturbations),
     categorical_features=OWN_COLUMNS,
 )
-class PerturbCombineClassifier(EnsembleClassifier):
+class PerturbCombineClassifier(_PerturbCombine, EnsembleClassifier):
     """Any estimator of classes, trained many times on shaken data, and its answers combined.
 
     Attributes
@@ -92,9 +103,6 @@ class PerturbCombineClassifier(EnsembleClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _perturbations(self) -> Sequence[Perturbation]:
-        return list(self.perturb or ())
-
     def _default_estimator(self) -> BaseEstimator:
         return C45Classifier(confidence=None)
 
@@ -106,7 +114,7 @@ class PerturbCombineClassifier(EnsembleClassifier):
     perturb=Kind("list of perturbations or None", check_perturbations),
     categorical_features=OWN_COLUMNS,
 )
-class PerturbCombineRegressor(EnsembleRegressor):
+class PerturbCombineRegressor(_PerturbCombine, EnsembleRegressor):
     """Any estimator of numbers, trained many times on shaken data, and its answers averaged.
 
     Attributes
@@ -153,9 +161,6 @@ class PerturbCombineRegressor(EnsembleRegressor):
         self.categorical_features = categorical_features
         self.random_state = random_state
         self.verbose = verbose
-
-    def _perturbations(self) -> Sequence[Perturbation]:
-        return list(self.perturb or ())
 
     def _default_estimator(self) -> BaseEstimator:
         return REPTreeRegressor(prune=False)

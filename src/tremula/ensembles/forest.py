@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from tremula.ensembles.base.ensemble import EnsembleClassifier, EnsembleRegressor
 from tremula.parameters import with_parameters
 from tremula.parameters.kinds import choice
-from tremula.parameters.table import N_ESTIMATORS_OR_AUTO
+from tremula.parameters.table import BOOTSTRAP_OR_ALL_ROWS, N_ESTIMATORS_OR_AUTO
 from tremula.persistence.registry import storable
 from tremula.perturb import Bootstrap, Perturbation, RandomAttributes, RandomThresholds
 from tremula.seeds import RandomState
@@ -161,6 +161,7 @@ class RandomForestRegressor(EnsembleRegressor):
 @storable
 @with_parameters(
     criterion=choice(CLASSIFICATION),
+    bootstrap=BOOTSTRAP_OR_ALL_ROWS,
 )
 class ExtraTreesClassifier(EnsembleClassifier):
     """Extra trees: all rows, attributes drawn at every node, and a threshold drawn for each of them.
@@ -196,6 +197,7 @@ class ExtraTreesClassifier(EnsembleClassifier):
         max_depth: int | None = None,
         min_samples_leaf: float = 1,
         combine: str = "average",
+        bootstrap: bool = False,
         oob_score: bool = False,
         warm_start: bool = False,
         n_jobs: int | None = None,
@@ -209,6 +211,7 @@ class ExtraTreesClassifier(EnsembleClassifier):
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
         self.combine = combine
+        self.bootstrap = bootstrap
         self.oob_score = oob_score
         self.warm_start = warm_start
         self.n_jobs = n_jobs
@@ -219,7 +222,7 @@ class ExtraTreesClassifier(EnsembleClassifier):
     estimator = None
 
     def _perturbations(self) -> Sequence[Perturbation]:
-        return [RandomAttributes(self.max_features), RandomThresholds()]
+        return [*self._bootstrap_rows(), RandomAttributes(self.max_features), RandomThresholds()]
 
     def _default_estimator(self) -> BaseEstimator:
         return CARTClassifier(
@@ -230,6 +233,7 @@ class ExtraTreesClassifier(EnsembleClassifier):
 @storable
 @with_parameters(
     criterion=choice(REGRESSION),
+    bootstrap=BOOTSTRAP_OR_ALL_ROWS,
 )
 class ExtraTreesRegressor(EnsembleRegressor):
     """Extra trees: all rows, attributes drawn at every node, and a threshold drawn for each of them.
@@ -262,6 +266,7 @@ class ExtraTreesRegressor(EnsembleRegressor):
         max_features: int | float | str | None = 1.0,
         max_depth: int | None = None,
         min_samples_leaf: float = 1,
+        bootstrap: bool = False,
         oob_score: bool = False,
         warm_start: bool = False,
         n_jobs: int | None = None,
@@ -274,6 +279,7 @@ class ExtraTreesRegressor(EnsembleRegressor):
         self.max_features = max_features
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
+        self.bootstrap = bootstrap
         self.oob_score = oob_score
         self.warm_start = warm_start
         self.n_jobs = n_jobs
@@ -284,7 +290,7 @@ class ExtraTreesRegressor(EnsembleRegressor):
     estimator = None
 
     def _perturbations(self) -> Sequence[Perturbation]:
-        return [RandomAttributes(self.max_features), RandomThresholds()]
+        return [*self._bootstrap_rows(), RandomAttributes(self.max_features), RandomThresholds()]
 
     def _default_estimator(self) -> BaseEstimator:
         return CARTRegressor(criterion=self.criterion, max_depth=self.max_depth, min_samples_leaf=self.min_samples_leaf)

@@ -14,7 +14,7 @@ from tremula.ensembles.base.ensemble import EnsembleClassifier, EnsembleRegresso
 from tremula.ensembles.base.member import PerClassTrainer, Trainer
 from tremula.parameters import Parameter, with_parameters
 from tremula.parameters.kinds import choice
-from tremula.parameters.table import OWN_COLUMNS
+from tremula.parameters.table import BOOTSTRAP_OR_ALL_ROWS, OWN_COLUMNS
 from tremula.persistence.registry import storable
 from tremula.perturb import FlippedClasses, Perturbation, Sample, SmearedTarget
 from tremula.perturb.targets import SmearedClasses
@@ -56,6 +56,7 @@ def as_shares(outputs: np.ndarray) -> np.ndarray:
     combine='Whether members vote, with ties going to the first class, or their class distributions (with "smear", the '
     "outputs of their regressors) are averaged.",
     categorical_features=OWN_COLUMNS,
+    bootstrap=BOOTSTRAP_OR_ALL_ROWS,
 )
 class OutputSmearingClassifier(EnsembleClassifier):
     """Output flipping or smearing: every member is trained on classes that are shaken.
@@ -95,6 +96,7 @@ class OutputSmearingClassifier(EnsembleClassifier):
         rate: float = 0.2,
         scale: float = 1.0,
         combine: str = "average",
+        bootstrap: bool = False,
         oob_score: bool = False,
         warm_start: bool = False,
         n_jobs: int | None = None,
@@ -108,6 +110,7 @@ class OutputSmearingClassifier(EnsembleClassifier):
         self.rate = rate
         self.scale = scale
         self.combine = combine
+        self.bootstrap = bootstrap
         self.oob_score = oob_score
         self.warm_start = warm_start
         self.n_jobs = n_jobs
@@ -116,7 +119,8 @@ class OutputSmearingClassifier(EnsembleClassifier):
         self.verbose = verbose
 
     def _perturbations(self) -> Sequence[Perturbation]:
-        return [SmearedClasses(self.scale) if self.method == "smear" else FlippedClasses(self.rate)]
+        shaken = SmearedClasses(self.scale) if self.method == "smear" else FlippedClasses(self.rate)
+        return [*self._bootstrap_rows(), shaken]
 
     def _default_estimator(self) -> BaseEstimator:
         return CARTRegressor() if self.method == "smear" else C45Classifier(confidence=None)
@@ -138,6 +142,7 @@ class OutputSmearingClassifier(EnsembleClassifier):
     estimator="The estimator to fit as a member; an unpruned REPTree by default.",
     scale="Amount of noise, in robust standard deviations of the target.",
     categorical_features=OWN_COLUMNS,
+    bootstrap=BOOTSTRAP_OR_ALL_ROWS,
 )
 class OutputSmearingRegressor(EnsembleRegressor):
     """Output smearing: every member is trained on a target with Gaussian noise.
@@ -164,6 +169,7 @@ class OutputSmearingRegressor(EnsembleRegressor):
         n_estimators: int = 100,
         *,
         scale: float = 1.0,
+        bootstrap: bool = False,
         oob_score: bool = False,
         warm_start: bool = False,
         n_jobs: int | None = None,
@@ -174,6 +180,7 @@ class OutputSmearingRegressor(EnsembleRegressor):
         self.estimator = estimator
         self.n_estimators = n_estimators
         self.scale = scale
+        self.bootstrap = bootstrap
         self.oob_score = oob_score
         self.warm_start = warm_start
         self.n_jobs = n_jobs
@@ -182,7 +189,7 @@ class OutputSmearingRegressor(EnsembleRegressor):
         self.verbose = verbose
 
     def _perturbations(self) -> Sequence[Perturbation]:
-        return [SmearedTarget(self.scale)]
+        return [*self._bootstrap_rows(), SmearedTarget(self.scale)]
 
     def _default_estimator(self) -> BaseEstimator:
         return REPTreeRegressor(prune=False)

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 
 from tremula.ensembles.base.ensemble import EnsembleClassifier
 from tremula.parameters import with_parameters
-from tremula.parameters.table import OWN_COLUMNS
+from tremula.parameters.table import BOOTSTRAP_OR_ALL_ROWS, OWN_COLUMNS
 from tremula.persistence.registry import storable
 from tremula.perturb import Perturbation, RandomSplits
 from tremula.seeds import RandomState
@@ -20,6 +20,7 @@ from tremula.trees.c45 import C45Classifier
 @with_parameters(
     estimator="The estimator to fit as a member; an unpruned C4.5 tree by default.",
     categorical_features=OWN_COLUMNS,
+    bootstrap=BOOTSTRAP_OR_ALL_ROWS,
 )
 class RandomizedC45Classifier(EnsembleClassifier):
     """Randomized C4.5: every node takes one of the best splits, drawn uniformly; all rows are used.
@@ -49,6 +50,7 @@ class RandomizedC45Classifier(EnsembleClassifier):
         *,
         n_best_splits: int = 20,
         combine: str = "vote",
+        bootstrap: bool = False,
         oob_score: bool = False,
         warm_start: bool = False,
         n_jobs: int | None = None,
@@ -60,6 +62,7 @@ class RandomizedC45Classifier(EnsembleClassifier):
         self.n_estimators = n_estimators
         self.n_best_splits = n_best_splits
         self.combine = combine
+        self.bootstrap = bootstrap
         self.oob_score = oob_score
         self.warm_start = warm_start
         self.n_jobs = n_jobs
@@ -68,7 +71,7 @@ class RandomizedC45Classifier(EnsembleClassifier):
         self.verbose = verbose
 
     def _perturbations(self) -> Sequence[Perturbation]:
-        return [RandomSplits(self.n_best_splits)]
+        return [*self._bootstrap_rows(), RandomSplits(self.n_best_splits)]
 
     def _default_estimator(self) -> BaseEstimator:
         return C45Classifier(confidence=None)

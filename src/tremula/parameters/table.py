@@ -53,6 +53,7 @@ LEAF_COST = (
     "error; ties go to the smaller tree."
 )
 OWN_COLUMNS = "Which columns are nominal, for tremula's trees; see the guide to columns."
+BOOTSTRAP_OR_ALL_ROWS = "Whether members are trained on bootstrap samples of the rows; False uses all rows."
 AMOUNT_OF_NOISE = (
     "Amount of noise: its standard deviation, in units of the standard deviation of each attribute over the training "
     'rows. One number, one for each attribute, or "auto" to choose it on rows that did not train the model. '

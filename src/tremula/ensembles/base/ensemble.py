@@ -10,7 +10,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier, is_regressor
@@ -30,6 +30,7 @@ from tremula.ensembles.base.training import Drawing, Training, as_before_unless_
 from tremula.errors import InvalidInput, InvalidParameter
 from tremula.parallel import train_members
 from tremula.parameters import check_number, check_parameters
+from tremula.perturb.rows import Bootstrap
 from tremula.perturb.sample import Perturbation, Sample
 from tremula.seeds import make_root_seed
 
@@ -51,6 +52,7 @@ class Ensemble(CallbackSupportMixin, TableMixin, Permuting, PredictionMixin, Tre
     estimator: Any
     n_estimators: int | str
     max_estimators: int | None = None
+    bootstrap: bool
     oob_score: bool
     warm_start: bool
     n_jobs: int | None
@@ -60,6 +62,7 @@ class Ensemble(CallbackSupportMixin, TableMixin, Permuting, PredictionMixin, Tre
 
     members_: list[Member]
     _root_seed: int
+    _how_to_leave_rows_out: ClassVar[str] = "set bootstrap=True, or oob_score=False"
 
     @abstractmethod
     def _perturbations(self) -> Sequence[Perturbation]:
@@ -80,7 +83,8 @@ class Ensemble(CallbackSupportMixin, TableMixin, Permuting, PredictionMixin, Tre
             check_number("n_estimators", self.n_estimators, 1, whole=True)
         if self.oob_score and not leaves_rows_out:
             raise InvalidParameter(
-                "oob_score=True was given, but every member is trained on all rows: nothing is left out to judge it by"
+                "oob_score=True was given, but every member is trained on all rows, so none is out-of-bag: "
+                + self._how_to_leave_rows_out
             )
         whole = [type(p).__name__ for p in self._perturbations() if p.depends_on_n_members]
         if self.warm_start and whole:
@@ -90,6 +94,10 @@ class Ensemble(CallbackSupportMixin, TableMixin, Permuting, PredictionMixin, Tre
             )
         if self.estimator is not None:
             check_nominal_columns(type(self).__name__, self.estimator, self.categorical_features)
+
+    def _bootstrap_rows(self) -> list[Perturbation]:
+        """Return the bootstrap sample of an ensemble that uses all rows unless `bootstrap` is set."""
+        return [Bootstrap()] if self.bootstrap else []
 
     def _leaves_rows_out(self) -> bool:
         return any(perturbation.leaves_rows_out for perturbation in self._perturbations())
