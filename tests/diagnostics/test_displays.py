@@ -329,7 +329,7 @@ def test_boundary_refuses_attributes_that_are_not_there(features: Any, frame: An
 
 def test_boundary_refuses_a_constant_axis() -> None:
     X, y = np.column_stack([np.arange(4.0), np.ones(4)]), np.array([0, 0, 1, 1])
-    with pytest.raises(InvalidInput, match="attribute 1"):
+    with pytest.raises(InvalidInput, match="x1 has fewer than two values"):
         BoundaryDisplay.from_estimator(DecisionTreeClassifier().fit(X, y), X)
 
 

@@ -294,7 +294,7 @@ def matching_columns(model: Any, data: Dataset) -> tuple[str, ...]:
     schema: TableSchema | None = getattr(model, SCHEMA_ATTRIBUTE, None)
     if schema is not None:
         return schema.names
-    names = data.attributes or tuple(f"attribute {number}" for number in range(1, data.X.shape[1] + 1))
+    names = data.attribute_names
     expected = column_names(model)
     if expected is None:
         n_expected = _n_columns(model)

@@ -22,6 +22,7 @@ from tremula.data.column import (
     refuse_infinity,
     show,
 )
+from tremula.data.names import column_label
 from tremula.errors import ColumnMismatch, InvalidInput, UnsupportedType
 
 
@@ -79,8 +80,7 @@ class Table:
         names : sequence of str, optional
             Names for error messages where the table has none.
         """
-        known = self.names or names
-        labels = [f"column {name!r}" for name in (range(self.n_columns) if known is None else known)]
+        labels = [column_label(self.names or names, number) for number in range(self.n_columns)]
         if isinstance(self.source, nw.DataFrame):
             series = map(self.source.get_column, self.source.columns)
             return Columns([read_series(label, column, in_fit=in_fit) for label, column in zip(labels, series)])

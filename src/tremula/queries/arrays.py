@@ -11,6 +11,7 @@ from sklearn.utils.multiclass import type_of_target
 
 import tremula._kernels.counts as kernel
 from tremula.data.encoding import ColumnEncoder
+from tremula.data.names import attribute_names
 from tremula.data.target import read_classes, read_target
 from tremula.parameters import check_choice, check_number
 from tremula.queries.question import EVERYWHERE, Attribute, Path, Question, Schema, is_within, joint_shape
@@ -44,15 +45,15 @@ def describe_columns(
     cuts: Mapping[str, Sequence[float]] | None = None,
 ) -> tuple[Attribute, ...]:
     """Describe columns as attributes that can be asked about; numeric ones get bins, unless their cuts are given."""
-    names = encoder.names or tuple(f"x{number}" for number in range(values.shape[1]))
+    names = attribute_names(encoder.names, values.shape[1])
     described = []
     for number, levels in enumerate(encoder.levels):
         if levels is not None:
-            described.append(Attribute(str(names[number]), levels=tuple(levels.tolist())))
+            described.append(Attribute(names[number], levels=tuple(levels.tolist())))
         else:
-            given = (cuts or {}).get(str(names[number]))
+            given = (cuts or {}).get(names[number])
             found = quantile_cuts(values[:, number], n_bins) if given is None else tuple(map(float, given))
-            described.append(Attribute(str(names[number]), cuts=found))
+            described.append(Attribute(names[number], cuts=found))
     return tuple(described)
 
 

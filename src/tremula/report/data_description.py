@@ -53,7 +53,7 @@ def _target_numbers(y: NDArray[Any]) -> dict[str, Any]:
 def _column(dataset: Dataset, place: int) -> dict[str, Any]:
     values = dataset.X[:, place]
     present = values[~np.isnan(values)]
-    name = dataset.attributes[place] if dataset.attributes else f"attribute {place + 1}"
+    name = dataset.attribute_names[place]
     nominal = place in dataset.nominal
     told = {
         "name": name,

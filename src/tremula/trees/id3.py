@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tremula.data.names import column_label
 from tremula.errors import UnsupportedType
 from tremula.parameters import Parameter, with_parameters
 from tremula.parameters.kinds import anything
@@ -65,10 +66,9 @@ class ID3Classifier(TreeClassifier):
         """Sort columns, all of which must be nominal."""
         numeric = np.flatnonzero((n_levels == 0) & ~np.isnan(values).all(axis=0))
         if len(numeric):
-            names = getattr(self, "feature_names_in_", None)
-            named = f"column {numeric[0]}" if names is None else f"column {names[numeric[0]]!r}"
+            label = column_label(getattr(self, "feature_names_in_", None), int(numeric[0]))
             raise UnsupportedType(
-                f"{named} is numeric, but ID3 splits nominal attributes only: discretise it (for example with "
+                f"{label} is numeric, but ID3 splits nominal attributes only: discretise it (for example with "
                 "KBinsDiscretizer), name it in categorical_features if its numbers are codes, or use C45Classifier"
             )
         return super().sort(values, n_levels)

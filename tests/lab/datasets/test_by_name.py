@@ -155,9 +155,9 @@ def test_a_frame_has_category_columns_with_all_levels(tmp_path: Path) -> None:
 
 def test_a_frame_without_names_has_codes_as_levels() -> None:
     frame = Dataset("made", "here", np.array([[2.0, 0.5], [0.0, 1.5]]), np.array([0, 1]), (0,)).frame()
-    assert frame.columns.tolist() == ["attribute 1", "attribute 2"]
-    assert frame["attribute 1"].tolist() == [2, 0]
-    assert frame["attribute 1"].cat.categories.tolist() == [0, 1, 2]
+    assert frame.columns.tolist() == ["x0", "x1"]
+    assert frame["x0"].tolist() == [2, 0]
+    assert frame["x0"].cat.categories.tolist() == [0, 1, 2]
 
 
 def test_a_frame_without_pandas_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

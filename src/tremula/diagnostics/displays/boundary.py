@@ -9,6 +9,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from tremula.data.names import attribute_name
 from tremula.data.take import take_rows
 from tremula.diagnostics.displays.style import MARKERS, PALETTE, canvas, legend_above
 from tremula.errors import InvalidInput, InvalidParameter
@@ -198,7 +199,7 @@ def _two_columns(X: Any, features: Sequence[int]) -> tuple[list[str], np.ndarray
         if table.ndim != 2 or table.shape[1] < 2:
             raise InvalidInput(f"X has shape {table.shape}: a plane needs at least two columns")
         _check_features(features, table.shape[1])
-        return [f"attribute {number}" for number in features], table[:, list(features)].astype(float)
+        return [attribute_name(None, number) for number in features], table[:, list(features)].astype(float)
     frame = nw.from_native(X, eager_only=True)
     _check_features(features, len(frame.columns))
     names = [frame.columns[number] for number in features]

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tremula.data.names import attribute_names
 from tremula.display import ShortTable, ShownAsTable
 from tremula.errors import MissingLibrary
 
@@ -48,7 +49,7 @@ class Dataset(ShownAsTable):
     official_split: tuple[NDArray[np.intp], NDArray[np.intp]] | None = None
 
     def _short_table(self) -> ShortTable:
-        names = self.attributes or tuple(f"x{number}" for number in range(self.X.shape[1]))
+        names = self.attribute_names
         kinds = [f"nominal, {self._n_levels(each)} levels" if each in self.nominal else "numeric" for each in self._all]
         missing = np.isnan(self.X).sum(axis=0)
         rows = [(name, kind, str(count) if count else "") for name, kind, count in zip(names, kinds, missing)]
@@ -66,6 +67,11 @@ class Dataset(ShownAsTable):
         what = f"{len(np.unique(self.y))} classes" if self.task == "classification" else "a number"
         n_rows, n_attributes = self.X.shape
         return f"{self.name} ({self.source}): {n_rows} rows, {n_attributes} attributes, {what} to predict"
+
+    @property
+    def attribute_names(self) -> tuple[str, ...]:
+        """The names of the attributes; ``x0``, ``x1``, ... where they have none."""
+        return attribute_names(self.attributes, self.X.shape[1])
 
     def take(self, rows: ArrayLike) -> "Dataset":
         """Return the dataset of these rows, with the same levels and without an official split.
@@ -91,7 +97,7 @@ class Dataset(ShownAsTable):
             import pandas
         except ImportError as error:
             raise MissingLibrary("a frame needs pandas, which is not installed: pip install pandas") from error
-        names = self.attributes or tuple(f"attribute {number}" for number in range(1, self.X.shape[1] + 1))
+        names = self.attribute_names
         columns: dict[str, Any] = dict(zip(names, self.X.T))
         for index in self.nominal:
             codes = np.nan_to_num(self.X[:, index], nan=-1).astype(int)

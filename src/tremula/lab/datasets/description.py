@@ -26,7 +26,6 @@ def describe_dataset(data: Dataset) -> dict[str, Any]:
     >>> told["target"]["classes"]
     {'setosa': 50, 'versicolor': 50, 'virginica': 50}
     """
-    names = data.attributes or tuple(f"attribute {number}" for number in range(1, data.X.shape[1] + 1))
     return {
         "name": data.name,
         "source": data.source,
@@ -34,7 +33,7 @@ def describe_dataset(data: Dataset) -> dict[str, Any]:
         "rows": len(data.X),
         "missing": int(np.isnan(data.X).sum()),
         "target": describe_target(data),
-        "attributes": [describe_attribute(data, place, name) for place, name in enumerate(names)],
+        "attributes": [describe_attribute(data, place, name) for place, name in enumerate(data.attribute_names)],
     }
 
 

@@ -27,7 +27,7 @@ SECONDS_A_DAY = 86400.0
 def schema_of(dataset: Dataset, target: str = "target", kinds: Sequence[str] | None = None) -> TableSchema:
     """Return what a dataset's columns are."""
     n_attributes = dataset.X.shape[1]
-    names = dataset.attributes or tuple(f"attribute {number}" for number in range(1, n_attributes + 1))
+    names = dataset.attribute_names
     nominal = set(dataset.nominal)
     found = kinds or ["nominal" if place in nominal else "number" for place in range(n_attributes)]
     levels = [

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tremula.data.names import attribute_name
 from tremula.trees.structure import MULTIWAY_SPLIT, NUMERIC_SPLIT
 from tremula.trees.tree import Tree
 
@@ -69,8 +70,7 @@ class Wording:
 
     def attribute(self, node: int) -> str:
         """Name of the attribute tested at a split."""
-        attribute = int(self.tree.attribute[node])
-        return f"x{attribute}" if self.feature_names is None else str(self.feature_names[attribute])
+        return attribute_name(self.feature_names, int(self.tree.attribute[node]))
 
     def attribute_levels(self, node: int) -> list[Any]:
         """Levels of the nominal attribute tested at a split."""

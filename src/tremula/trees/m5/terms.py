@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tremula.data.names import attribute_name
 from tremula.persistence.registry import storable
 from tremula.trees.growing import SortedColumns, sort_columns
 
@@ -133,7 +134,7 @@ class Terms:
     def name(self, term: int, names: Sequence[str] | None, levels: Sequence[Any]) -> str:
         """Say what a term is: a column, or a set of levels."""
         attribute = int(self.attribute[term])
-        name = f"x{attribute}" if names is None else str(names[attribute])
+        name = attribute_name(names, attribute)
         if self.from_place[term] == 0:
             return name
         order = np.argsort(self.places_of(attribute))[self.from_place[term] :]

@@ -14,10 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.compose import make_column_transformer
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import LabelEncoder, OneHotEncoder
+from sklearn.preprocessing import OneHotEncoder
 
 import tremula
+from tremula.data.names import attribute_names
 from tremula.errors import MissingLibrary
+from tremula.lab.comparison.peers import CodedClassifier
 from tremula.lab.datasets.dataset import Dataset
 
 Maker = Callable[[Sequence[int], int], Any]
@@ -47,28 +49,10 @@ class Learner:
 def plain_frame(dataset: Dataset) -> Any:
     """Return the frame of a dataset, its columns numbered: LightGBM refuses names with brackets or colons."""
     frame = dataset.frame()
-    return frame.set_axis([f"attribute{number}" for number in range(frame.shape[1])], axis=1)
+    return frame.set_axis(attribute_names(None, frame.shape[1]), axis=1)
 
 
 READERS: dict[str, Callable[[Dataset], Any]] = {"codes": lambda dataset: dataset.X, "frame": plain_frame}
-
-
-class NumberedClasses:
-    """XGBoost's classifier for classes of any name: it wants them numbered without a gap."""
-
-    def __init__(self, model: Any) -> None:
-        self.model = model
-
-    def fit(self, X: Any, y: NDArray[Any]) -> NumberedClasses:
-        """Train on numbers that stand for the classes of these rows."""
-        encoder = LabelEncoder().fit(y)
-        self.classes_ = encoder.classes_
-        self.model.fit(X, encoder.transform(y))
-        return self
-
-    def predict_proba(self, X: Any) -> NDArray[Any]:
-        """Return the model's class distributions."""
-        return np.asarray(self.model.predict_proba(X))
 
 
 class WithoutEmptyColumns:
@@ -154,7 +138,7 @@ def _xgboost(name: str) -> Maker:
         except ImportError as error:
             raise MissingLibrary("this method is XGBoost, which is not installed: pip install xgboost") from error
         model = getattr(xgboost, name)(random_state=seed, n_jobs=1, enable_categorical=True)
-        return NumberedClasses(model) if name.endswith("Classifier") else model
+        return CodedClassifier(model) if name.endswith("Classifier") else model
 
     return make
 
