@@ -50,13 +50,13 @@ def _pair(first: str, second: str, metric: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _point(level: float) -> dict[str, float]:
-    return {"level": level, "error": 5 + level, "lowest": 4 + level, "highest": 6 + level}
+def _point(amount: float) -> dict[str, float]:
+    return {"amount": amount, "error": 5 + amount, "lowest": 4 + amount, "highest": 6 + amount}
 
 
-def _closer(task: str) -> dict[str, Any]:
+def _analyses(task: str) -> dict[str, Any]:
     terms = {"error": 5.0, "bias": 2.0, "variance": 3.0, "bias_low": 1.0, "bias_high": 3.0}
-    found: dict[str, Any] = {
+    analyses: dict[str, Any] = {
         "bias_variance": {
             "models": 6, "train_rows": 300, "test_rows": 600,
             "methods": [{"name": name, "label": LABELS[name], **terms} for name in ("forest", "tree")],
@@ -69,16 +69,16 @@ def _closer(task: str) -> dict[str, Any]:
                 for name in ("forest", "tree")
             ],
         },
-        "left_out": [],
+        "skipped": [],
     }  # fmt: skip
     if task == "classification":
-        found["kappa"] = {
+        analyses["kappa"] = {
             "method": "forest", "label": LABELS["forest"], "members": 3, "shown": 3,
             "train_rows": 600, "test_rows": 634,
             "pairs": [[0.7, 10.0], [0.8, 11.0], [0.75, 12.0]], "member_errors": [10.0, 11.0, 12.0],
             "with_ensemble": [0.8, 0.9, 0.85], "ensemble_error": 4.0, "mean_error": 11.0, "mean_kappa": 0.75,
         }  # fmt: skip
-    return found
+    return analyses
 
 
 def make_summary(task: str = "classification") -> dict[str, Any]:
@@ -108,7 +108,7 @@ def make_summary(task: str = "classification") -> dict[str, Any]:
         "pairs": [_pair(*pair, metrics[0]["name"]) for pair in combinations(FOLDS, 2)],
         "notes": ["A note."],
         "versions": {"tremula": "1.2.3", "python": "3.11"},
-        "closer": _closer(task),
+        "analyses": _analyses(task),
     }  # fmt: skip
     if task == "classification":
         summary["dataset"]["class_counts"] = [{"label": "no", "rows": 740}, {"label": "yes", "rows": 494}]

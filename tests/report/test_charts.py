@@ -4,10 +4,7 @@ from typing import Any
 
 import pytest
 
-from tremula.report import analysis_charts as closer_charts
-from tremula.report import difference_charts
-from tremula.report import prediction_charts as answer_charts
-from tremula.report import ranking_charts as charts
+from tremula.report import analysis_charts, difference_charts, prediction_charts, ranking_charts
 from tremula.report.page import draw_charts
 from tremula.report.pair_matrix import matrices, sentences
 from tremula.report.summary_access import joined, mean_ranks, pairs_of
@@ -22,13 +19,13 @@ def values(chart: Any, metric: str = "") -> list[dict[str, Any]]:
 
 def test_the_ranking_follows_the_metric(summary: dict[str, Any]) -> None:
     summary["methods"][2]["metrics"]["auc"]["mean"] = 0.99
-    chart = charts.ranking(summary)
+    chart = ranking_charts.ranking(summary)
     assert [row["label"] for row in values(chart, "error")] == ["random forest", "bagging of 50 trees", "one tree"]
     assert values(chart, "auc")[0]["label"] == "one tree"
 
 
 def test_the_ranking_shows_who_is_told_from_the_best(summary: dict[str, Any]) -> None:
-    standings = [row["standing"] for row in values(charts.ranking(summary), "error")]
+    standings = [row["standing"] for row in values(ranking_charts.ranking(summary), "error")]
     assert standings == ["best", "no difference shown", "worse than the best"]
 
 
@@ -76,7 +73,7 @@ def test_ranks_of_two_methods_are_not_drawn(summary: dict[str, Any]) -> None:
 
 
 def test_a_method_that_is_slower_and_worse_is_not_on_the_front(summary: dict[str, Any]) -> None:
-    rows = values(charts.time_against_error(summary), "error")
+    rows = values(ranking_charts.time_against_error(summary), "error")
     assert [(row["label"], row["front"]) for row in rows] == [
         ("one tree", True),
         ("random forest", True),
@@ -86,13 +83,13 @@ def test_a_method_that_is_slower_and_worse_is_not_on_the_front(summary: dict[str
 
 def test_no_probabilities_no_calibration(summary: dict[str, Any]) -> None:
     summary["calibration"] = None
-    assert answer_charts.calibration(summary) is None
+    assert prediction_charts.calibration(summary) is None
 
 
-def test_captions_tell_how_much_was_measured(summary: dict[str, Any]) -> None:
-    assert "6 models" in closer_charts.bias_and_variance(summary).caption
-    assert "2 random halves: 600 rows" in closer_charts.noise(summary).caption
-    assert "tested once on 634" in closer_charts.kappa(summary).caption
+def test_captions_say_how_much_was_measured(summary: dict[str, Any]) -> None:
+    assert "6 models" in analysis_charts.bias_and_variance(summary).caption
+    assert "2 random halves: 600 training rows" in analysis_charts.noise(summary).caption
+    assert "tested once on 634" in analysis_charts.kappa(summary).caption
 
 
 def test_errors_of_zero_can_be_drawn(summary: dict[str, Any]) -> None:

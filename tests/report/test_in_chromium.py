@@ -170,7 +170,7 @@ def test_hovering_tells_the_numbers(open_page: Callable[..., Any]) -> None:
     page.locator("[data-chart=time] svg .mark-symbol path").first.hover()
     tooltip = page.locator("#vg-tooltip-element")
     tooltip.wait_for(state="visible")
-    assert "time to fit, ms" in tooltip.text_content()
+    assert "fit time, ms" in tooltip.text_content()
 
 
 def test_the_reader_chooses_what_differences_are_from(open_page: Callable[..., Any]) -> None:

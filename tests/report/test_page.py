@@ -61,7 +61,7 @@ def test_the_library_is_put_together_once(tmp_path: Path, monkeypatch: pytest.Mo
     kept = tmp_path / "cache" / "charts.js"
     kept.parent.mkdir()
     kept.write_text("kept", encoding="utf-8")
-    monkeypatch.setattr(library, "_place", lambda: kept)
+    monkeypatch.setattr(library, "_cache_file", lambda: kept)
     assert load_library() == "kept"
 
 
@@ -97,12 +97,12 @@ def test_every_chart_has_a_place_and_a_description(summary: dict[str, Any]) -> N
     html = render_page(summary)
     places = re.findall(r'data-chart="(\w+)" data-description="([^"]+)"', html)
     assert {name for name, _ in places} == set(drawings(html)["charts"])
-    assert html.count("Numbers of this chart") == len(places)
+    assert html.count("Data of this chart") == len(places)
 
 
 @pytest.mark.usefixtures("without_library")
 def test_what_was_not_measured_is_said(summary: dict[str, Any]) -> None:
-    summary["closer"] = {"left_out": [{"part": "noise curves", "why": "it would take about 90 s"}]}
+    summary["analyses"] = {"skipped": [{"analysis": "noise curves", "reason": "it would take about 90 s"}]}
     html = render_page(summary)
     assert "<strong>noise curves</strong>: it would take about 90 s." in html
     assert "<strong>κ-error diagram</strong>: it was not measured." in html
@@ -120,7 +120,7 @@ def test_a_method_that_failed_is_told_and_not_drawn(summary: dict[str, Any]) -> 
     failed = {"name": "id3", "label": "ID3", "rank": None, "lowest": False, "error": "has numbers"}
     summary["methods"].append(failed)
     html = render_page(summary)
-    assert "<strong>ID3</strong> was left out: has numbers" in html
+    assert "<strong>ID3</strong> failed: has numbers" in html
     assert "ID3" not in json.dumps(drawings(html))
 
 
@@ -136,7 +136,7 @@ def test_classes_and_attributes_that_are_not_shown_are_counted(summary: dict[str
 
 @pytest.mark.usefixtures("without_library")
 def test_one_method_alone_makes_a_page(summary: dict[str, Any]) -> None:
-    summary["methods"], summary["pairs"], summary["closer"] = summary["methods"][:1], [], {}
+    summary["methods"], summary["pairs"], summary["analyses"] = summary["methods"][:1], [], {}
     assert "Which differences are real?" not in render_page(summary)
 
 

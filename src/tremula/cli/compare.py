@@ -19,7 +19,7 @@ from tremula.cli.model_files import OWN_ENDING, load_model
 from tremula.cli.model_saving import OTHER_ENDING, write_fitted
 from tremula.cli.options import DropOption, TableOption, TargetOption, TaskOption, check_task_and_jobs, split_words
 from tremula.errors import TremulaError
-from tremula.lab.comparison.analyses import look_closer
+from tremula.lab.comparison.analyses.run import run_analyses
 from tremula.lab.comparison.cross_validation import CrossValidation, cross_validate
 from tremula.lab.comparison.methods import METHODS, REGRESSION_METHODS, Method, UnknownMethod, choose_methods
 from tremula.lab.comparison.peers import LIBRARIES, choose_peers
@@ -136,7 +136,7 @@ def compare(
     )
     ranked = rank_methods(chosen, reading.dataset, found)
     if report and not quick:
-        summary["closer"] = _look_closer(reading, ranked, found, kept, jobs)
+        summary["analyses"] = _run_analyses(reading, ranked, found, kept, jobs)
     best, trouble = None, None
     try:
         best = _write_best(ranked[0], reading, seed, outputs.model) if outputs.model else None
@@ -188,14 +188,14 @@ def _places(out: Path, report: bool, store: bool, model: bool) -> _Outputs:
     return _Outputs(out / PAGE if report else None, out / STORE if store else None, out / MODEL if model else None)
 
 
-def _look_closer(
+def _run_analyses(
     reading: Reading, ranked: Sequence[Method], found: CrossValidation, kept: Store | None, jobs: int
 ) -> dict[str, Any]:
     trials = [result for results in found.results.values() for result in results]
     spent = sum(trial.fit_seconds + trial.predict_seconds for trial in trials)
     seconds = {name: sum(t.fit_seconds for t in mine) / len(mine) for name, mine in found.results.items()}
     budget = min(max(SHARE_OF_BUDGET * spent, LEAST_BUDGET), MOST_BUDGET)
-    return look_closer(
+    return run_analyses(
         reading.dataset,
         ranked,
         seed=found.seed,

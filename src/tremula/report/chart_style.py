@@ -1,7 +1,6 @@
-"""What all charts share: the form of a chart, its colours, and numbers as text.
+"""Shared by all charts: the `Chart` class, colours, and numbers as text.
 
-Colours are names of the page's style, so that light, dark and paper are matters of the style alone; shapes repeat what
-colours say.
+Colours are variables of the style sheet, which defines them for light, dark and print; shapes repeat the colours.
 """
 
 from __future__ import annotations
@@ -49,13 +48,13 @@ class Chart:
     Attributes
     ----------
     name : str
-        Its place in the page.
+        Its key in the page.
     title, caption : str
-        The heading, and what a reader must know to read it.
+        The heading, and an explanation.
     description : str
-        What it shows, for those who do not see it.
+        What the chart shows, for screen readers.
     specs : mapping of str to dict
-        Vega-Lite, by the name of the metric; under "" where it is the same for all.
+        Vega-Lite, by the name of the metric; under "" if it is the same for all.
     columns : sequence of str
         Headings of the table of its data.
     rows : sequence of sequences
@@ -72,13 +71,13 @@ class Chart:
 
 
 def spec(data: Sequence[Row], height: Any, **parts: Any) -> dict[str, Any]:
-    """Return a chart as wide as its place in the page."""
+    """Return a chart that fills the width of its container."""
     place = {"width": "container", "height": height, "autosize": {"type": "fit-x", "contains": "padding"}}
     return {**place, "data": {"values": list(data)}, **parts}
 
 
 def finite(value: Any) -> bool:
-    """Tell whether there is a number that can be drawn."""
+    """Return whether a value is a finite number."""
     return value is not None and math.isfinite(value)
 
 
@@ -103,7 +102,7 @@ def show(value: Any, unit: str = "") -> str:
 
 
 def short(value: Any) -> str:
-    """Return a number that need not be exact with three digits, none of them lost before the point.
+    """Return a number rounded to three digits, with all digits before the point.
 
     Examples
     --------
@@ -129,7 +128,7 @@ def with_unit(metric: Mapping[str, Any]) -> str:
 
 
 def quantitative(name: str, title: str | None, **options: Any) -> Row:
-    """Return the channel of a number; its axis need not begin at zero."""
+    """Return the channel of a number, on an axis that need not start at zero."""
     scale = {"zero": False, "nice": True, **options.pop("scale", {})}
     axis = {"format": ",~f", **options.pop("axis", {})}
     return {"field": name, "type": "quantitative", "title": title, "scale": scale, "axis": axis, **options}
@@ -141,7 +140,7 @@ def by_label(order: str = "rank", **options: Any) -> Row:
 
 
 def hover(*channels: tuple[str, str, str]) -> list[Row]:
-    """Return what is told on hover: field, heading and format of each; an empty format is text."""
+    """Return a tooltip: field, heading and format of each entry; an empty format means text."""
     return [
         {"field": name, "title": title, **({"type": "quantitative", "format": form} if form else {"type": "nominal"})}
         for name, title, form in channels
@@ -149,7 +148,7 @@ def hover(*channels: tuple[str, str, str]) -> list[Row]:
 
 
 def coded(name: str, values: Sequence[str], colours: Sequence[str] = COLOURS) -> Row:
-    """Return colour and shape of a word: the two say the same, in one legend."""
+    """Return colour and shape for a category, in one legend."""
     channel = {"field": name, "type": "nominal", "title": None, "legend": {"columns": 1}}
     ranges = {"color": colours, "shape": SHAPES}
     return {
@@ -159,7 +158,7 @@ def coded(name: str, values: Sequence[str], colours: Sequence[str] = COLOURS) ->
 
 
 def layer(mark: str, encoding: Row, *, style: Row | None = None, data: Sequence[Row] = (), only: str = "") -> Row:
-    """Return one layer of a chart, of all the data, of those for which `only` holds, or of its own data."""
+    """Return a layer of a chart: of all rows, of the rows for which `only` holds, or of its own data."""
     drawn: Row = {"mark": {"type": mark, **(style or {})}, "encoding": encoding}
     if data:
         drawn["data"] = {"values": list(data)}
@@ -169,7 +168,7 @@ def layer(mark: str, encoding: Row, *, style: Row | None = None, data: Sequence[
 
 
 def interval(low: Any, high: Any, unit: str = "") -> str:
-    """Return the ends of an interval as text; one without ends is a dash.
+    """Return an interval as text; a dash if it has no ends.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The data of a comparison as a plain dict: its shape, columns and target, and what the simplest answer would lose."""
+"""The data of a comparison as a plain dict: its shape, columns and target, and the error of the simplest prediction."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ MOST_COLUMNS, MOST_CLASSES = 200, 30
 def describe(dataset: Dataset, target: str | None) -> dict[str, Any]:
     """Return the shape of a dataset, its columns and its target."""
     n_rows, n_attributes = dataset.X.shape
-    told = {
+    description = {
         "name": dataset.name,
         "source": dataset.source,
         "target": target,
@@ -24,7 +24,9 @@ def describe(dataset: Dataset, target: str | None) -> dict[str, Any]:
         "missing": int(np.isnan(dataset.X).sum()),
         "columns": [_column(dataset, place) for place in range(min(n_attributes, MOST_COLUMNS))],
     }
-    return told | (_target_classes(dataset.y) if dataset.task == "classification" else _target_numbers(dataset.y))
+    return description | (
+        _target_classes(dataset.y) if dataset.task == "classification" else _target_numbers(dataset.y)
+    )
 
 
 def _target_classes(y: NDArray[Any]) -> dict[str, Any]:
@@ -55,12 +57,16 @@ def _column(dataset: Dataset, place: int) -> dict[str, Any]:
     present = values[~np.isnan(values)]
     name = dataset.attribute_names[place]
     nominal = place in dataset.nominal
-    told = {
+    description = {
         "name": name,
         "kind": "nominal" if nominal else "numeric",
         "missing": len(values) - len(present),
         "distinct": len(np.unique(present)),
     }
     if nominal or not len(present):
-        return told
-    return told | {"low": float(present.min()), "middle": float(np.median(present)), "high": float(present.max())}
+        return description
+    return description | {
+        "low": float(present.min()),
+        "middle": float(np.median(present)),
+        "high": float(present.max()),
+    }

@@ -1,4 +1,4 @@
-"""The charts of differences between methods: in pairs, as shares of an error, and in ranks."""
+"""The charts of differences between methods: relative differences of pairs, and mean ranks."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ from tremula.report.summary_access import (
     ranked,
 )
 
-BAR_STEP = 0.4  # between bars that join methods, in ranks
-TOLD = (
+BAR_STEP = 0.4  # distance between two bars, in ranks
+COLUMNS = (
     ("label", "method", ""),
     ("against", "compared with", ""),
     ("shown", "difference, %", ""),
@@ -49,7 +49,7 @@ TOLD = (
 
 
 def kohavi(summary: Summary) -> Chart | None:
-    """Show by how much each method differs from one that the reader chooses, in units of that one's error."""
+    """Show the difference of each method from one that the reader chooses, relative to the error of that one."""
     specs = each_metric(summary, partial(_draw_kohavi, summary))
     if not specs:
         return None
@@ -60,19 +60,19 @@ def kohavi(summary: Summary) -> Chart | None:
     real = sum(verdict != OUTCOMES[1] for verdict in verdicts)
     return Chart(
         "kohavi",
-        "Differences, as a share of one method's error",
+        "Differences relative to one method",
         f"Kohavi's plot, with methods in place of datasets. Lines are {percent(summary)} intervals of the "
-        f"{summary['protocol'].get('test', '')} test for one pair; colours and shapes are verdicts after correction "
-        "for the number of pairs, so a line may miss 0 and the verdict still be “no difference shown”.",
+        f"{summary['protocol'].get('test', '')} test of one pair. Colours and shapes are verdicts after correction for "
+        "the number of pairs, so the verdict may be “no difference shown” although a line does not include 0.",
         f"Differences from {best}: {real} of {len(verdicts)} other methods differ from it.",
         specs,
-        [title for _, title, _ in TOLD],
-        [[row[name] for name, _, _ in TOLD] for row in rows],
+        [title for _, title, _ in COLUMNS],
+        [[row[name] for name, _, _ in COLUMNS] for row in rows],
     )
 
 
 def relative_differences(summary: Summary, metric: Metric) -> list[Row]:
-    """Return the difference of each pair, in both directions, in percent of the second method's mean."""
+    """Return the difference of each pair, in both directions, in percent of the mean of the second method."""
     means = {method["name"]: method["metrics"][metric["name"]]["mean"] for method in ranked(summary, metric)}
     labels = {method["name"]: method["label"] for method in measured(summary)}
     rows = []
@@ -82,9 +82,9 @@ def relative_differences(summary: Summary, metric: Metric) -> list[Row]:
         unit = abs(means[second]) / 100
         ratio = pair["difference"] / unit
         low, high = (end / unit if finite(end) else ratio for end in (pair["low"], pair["high"]))
-        told = {"shown": f"{ratio:+.1f}", "interval": f"{low:+.1f} to {high:+.1f}", "verdict": pair["verdict"]}
+        words = {"shown": f"{ratio:+.1f}", "interval": f"{low:+.1f} to {high:+.1f}", "verdict": pair["verdict"]}
         drawn = {"ratio": round(ratio, 3), "low": round(low, 3), "high": round(high, 3)}
-        rows.append({"label": labels[first], "against": labels[second], **drawn, **told})
+        rows.append({"label": labels[first], "against": labels[second], **drawn, **words})
     return rows
 
 
@@ -94,7 +94,7 @@ def _draw_kohavi(summary: Summary, metric: Metric) -> Row | None:
         return None
     order = [method["label"] for method in ranked(summary, metric)]
     title = f"difference, % ({'left' if metric['less_is_better'] else 'right'} is better)"
-    shared = {"y": by_label("ratio"), "tooltip": hover(*TOLD)}
+    shared = {"y": by_label("ratio"), "tooltip": hover(*COLUMNS)}
     ends = {"x": quantitative("low", title), "x2": {"field": "high"}, **shared}
     point = {"x": quantitative("ratio", title), **coded("verdict", OUTCOMES, [GREEN, GREY, ORANGE]), **shared}
     chosen = "datum.against === against"
@@ -112,21 +112,21 @@ def _draw_kohavi(summary: Summary, metric: Metric) -> Row | None:
 
 
 def critical_difference(summary: Summary) -> Chart | None:
-    """Show mean ranks over the test sets, and which methods the tests leave together."""
+    """Show mean ranks over the test sets, and the groups within which no difference was shown."""
     specs = each_metric(summary, partial(_draw_ranks, summary))
     if not specs:
         return None
     main = next(metric for metric in summary["metrics"] if metric["name"] in specs)
     labels = {method["name"]: method["label"] for method in measured(summary)}
     ranks, order, runs = _ranks_and_runs(summary, main)
-    told = ", ".join(f"{labels[name]} {ranks[name]:.1f}" for name in order)
+    words = ", ".join(f"{labels[name]} {ranks[name]:.1f}" for name in order)
     return Chart(
         "ranks",
-        "Ranks, and which methods are left together",
-        "Mean rank over the test sets. A critical-difference diagram compares over many independent datasets; test "
-        "sets of one dataset share their training rows, so no critical difference follows from these ranks. Instead "
-        "a bar joins methods of which the tests of pairs, after correction, tell no two apart.",
-        f"Mean ranks: {told}; bars that join methods: {len(runs)}.",
+        "Ranks and groups without shown differences",
+        "Mean ranks over the test sets. A critical-difference diagram needs many independent datasets. The test sets "
+        "of one dataset share training rows, so no critical difference follows from these ranks. Instead, a bar joins "
+        "methods of which no two differ by the corrected tests of pairs.",
+        f"Mean ranks: {words}; number of bars: {len(runs)}.",
         specs,
         ["method", "mean rank", "joined by bar"],
         [[labels[name], show(ranks[name], "%"), _bars_at(place, runs)] for place, name in enumerate(order)],
@@ -154,8 +154,8 @@ def _draw_ranks(summary: Summary, metric: Metric) -> Row | None:
     axis = {"values": list(range(1, len(order) + 1)), "format": "d"}
     scale = {"domain": [0.5, edge + BAR_STEP * len(runs)], "nice": False}
     x = quantitative("rank", "mean rank, 1 is best", axis=axis, scale=scale)
-    told = hover(("label", "method", ""), ("shown", "mean rank", ""))
-    layers = [layer("point", {"x": x, "y": names, "tooltip": told})]
+    tooltip = hover(("label", "method", ""), ("shown", "mean rank", ""))
+    layers = [layer("point", {"x": x, "y": names, "tooltip": tooltip})]
     if runs:
         place = {"x": {**x, "field": "place"}, "y": names, "y2": {"field": "last"}}
         style = {"strokeWidth": 5, "strokeCap": "round", "color": ORANGE}

@@ -1,7 +1,6 @@
-"""The page of a comparison: a plain dict in, one self-contained HTML file out.
+"""Renders the summary of a comparison, a plain dict, as one self-contained HTML file.
 
-Nothing in the page asks the network for anything. The file appears whole or not at all: it is written under another
-name and then renamed.
+The page makes no network requests. The file is complete or absent: it is written under another name and then renamed.
 """
 
 import json
@@ -31,24 +30,24 @@ DRAW = {
     "predicted": prediction_charts.predicted_and_true,
     "classes": prediction_charts.classes,
 }
-# What a reader of the page may miss, by the task, and why it is not there when nobody gave a better reason.
+# The charts a reader expects, by task, and the reason why one is missing if the summary gives none.
+IN_BOTH_TASKS = {
+    "kohavi": ("Kohavi plot", "no pairs were tested"),
+    "ranks": ("ranks", "they need at least three methods tested in pairs"),
+    "bias_variance": ("bias and variance", "it was not measured"),
+    "noise": ("noise curves", "it was not measured"),
+}
 EXPECTED = {
     "classification": {
-        "kohavi": ("Kohavi plot", "no pairs were tested"),
-        "ranks": ("ranks", "they need three methods that were tested in pairs"),
+        **IN_BOTH_TASKS,
         "kappa": ("κ-error diagram", "it was not measured"),
-        "bias_variance": ("bias and variance", "it was not measured"),
-        "noise": ("noise curves", "it was not measured"),
-        "calibration": ("calibration", "no method gave probabilities for enough rows"),
+        "calibration": ("calibration", "no method predicted probabilities for enough rows"),
     },
     "regression": {
-        "kohavi": ("Kohavi plot", "no pairs were tested"),
-        "ranks": ("ranks", "they need three methods that were tested in pairs"),
+        **IN_BOTH_TASKS,
         "kappa": ("κ-error diagram", "members that predict numbers do not agree or disagree on a class"),
-        "bias_variance": ("bias and variance", "it was not measured"),
-        "noise": ("noise curves", "it was not measured"),
-        "calibration": ("calibration", "numbers are predicted without probabilities"),
-        "predicted": ("predicted and true values", "no predictions were kept"),
+        "calibration": ("calibration", "regression has no class probabilities"),
+        "predicted": ("predicted and true values", "no predictions were stored"),
     },
 }
 
@@ -81,32 +80,33 @@ def render_page(summary: Mapping[str, Any]) -> str:
         drawings=_as_script({"config": CONFIG, "charts": {name: chart.specs for name, chart in drawn.items()}}),
         matrices=matrices(summary),
         sentences=sentences(summary),
-        left_out=left_out(summary, drawn),
+        missing=missing_charts(summary, drawn),
         library=load_library(),
         part=partial(_read_part, environment),
     )
 
 
 def draw_charts(summary: Mapping[str, Any]) -> dict[str, Chart]:
-    """Return the charts that the summary has something for, by their names."""
+    """Return the charts that the summary has data for, by name."""
     drawn = {name: draw(summary) for name, draw in DRAW.items()}
     return {name: chart for name, chart in drawn.items() if chart is not None}
 
 
-def left_out(summary: Mapping[str, Any], drawn: Mapping[str, Chart]) -> list[dict[str, str]]:
-    """Return what the page does not show, and why."""
-    given = {entry["part"]: entry["why"] for entry in (summary.get("closer") or {}).get("left_out", ())}
-    missing = {part: why for name, (part, why) in EXPECTED[summary["task"]].items() if name not in drawn}
-    return [{"part": part, "why": why} for part, why in (missing | given).items()]
+def missing_charts(summary: Mapping[str, Any], drawn: Mapping[str, Chart]) -> list[dict[str, str]]:
+    """Return the charts that the page does not show, with the reasons."""
+    skipped = {entry["analysis"]: entry["reason"] for entry in (summary.get("analyses") or {}).get("skipped", ())}
+    expected = EXPECTED[summary["task"]]
+    missing = {title: reason for name, (title, reason) in expected.items() if name not in drawn}
+    return [{"title": title, "reason": reason} for title, reason in (missing | skipped).items()]
 
 
 def write_page(path: Path, html: str) -> None:
-    """Put a page in place in one step; a failure leaves what was there before.
+    """Write a page in one step; a failure leaves the old file in place.
 
     Parameters
     ----------
     path : Path
-        The file to make or replace.
+        The file to create or replace.
     html : str
         Its content.
     """
@@ -114,12 +114,12 @@ def write_page(path: Path, html: str) -> None:
 
 
 def _as_script(content: Any) -> str:
-    """Return JSON that no name inside it can end: a script element ends at the first ``</``."""
-    words = json.dumps(only_finite(content), ensure_ascii=True, separators=(",", ":"), allow_nan=False)
-    return words.replace("<", "\\u003c")
+    """Return JSON for a script element; no string inside it can end the element."""
+    text = json.dumps(only_finite(content), ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+    return text.replace("<", "\\u003c")
 
 
 def _read_part(environment: jinja2.Environment, name: str) -> str:
-    """Return a file of the templates as it is."""
+    """Return a template file unchanged."""
     assert environment.loader is not None
     return environment.loader.get_source(environment, name)[0]

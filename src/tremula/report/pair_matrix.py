@@ -1,4 +1,4 @@
-"""Who is better than whom: every pair of methods as a square of marks, and as sentences."""
+"""The verdict on every pair of methods, as a matrix of marks and as sentences."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ KINDS = {"better": "better", "worse": "worse", "no difference shown": "same"}
 
 
 def matrices(summary: Summary) -> dict[str, list[dict[str, Any]]]:
-    """Return for each metric with verdicts a row for each method, the best first; a cell says how it fares."""
-    found = {}
+    """Return, for each metric with verdicts, one row per method, the best first, with one cell per other method."""
+    by_metric = {}
     for metric in summary["metrics"]:
         verdicts = pairs_of(summary, metric["name"])
         if verdicts:
             order = ranked(summary, metric)
-            found[metric["name"]] = [
+            by_metric[metric["name"]] = [
                 {
                     "rank": rank,
                     "label": method["label"],
@@ -27,7 +27,7 @@ def matrices(summary: Summary) -> dict[str, list[dict[str, Any]]]:
                 }
                 for rank, method in enumerate(order, 1)
             ]
-    return found
+    return by_metric
 
 
 def _cell(
@@ -39,7 +39,7 @@ def _cell(
     pair = verdicts.get((method["name"], other["name"]))
     if pair is None:
         return None
-    words = {"better": "better than", "worse": "worse than"}.get(pair["verdict"], "no difference shown from")
+    words = {"better": "better than", "worse": "worse than"}.get(pair["verdict"], "not shown to differ from")
     size = "" if pair["difference"] is None else f", difference {show(pair['difference'], metric['unit'])}"
     chance = "" if pair.get("p_adjusted") is None else f", corrected p {pair['p_adjusted']:.3f}"
     return {
@@ -50,16 +50,16 @@ def _cell(
 
 
 def sentences(summary: Summary) -> dict[str, dict[str, list[str]]]:
-    """Return for each metric what is said of the best against each other, and of all other pairs."""
-    found = {}
+    """Return, for each metric, the sentences on pairs with the best method and on all other pairs."""
+    by_metric = {}
     for metric in summary["metrics"]:
         pairs = [pair for pair in summary.get("pairs", ()) if pair["metric"] == metric["name"]]
         if pairs:
             best = ranked(summary, metric)[0]["name"]
             of_best = [pair["sentence"] for pair in pairs if best in (pair["first"], pair["second"])]
             others = [pair for pair in pairs if best not in (pair["first"], pair["second"])]
-            found[metric["name"]] = {"best": of_best, "others": _real_first(others)}
-    return found
+            by_metric[metric["name"]] = {"best": of_best, "others": _real_first(others)}
+    return by_metric
 
 
 def _real_first(pairs: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -1,6 +1,6 @@
-"""The charts of what cross-validation showed of each method: how good it is, and what it costs.
+"""The charts of the cross-validation: the error of each method, and its time.
 
-Pure functions from the summary to Vega-Lite and a table of the same data; where there is nothing to draw, None.
+Pure functions from the summary to a Vega-Lite chart with a table of the same data, or None if there is nothing to draw.
 """
 
 from __future__ import annotations
@@ -34,26 +34,26 @@ from tremula.report.summary_access import OUTCOMES, Metric, Summary, each_metric
 STANDINGS = ["best", "no difference shown", "worse than the best"]
 FEW_TICKS: Row = {"tickCount": 8}
 THICK: Row = {"strokeWidth": 2}
-FRONT = ["not beaten in both", "beaten in both"]
+FRONT = ["on the Pareto front", "slower and worse than another"]
 
 
 # --- the ranking ---
 
 
 def ranking(summary: Summary) -> Chart:
-    """Show each method's mean with its interval, from the best down."""
+    """Show the mean of each method with its interval, the best first."""
     main, metrics = summary["metrics"][0], summary["metrics"]
     order = ranked(summary, main)
     unit = f" {main['unit']}".rstrip()
-    ends = [f"{one['label']} with {_mean(one, main)}{unit}" for one in (order[0], order[-1])]
+    ends = [f"{method['label']} with {_mean(method, main)}{unit}" for method in (order[0], order[-1])]
     return Chart(
         "ranking",
         "Mean and interval of each method",
-        f"Points are means over the test sets, lines are {percent(summary)} intervals that allow for training sets "
-        "that overlap. Two methods whose lines overlap may still differ: what counts is the pair, below.",
+        f"Points are means over the test sets; lines are {percent(summary)} intervals that account for overlapping "
+        "training sets. Two methods whose lines overlap may still differ: see the test of the pair below.",
         f"{len(order)} methods from best to worst by {main['label']}: first {ends[0]}, last {ends[1]}.",
         each_metric(summary, partial(_draw_ranking, summary)),
-        ["method", *(word for metric in metrics for word in (with_unit(metric), "its interval"))],
+        ["method", *(word for metric in metrics for word in (with_unit(metric), f"{metric['label']} interval"))],
         [[method["label"], *_cells(method, metrics)] for method in order],
     )
 
@@ -68,30 +68,30 @@ def _draw_ranking(summary: Summary, metric: Metric) -> Row | None:
         for rank, method in enumerate(order, 1)
     ]
     title = with_unit(metric)
-    told = hover(("label", "method", ""), ("shown", title, ""), ("interval", "interval", ""))
+    tooltip = hover(("label", "method", ""), ("shown", title, ""), ("interval", "interval", ""))
     shape = coded("standing", STANDINGS, [BLUE, GREY, ORANGE]) if standings else {}
     layers = [
         layer("rule", {"x": quantitative("low", title, axis=FEW_TICKS), "x2": {"field": "high"}}, style=THICK),
         layer("point", {"x": quantitative("mean", title, axis=FEW_TICKS), **shape}),
     ]
-    return spec(rows, ROW_STEP * len(rows), layer=layers, encoding={"y": by_label(), "tooltip": told})
+    return spec(rows, ROW_STEP * len(rows), layer=layers, encoding={"y": by_label(), "tooltip": tooltip})
 
 
 def _standings(summary: Summary, metric: Metric) -> dict[str, str]:
-    """Return how each method stands to the best, where every one was tested against it."""
+    """Return the standing of each method relative to the best, if all were tested against it."""
     verdicts = pairs_of(summary, metric["name"])
     names = [method["name"] for method in ranked(summary, metric)]
-    found = {names[0]: STANDINGS[0]}
+    standings = {names[0]: STANDINGS[0]}
     for name in names[1:]:
         if pair := verdicts.get((name, names[0])):
-            found[name] = STANDINGS[1 if pair["verdict"] == OUTCOMES[1] else 2]
-    return found if len(found) == len(names) else {}
+            standings[name] = STANDINGS[1 if pair["verdict"] == OUTCOMES[1] else 2]
+    return standings if len(standings) == len(names) else {}
 
 
 def numbers(method: Mapping[str, Any], metric: Metric) -> Row:
-    """Return a method's mean and interval, to draw and to tell."""
-    found, unit = method["metrics"][metric["name"]], metric["unit"]
-    mean, low, high = found["mean"], found.get("low"), found.get("high")
+    """Return the mean and the interval of a method, as numbers and as text."""
+    measured, unit = method["metrics"][metric["name"]], metric["unit"]
+    mean, low, high = measured["mean"], measured.get("low"), measured.get("high")
     ends = {"low": low if finite(low) else mean, "high": high if finite(high) else mean}
     return {"mean": mean, **ends, "shown": show(mean, unit), "interval": interval(low, high, unit)}
 
@@ -103,9 +103,9 @@ def _mean(method: Mapping[str, Any], metric: Metric) -> str:
 def _cells(method: Mapping[str, Any], metrics: Sequence[Metric]) -> list[str]:
     cells = []
     for metric in metrics:
-        found = method["metrics"].get(metric["name"]) or {}
-        cells += [show(found.get("mean"), metric["unit"])]
-        cells += [interval(found.get("low"), found.get("high"), metric["unit"])]
+        measured = method["metrics"].get(metric["name"]) or {}
+        cells += [show(measured.get("mean"), metric["unit"])]
+        cells += [interval(measured.get("low"), measured.get("high"), metric["unit"])]
     return cells
 
 
@@ -113,7 +113,7 @@ def _cells(method: Mapping[str, Any], metrics: Sequence[Metric]) -> list[str]:
 
 
 def time_against_error(summary: Summary) -> Chart | None:
-    """Show what a method costs and what it gives; a line joins those that none beats in both."""
+    """Show time against error; a line joins the methods on the Pareto front."""
     specs = each_metric(summary, partial(_draw_time, summary))
     main = summary["metrics"][0]
     rows = _timed(summary, main)
@@ -123,18 +123,17 @@ def time_against_error(summary: Summary) -> Chart | None:
     return Chart(
         "time",
         "Time against error",
-        "Time is the median to fit one training set on the machine named below, longer where several ran at a time. "
-        "Numbers are places in the ranking by the chosen metric. The dashed line joins methods that no other beats "
-        "in both.",
-        f"Time to fit against {main['label']}; not beaten in both: {', '.join(front)}.",
+        "Time is the median of one fit on the machine named below; fits that ran in parallel take longer. Numbers are "
+        "ranks by the chosen metric. The dashed line is the Pareto front: no other method is both faster and better.",
+        f"Fit time against {main['label']}; on the Pareto front: {', '.join(front)}.",
         specs,
-        ["method", "time to fit, ms", with_unit(main), "not beaten in both"],
+        ["method", "fit time, ms", with_unit(main), "on the Pareto front"],
         [[row["label"], short(row["time"]), row["shown"], "yes" if row["front"] else ""] for row in rows],
     )
 
 
 def _timed(summary: Summary, metric: Metric) -> list[Row]:
-    """Return the methods from the fastest, each with whether a faster one is as good."""
+    """Return the methods, the fastest first; those on the Pareto front are marked."""
     sign = 1 if metric["less_is_better"] else -1
     rows = [
         {"label": method["label"], "rank": rank, "time": max(method["fit_milliseconds"], 1e-3)}
@@ -156,13 +155,13 @@ def _draw_time(summary: Summary, metric: Metric) -> Row | None:
     if not rows:
         return None
     axis = {"format": "~s", "tickCount": 5, "grid": False}
-    x = quantitative("time", "time to fit, ms (logarithmic)", scale={"type": "log"}, axis=axis)
+    x = quantitative("time", "fit time, ms (logarithmic)", scale={"type": "log"}, axis=axis)
     del x["scale"]["zero"]  # a logarithmic scale has none
     place = {"x": x, "y": quantitative("mean", with_unit(metric))}
-    told = hover(("label", "method", ""), ("shown", with_unit(metric), ""), ("time", "time to fit, ms", ",.1f"))
+    tooltip = hover(("label", "method", ""), ("shown", with_unit(metric), ""), ("time", "fit time, ms", ",.1f"))
     layers = [
         layer("line", place, style={"interpolate": "step-after", **DASHED}, only="datum.front"),
-        layer("point", {**place, "tooltip": told, **coded("worth", FRONT, [BLUE, GREY])}),
+        layer("point", {**place, "tooltip": tooltip, **coded("worth", FRONT, [BLUE, GREY])}),
         layer("text", {**place, "text": {"field": "rank"}}, style={"dx": 9, "align": "left", "fontSize": 11}),
     ]
     return spec(rows, 300, layer=layers)

@@ -1,6 +1,6 @@
-"""Tables and figures of a reproduction as files: Markdown and CSV and PNG, each with the command, date and versions.
+"""Writes tables and figures of a reproduction as Markdown, CSV and PNG, each with the command, date and versions.
 
-A file appears whole or not at all.
+A file is complete or absent.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ Shown = ShownTable | ShownFigure
 
 @dataclass(frozen=True)
 class Origin:
-    """Where results come from, told in every file.
+    """The origin of results, recorded in every file.
 
     Attributes
     ----------
     citation : str
-        Of the paper.
+        Citation of the paper.
     command : str
-        That makes them again.
+        The command that makes them again.
     date : str
     versions : str
-        Of tremula and what it stands on.
+        Versions of tremula and of the libraries it uses.
     """
 
     citation: str
@@ -45,14 +45,14 @@ class Origin:
 
     @classmethod
     def now(cls, citation: str, command: str) -> Origin:
-        """Return the origin of results that are written today, with what is installed."""
+        """Return the origin of results written today with the installed versions."""
         libraries = ", ".join(f"{name} {version(name)}" for name in ("tremula", "numpy", "scikit-learn"))
         versions = f"{libraries}, Python {platform.python_version()}"
         return cls(citation, command, datetime.now(UTC).date().isoformat(), versions)
 
     @property
     def lines(self) -> list[str]:
-        """What is told, in lines."""
+        """The origin as lines of text."""
         return [
             f"Command: {self.command}",
             f"Date: {self.date}",
@@ -62,7 +62,7 @@ class Origin:
 
 
 def show_cell(value: Any) -> str:
-    """Return a cell of a table as text; nothing is an empty one.
+    """Return a cell of a table as text; None is empty.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def table_to_markdown(table: ShownTable) -> str:
 
 
 def table_to_csv(table: ShownTable, origin: Origin) -> str:
-    """Return a table as CSV, after lines that begin with ``#`` and tell its caption, notes and origin."""
+    """Return a table as CSV, preceded by ``#`` lines with its caption, notes and origin."""
     text = io.StringIO()
     for line in (table.caption, *table.notes, *origin.lines):
         text.write(f"# {line}\n")
@@ -109,50 +109,50 @@ def table_to_csv(table: ShownTable, origin: Origin) -> str:
 
 
 def figure_to_png(figure: Any, origin: Origin) -> bytes:
-    """Return a matplotlib figure as PNG that tells its origin."""
+    """Return a matplotlib figure as PNG with its origin as metadata."""
     content = io.BytesIO()
     figure.savefig(content, format="png", dpi=DOTS_PER_INCH, metadata={"Description": "\n".join(origin.lines)})
     return content.getvalue()
 
 
 def part_to_markdown(part: Part, shown: Sequence[Shown], origin: Origin) -> str:
-    """Return a page of all tables and figures of a part; figures are named, in the same folder."""
+    """Return a page of all tables and figures of a part; figures are files in the same folder."""
     blocks = [f"# {part.title}"]
-    for one in shown:
-        if isinstance(one, ShownTable):
-            blocks.append(table_to_markdown(one))
+    for item in shown:
+        if isinstance(item, ShownTable):
+            blocks.append(table_to_markdown(item))
         else:
-            caption = one.caption.translate(SPECIAL)
-            blocks.append(f"![{caption}]({one.name}.png)\n\n{caption}")
-    told = [f"- Command: `{origin.command}`", f"- Date: {origin.date}", f"- Versions: {origin.versions}"]
-    blocks.append("\n".join([*told, f"- Paper: {origin.citation.translate(SPECIAL)}"]))
+            caption = item.caption.translate(SPECIAL)
+            blocks.append(f"![{caption}]({item.name}.png)\n\n{caption}")
+    lines = [f"- Command: `{origin.command}`", f"- Date: {origin.date}", f"- Versions: {origin.versions}"]
+    blocks.append("\n".join([*lines, f"- Paper: {origin.citation.translate(SPECIAL)}"]))
     return "\n\n".join(blocks) + "\n"
 
 
 def write_part(folder: Path, part: Part, shown: Sequence[Shown], origin: Origin) -> list[Path]:
-    """Write a part's page, and each of its tables and figures, into a folder.
+    """Write the page of a part, and each of its tables and figures, into a folder.
 
     Parameters
     ----------
     folder : Path
-        Is made if it is not there.
+        Created if it does not exist.
     part : Part
     shown : sequence of ShownTable and ShownFigure
-        What `part.show` gave.
+        The return value of `part.show`.
     origin : Origin
 
     Returns
     -------
     list of Path
-        What was written.
+        The files written.
     """
     folder.mkdir(parents=True, exist_ok=True)
     written = []
-    for one in shown:
-        if isinstance(one, ShownTable):
-            path, content = folder / f"{one.name}.csv", table_to_csv(one, origin).encode()
+    for item in shown:
+        if isinstance(item, ShownTable):
+            path, content = folder / f"{item.name}.csv", table_to_csv(item, origin).encode()
         else:
-            path, content = folder / f"{one.name}.png", _draw(one, origin)
+            path, content = folder / f"{item.name}.png", _draw(item, origin)
         write_atomically(path, content)
         written.append(path)
     page = folder / f"{part.name}.md"

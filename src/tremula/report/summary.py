@@ -1,7 +1,7 @@
-"""The results of a comparison as one plain dict: what the table, the page and ``--json`` all show.
+"""The results of a comparison as one plain dict, the source of the table, the page and ``--json``.
 
-Only numbers, strings, lists and dicts are inside, so it can be stored as JSON. Errors are in percent; of every metric
-there is a mean over the splits and an interval that allows for splits that share training rows.
+It contains only numbers, strings, lists and dicts, so it can be stored as JSON. Errors are in percent. Every metric has
+a mean over the splits and an interval that accounts for training rows shared between splits.
 """
 
 from __future__ import annotations
@@ -35,15 +35,14 @@ USED = {
 }
 MOST_POINTS = 400
 READING = (
-    "An interval is that of the mean over other samples of the same kind, by the corrected resampled t test: training "
-    "sets of the splits overlap, and that is allowed for. Whether two methods differ is told by the test of the pair, "
-    "not by whether their intervals overlap."
+    "Intervals are those of the mean, by the corrected resampled t test, which accounts for overlapping training sets. "
+    "Whether two methods differ is decided by the test of the pair, not by whether their intervals overlap."
 )
 
 
 @dataclass(frozen=True)
 class Metric:
-    """What is measured: its name among a result's values, how it is shown, and what verdicts call it."""
+    """A metric: its name in the values of a result, how it is shown, and its name in verdicts."""
 
     name: str
     label: str
@@ -53,7 +52,7 @@ class Metric:
     scoring: str = ""
 
     def as_dict(self) -> dict[str, Any]:
-        """Return what the page needs to know of it."""
+        """Return the entry of the summary."""
         return {"name": self.name, "label": self.label, "unit": self.unit, "less_is_better": self.less_is_better}
 
 
@@ -74,7 +73,7 @@ METRICS: dict[str, tuple[Metric, ...]] = {
 def summarize(
     dataset: Dataset,
     methods: Sequence[Method],
-    found: CrossValidation,
+    validation: CrossValidation,
     *,
     target: str | None = None,
     baseline: str | None = None,
@@ -82,24 +81,24 @@ def summarize(
     notes: Sequence[str] = (),
     command: str = "",
 ) -> dict[str, Any]:
-    """Gather everything a reader needs to judge and repeat the comparison.
+    """Summarize a comparison: everything a reader needs to judge and repeat it.
 
     Parameters
     ----------
     dataset : Dataset
-        What was compared on.
+        The data.
     methods : sequence of Method
-        What was compared.
-    found : CrossValidation
-        What came out.
+        The methods compared.
+    validation : CrossValidation
+        Their results.
     target : str, default=None
-        What the target is called.
+        Name of the target.
     baseline : str, default=None
-        The name of the method that sentences compare the others with; None is the best.
+        Name of the method that sentences compare the others with; None means the best method.
     guesses, notes : sequence of str
-        What was guessed of the data, and what else to know of it.
+        What was guessed about the data, and other notes for the reader.
     command : str, default=''
-        How to do it again.
+        The command that repeats the comparison.
 
     Returns
     -------
@@ -108,15 +107,17 @@ def summarize(
         (ranked), ``pairs``, ``calibration``, ``predicted``, ``guesses``, ``notes``, ``versions`` and ``command``.
     """
     metrics = METRICS[dataset.task]
-    ranked = _rank(methods, found, metrics[0])
-    rows = [_summarize_method(method, found, metrics, rank) for rank, method in enumerate(ranked, start=1)]
+    ranked = _rank(methods, validation, metrics[0])
+    rows = [_summarize_method(method, validation, metrics, rank) for rank, method in enumerate(ranked, start=1)]
     for row in rows:
         row["lowest"] = row["metrics"][metrics[0].name]["mean"] == rows[0]["metrics"][metrics[0].name]["mean"]
-    pairs = [pair for metric in metrics if metric.scoring for pair in _pairs(ranked, dataset, found, metric)]
-    named = baseline if baseline in found.results else None  # one that failed is compared with nobody
-    told = pairs if named is None else _pairs(ranked, dataset, found, metrics[0], named)
-    sentences = say_results(rows, told, metrics[0].as_dict(), named)
-    failed = [_failure(method, found.failures[method.name]) for method in methods if method.name in found.failures]
+    pairs = [pair for metric in metrics if metric.scoring for pair in _pairs(ranked, dataset, validation, metric)]
+    named = baseline if baseline in validation.results else None  # a baseline that failed is ignored
+    compared = pairs if named is None else _pairs(ranked, dataset, validation, metrics[0], named)
+    sentences = say_results(rows, compared, metrics[0].as_dict(), named)
+    failed = [
+        _failure(method, validation.failures[method.name]) for method in methods if method.name in validation.failures
+    ]
     return {
         "schema": SCHEMA,
         "task": dataset.task,
@@ -124,52 +125,54 @@ def summarize(
         "sentences": sentences,
         "dataset": describe(dataset, target),
         "guesses": list(guesses),
-        "protocol": _protocol(dataset, found),
+        "protocol": _protocol(dataset, validation),
         "metrics": [metric.as_dict() for metric in metrics],
         "methods": rows + failed,
         "pairs": pairs,
-        "calibration": _calibration(ranked, found) if dataset.task == "classification" else None,
-        "predicted": _predicted(ranked, dataset, found) if dataset.task == "regression" else None,
-        "notes": [*notes, READING, *_notes(dataset, found)],
+        "calibration": _calibration(ranked, validation) if dataset.task == "classification" else None,
+        "predicted": _predicted(ranked, dataset, validation) if dataset.task == "regression" else None,
+        "notes": [*notes, READING, *_notes(dataset, validation)],
         "versions": _versions(methods),
         "command": command,
     }
 
 
-def only_finite(told: Any) -> Any:
-    """Return the same with None for every number that is none: JSON knows neither NaN nor infinity.
+def only_finite(value: Any) -> Any:
+    """Replace every NaN and infinity by None, since JSON has neither.
 
     Examples
     --------
     >>> only_finite({"low": float("nan"), "folds": [1.0, float("inf")]})
     {'low': None, 'folds': [1.0, None]}
     """
-    if isinstance(told, Mapping):
-        return {name: only_finite(value) for name, value in told.items()}
-    if isinstance(told, list | tuple):
-        return [only_finite(value) for value in told]
-    return _or_none(told) if isinstance(told, float) else told
+    if isinstance(value, Mapping):
+        return {name: only_finite(entry) for name, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [only_finite(entry) for entry in value]
+    return _or_none(value) if isinstance(value, float) else value
 
 
-def rank_methods(methods: Sequence[Method], dataset: Dataset, found: CrossValidation) -> list[Method]:
+def rank_methods(methods: Sequence[Method], dataset: Dataset, validation: CrossValidation) -> list[Method]:
     """Return the methods that did not fail, the best first."""
-    return _rank(methods, found, METRICS[dataset.task][0])
+    return _rank(methods, validation, METRICS[dataset.task][0])
 
 
-def _rank(methods: Sequence[Method], found: CrossValidation, metric: Metric) -> list[Method]:
+def _rank(methods: Sequence[Method], validation: CrossValidation, metric: Metric) -> list[Method]:
     return sorted(
-        (method for method in methods if method.name in found.results),
-        key=lambda method: float(np.mean([result.values[metric.name] for result in found.results[method.name]])),
+        (method for method in methods if method.name in validation.results),
+        key=lambda method: float(np.mean([result.values[metric.name] for result in validation.results[method.name]])),
     )
 
 
 # --- a method ---
 
 
-def _summarize_method(method: Method, found: CrossValidation, metrics: Sequence[Metric], rank: int) -> dict[str, Any]:
-    results = found.results[method.name]
+def _summarize_method(
+    method: Method, validation: CrossValidation, metrics: Sequence[Metric], rank: int
+) -> dict[str, Any]:
+    results = validation.results[method.name]
     leaves = [int(result.values["leaves"]) for result in results if "leaves" in result.values]
-    measured = {metric.name: _mean_and_interval(results, found, metric) for metric in metrics}
+    measured = {metric.name: _mean_and_interval(results, validation, metric) for metric in metrics}
     seconds = [result.predict_seconds for result in results]
     return {
         "name": method.name,
@@ -186,11 +189,11 @@ def _summarize_method(method: Method, found: CrossValidation, metrics: Sequence[
     }
 
 
-def _mean_and_interval(results: Sequence[Result], found: CrossValidation, metric: Metric) -> dict[str, Any] | None:
+def _mean_and_interval(results: Sequence[Result], validation: CrossValidation, metric: Metric) -> dict[str, Any] | None:
     if not all(metric.name in result.values for result in results):
         return None
     values = np.array([metric.scale * result.values[metric.name] for result in results])
-    train, test = ([len(rows) for rows in part] for part in zip(*found.splits))
+    train, test = ([len(rows) for rows in part] for part in zip(*validation.splits))
     result = corrected_t_test(values, np.zeros(len(values)), n_train=train, n_test=test, confidence=CONFIDENCE)
     low, high = result.interval
     if metric.name == "error":
@@ -207,7 +210,7 @@ def _mean_and_interval(results: Sequence[Result], found: CrossValidation, metric
 
 
 def _within_percent(low: float, high: float, results: Sequence[Result]) -> tuple[float, float]:
-    """Return an interval within 0 and 100; where all splits have the same error, that of a single test set."""
+    """Clip an interval to 0 and 100; if all splits have the same error, return that of a single test set."""
     if low < high:
         return max(low, 0.0), min(high, 100.0)
     n_rows = sum(result.n_test for result in results)
@@ -225,31 +228,33 @@ def _failure(method: Method, message: str) -> dict[str, Any]:
 
 
 def _pairs(
-    ranked: Sequence[Method], dataset: Dataset, found: CrossValidation, metric: Metric, baseline: str | None = None
+    ranked: Sequence[Method], dataset: Dataset, validation: CrossValidation, metric: Metric, baseline: str | None = None
 ) -> list[dict[str, Any]]:
     """Return the verdicts on all pairs, or on those with a baseline, corrected for their number."""
     measured = [
-        method for method in ranked if all(metric.name in result.values for result in found.results[method.name])
+        method for method in ranked if all(metric.name in result.values for result in validation.results[method.name])
     ]
     if len(measured) < 2:
         return []
-    comparison = _as_comparison(measured, dataset, found, metric)
+    comparison = _as_comparison(measured, dataset, validation, metric)
     names = {method.label: method.name for method in measured}
     label = next((method.label for method in measured if method.name == baseline), None)
     verdicts = comparison.verdicts(label, correction=CORRECTION, confidence=CONFIDENCE)
     return [_pair(verdict, names, metric) for verdict in verdicts]
 
 
-def _as_comparison(methods: Sequence[Method], dataset: Dataset, found: CrossValidation, metric: Metric) -> Comparison:
-    """Return what `tremula.diagnostics` tests: errors by method and split."""
-    errors = [[result.values[metric.name] for result in found.results[method.name]] for method in methods]
+def _as_comparison(
+    methods: Sequence[Method], dataset: Dataset, validation: CrossValidation, metric: Metric
+) -> Comparison:
+    """Return the errors by method and split as a `Comparison`, which tests them."""
+    errors = [[result.values[metric.name] for result in validation.results[method.name]] for method in methods]
     return Comparison(
         names=[method.label for method in methods],
         errors=np.array(errors),
         predictions=[],
         probabilities=[],
-        train_rows=[train for train, _ in found.splits],
-        test_rows=[test for _, test in found.splits],
+        train_rows=[train for train, _ in validation.splits],
+        test_rows=[test for _, test in validation.splits],
         y=dataset.y,
         classes=None,
         scoring=metric.scoring,
@@ -259,7 +264,7 @@ def _as_comparison(methods: Sequence[Method], dataset: Dataset, found: CrossVali
 def _pair(verdict: Verdict, names: Mapping[str, str], metric: Metric) -> dict[str, Any]:
     result = verdict.result
     low, high = result.interval
-    told = {None: "no difference shown", verdict.first: "better", verdict.second: "worse"}[verdict.better]
+    outcome = {None: "no difference shown", verdict.first: "better", verdict.second: "worse"}[verdict.better]
     return {
         "first": names[verdict.first],
         "second": names[verdict.second],
@@ -270,7 +275,7 @@ def _pair(verdict: Verdict, names: Mapping[str, str], metric: Metric) -> dict[st
         "test": result.test,
         "p_value": result.p_value,
         "p_adjusted": verdict.adjusted_p_value,
-        "verdict": told,
+        "verdict": outcome,
         "sentence": verdict.sentence,
     }
 
@@ -282,60 +287,62 @@ def _or_none(number: float) -> float | None:
 # --- the protocol ---
 
 
-def _protocol(dataset: Dataset, found: CrossValidation) -> dict[str, Any]:
+def _protocol(dataset: Dataset, validation: CrossValidation) -> dict[str, Any]:
     stratified = "stratified " if dataset.task == "classification" else ""
-    folds, repeats = found.folds.folds, found.folds.repeats
+    folds, repeats = validation.folds.folds, validation.folds.repeats
     times = f", repeated {repeats} times" if repeats > 1 else ""
     five_by_two = (repeats, folds) == (5, 2)
     return {
         "kind": f"{stratified}cross-validation",
-        "words": f"{folds}-fold {stratified}cross-validation{times}, seed {found.seed}",
+        "words": f"{folds}-fold {stratified}cross-validation{times}, seed {validation.seed}",
         "folds": folds,
         "repeats": repeats,
-        "splits": found.folds.n_splits,
-        "seed": found.seed,
-        "train_rows": int(np.mean([len(train) for train, _ in found.splits])),
-        "test_rows": int(np.mean([len(test) for _, test in found.splits])),
+        "splits": validation.folds.n_splits,
+        "seed": validation.seed,
+        "train_rows": int(np.mean([len(train) for train, _ in validation.splits])),
+        "test_rows": int(np.mean([len(test) for _, test in validation.splits])),
         "confidence": CONFIDENCE,
         "test": "5x2 F" if five_by_two else "corrected t",
         "correction": CORRECTION,
     }
 
 
-def _notes(dataset: Dataset, found: CrossValidation) -> list[str]:
+def _notes(dataset: Dataset, validation: CrossValidation) -> list[str]:
     notes = []
     if dataset.task == "classification":
-        counts, folds = np.unique(dataset.y, return_counts=True)[1], found.folds.folds
+        counts, folds = np.unique(dataset.y, return_counts=True)[1], validation.folds.folds
         rare = int((counts < folds).sum())
         if rare:
-            notes.append(f"{rare} of {len(counts)} classes have fewer than {folds} rows: some folds test none of them.")
+            notes.append(f"{rare} of {len(counts)} classes have fewer than {folds} rows: some folds do not test them.")
     return notes
 
 
-# --- what the page shows beside the table ---
+# --- calibration and predictions ---
 
 
-def _calibration(ranked: Sequence[Method], found: CrossValidation) -> list[dict[str, Any]]:
-    told = []
+def _calibration(ranked: Sequence[Method], validation: CrossValidation) -> list[dict[str, Any]]:
+    curves = []
     for method in ranked:
-        counted = reliability(result.values for result in found.results[method.name])
+        counted = reliability(result.values for result in validation.results[method.name])
         if counted["rows"]:
-            told.append({"method": method.name, "label": method.label, **counted})
-    return told
+            curves.append({"method": method.name, "label": method.label, **counted})
+    return curves
 
 
-def _predicted(ranked: Sequence[Method], dataset: Dataset, found: CrossValidation) -> list[dict[str, Any]]:
-    """Return the truth and the answer for some rows, the same for all methods, of the first repetition."""
-    drawn = np.random.default_rng(found.seed).permutation(len(dataset.y))[:MOST_POINTS]
-    told = []
+def _predicted(ranked: Sequence[Method], dataset: Dataset, validation: CrossValidation) -> list[dict[str, Any]]:
+    """Return true and predicted values for some rows of the first repetition, the same rows for all methods."""
+    drawn = np.random.default_rng(validation.seed).permutation(len(dataset.y))[:MOST_POINTS]
+    clouds = []
     for method in ranked:
         answers = np.full(len(dataset.y), np.nan)
-        for (_, test), result in list(zip(found.splits, found.results[method.name]))[: found.folds.folds]:
+        for (_, test), result in list(zip(validation.splits, validation.results[method.name]))[
+            : validation.folds.folds
+        ]:
             if result.outcome.predictions is not None:
                 answers[test] = result.outcome.predictions
         points = [[float(dataset.y[row]), float(answers[row])] for row in drawn if np.isfinite(answers[row])]
-        told.append({"method": method.name, "label": method.label, "points": points})
-    return told
+        clouds.append({"method": method.name, "label": method.label, "points": points})
+    return clouds
 
 
 def _versions(methods: Iterable[Method]) -> dict[str, str]:
@@ -343,10 +350,10 @@ def _versions(methods: Iterable[Method]) -> dict[str, str]:
         *USED["tremula"],
         *(name for m in methods for name in USED.get(m.library, ()) if m.library != "tremula"),
     ]
-    found = {"python": platform.python_version()}
+    versions = {"python": platform.python_version()}
     for name in dict.fromkeys(packages):
         try:
-            found[name] = version(name)
+            versions[name] = version(name)
         except PackageNotFoundError:  # another distribution of the same library
             continue
-    return found
+    return versions

@@ -1,4 +1,4 @@
-"""What charts read from the summary: who was measured, in which order, and what the tests said of each pair."""
+"""What the charts read from the summary: the methods in order, and the verdict on each pair."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ TURNED = {"better": "worse", "worse": "better"}
 
 
 def measured(summary: Summary) -> list[Mapping[str, Any]]:
-    """Return the methods that were measured, those that failed left out."""
+    """Return the methods that did not fail."""
     return [method for method in summary["methods"] if not method.get("error")]
 
 
 def pairs_of(summary: Summary, metric: str) -> dict[tuple[str, str], Row]:
-    """Return the verdicts on a metric by the names of both methods, each pair in both directions."""
-    found: dict[tuple[str, str], Row] = {}
+    """Return the verdicts for a metric by the names of both methods, each pair in both directions."""
+    verdicts: dict[tuple[str, str], Row] = {}
     for pair in summary.get("pairs", ()):
         if pair["metric"] == metric:
-            found[pair["first"], pair["second"]] = dict(pair)
-            found[pair["second"], pair["first"]] = {
+            verdicts[pair["first"], pair["second"]] = dict(pair)
+            verdicts[pair["second"], pair["first"]] = {
                 **pair,
                 "first": pair["second"],
                 "second": pair["first"],
@@ -36,11 +36,11 @@ def pairs_of(summary: Summary, metric: str) -> dict[tuple[str, str], Row]:
                 "high": _minus(pair["low"]),
                 "verdict": TURNED.get(pair["verdict"], pair["verdict"]),
             }
-    return found
+    return verdicts
 
 
 def ranked(summary: Summary, metric: Metric) -> list[Mapping[str, Any]]:
-    """Return the methods that have a number for a metric, from the best."""
+    """Return the methods that have a value for a metric, the best first."""
     sign = 1 if metric["less_is_better"] else -1
     means: dict[str, Any] = {
         method["name"]: (method["metrics"].get(metric["name"]) or {}).get("mean") for method in measured(summary)
@@ -59,16 +59,16 @@ def _minus(value: float | None) -> float | None:
 
 
 def each_metric(summary: Summary, draw: Callable[[Metric], Row | None]) -> dict[str, Row]:
-    """Return what is drawn for each metric, without those that have nothing to draw."""
+    """Return the chart of each metric that has something to draw."""
     drawn = {metric["name"]: draw(metric) for metric in summary["metrics"]}
-    return {name: one for name, one in drawn.items() if one}
+    return {name: chart for name, chart in drawn.items() if chart}
 
 
 def mean_ranks(summary: Summary, metric: Metric) -> dict[str, float]:
-    """Return each method's mean rank over the test sets, 1 for the best of each; ties share their ranks."""
+    """Return the mean rank of each method over the test sets; 1 is the best, and ties share their rank."""
     methods = ranked(summary, metric)
     folds = [method["metrics"][metric["name"]].get("folds") or [] for method in methods]
-    if len({len(one) for one in folds}) != 1 or not folds[0]:
+    if len({len(values) for values in folds}) != 1 or not folds[0]:
         return {}
     values = np.array(folds, dtype=float)
     if not np.isfinite(values).all():
@@ -78,7 +78,7 @@ def mean_ranks(summary: Summary, metric: Metric) -> dict[str, float]:
 
 
 def joined(order: Sequence[str], verdicts: Mapping[tuple[str, str], Row]) -> list[tuple[int, int]]:
-    """Return the longest runs of methods of which no two were told apart, as first and last place in the order.
+    """Return the longest runs of methods of which no two differ, as first and last position in the order.
 
     Examples
     --------
@@ -93,7 +93,7 @@ def joined(order: Sequence[str], verdicts: Mapping[tuple[str, str], Row]) -> lis
     runs: list[tuple[int, int]] = []
     for start in range(len(order)):
         end = start
-        while end + 1 < len(order) and all(alike(order[one], order[end + 1]) for one in range(start, end + 1)):
+        while end + 1 < len(order) and all(alike(order[place], order[end + 1]) for place in range(start, end + 1)):
             end += 1
         if end > start and not (runs and runs[-1][1] >= end):
             runs.append((start, end))

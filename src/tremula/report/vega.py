@@ -1,6 +1,6 @@
-"""The JavaScript that draws: Vega, Vega-Lite and Vega-Embed in one piece, taken from an installed package.
+"""The JavaScript library of the charts: Vega, Vega-Lite and Vega-Embed in one bundle from an installed package.
 
-It is put together once for each version of the package and kept in the user's cache folder.
+The bundle is built once for each version of the package and cached in the user's cache folder.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ PACKAGE = "vl-convert-python"
 
 
 def load_library() -> str:
-    """Return the library as one script that needs no other and asks the network for nothing."""
-    kept = _place()
+    """Return the library as one script that makes no network requests."""
+    cached = _cache_file()
     with suppress(OSError, UnicodeDecodeError):
-        return kept.read_text(encoding="utf-8")
+        return cached.read_text(encoding="utf-8")
     import vl_convert
 
-    bundle: Any = vl_convert.javascript_bundle  # its types want a snippet, which is for bundles of another content
+    bundle: Any = vl_convert.javascript_bundle  # its type stub requires a snippet, which only other bundles need
     script = str(bundle()).replace("</script", "<\\/script")
-    with suppress(OSError):  # a folder that cannot be written to costs time, not the page
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(kept, script.encode())
+    with suppress(OSError):  # without the cache the next page takes longer
+        cached.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(cached, script.encode())
     return script
 
 
-def _place() -> Path:
+def _cache_file() -> Path:
     import platformdirs
 
     return Path(platformdirs.user_cache_dir("tremula")) / f"charts-{PACKAGE}-{version(PACKAGE)}.js"

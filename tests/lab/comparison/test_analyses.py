@@ -1,4 +1,4 @@
-"""Closer looks: within the budget, the same for the same seed, kept in the store, honest about what is not there."""
+"""Analyses: within the budget, reproducible, stored, and explicit about what was skipped."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from tremula import BaggingClassifier, BaggingRegressor, C45Classifier, CARTRegressor
-from tremula.lab.comparison import analyses as evidence
-from tremula.lab.comparison import analysis_cells as looks
-from tremula.lab.comparison.analyses import choose_contrast, look_closer
+from tremula.lab.comparison.analyses import bias_variance, members, noise
+from tremula.lab.comparison.analyses.run import run_analyses
+from tremula.lab.comparison.analyses.workbench import choose_contrast, draw_rows
 from tremula.lab.comparison.methods import Method, learner
 from tremula.lab.datasets.dataset import Dataset
 from tremula.lab.experiments.store import Store
@@ -35,76 +35,80 @@ def made(n_rows: int = 80, task: str = "classification") -> Dataset:
 @pytest.fixture(scope="module", autouse=True)
 def few_repetitions() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(evidence, "MODEL_COUNTS", (4,))
-        patch.setattr(evidence, "REPETITIONS", (2,))
+        patch.setattr(bias_variance, "MODEL_COUNTS", (4,))
+        patch.setattr(noise, "REPETITIONS", (2,))
         yield
 
 
 @pytest.fixture(scope="module")
-def found() -> dict[str, Any]:
-    return look_closer(made(), [BAGGING, TREE], progress=False)
+def analyses() -> dict[str, Any]:
+    return run_analyses(made(), [BAGGING, TREE], progress=False)
 
 
-def test_members_of_the_best_ensemble_are_compared_in_pairs(found: dict[str, Any]) -> None:
-    kappa = found["kappa"]
+def test_members_of_the_best_ensemble_are_compared_in_pairs(analyses: dict[str, Any]) -> None:
+    kappa = analyses["kappa"]
     assert (kappa["method"], kappa["members"], len(kappa["pairs"])) == ("bagging", 3, 3)
     assert kappa["pairs"][0][1] == pytest.approx(np.mean(kappa["member_errors"][:2]))
 
 
-def test_bias_and_variance_sum_to_the_error(found: dict[str, Any]) -> None:
-    for method in found["bias_variance"]["methods"]:
+def test_bias_and_variance_sum_to_the_error(analyses: dict[str, Any]) -> None:
+    for method in analyses["bias_variance"]["methods"]:
         assert method["bias"] + method["variance"] == pytest.approx(method["error"])
 
 
-def test_noise_has_a_curve_for_each_method_from_none_to_a_fifth(found: dict[str, Any]) -> None:
-    curves = found["noise"]["curves"]
+def test_noise_has_a_curve_for_each_method_from_none_to_a_fifth(analyses: dict[str, Any]) -> None:
+    curves = analyses["noise"]["curves"]
     assert [curve["name"] for curve in curves] == ["bagging", "c45"]
-    assert [point["level"] for point in curves[0]["points"]] == [0, 5, 10, 20]
+    assert [point["amount"] for point in curves[0]["points"]] == [0, 5, 10, 20]
     assert all(point["lowest"] <= point["error"] <= point["highest"] for point in curves[0]["points"])
 
 
-def test_the_same_seed_finds_the_same(found: dict[str, Any]) -> None:
-    assert look_closer(made(), [BAGGING, TREE], progress=False, n_jobs=1) == found
+def test_the_same_seed_finds_the_same(analyses: dict[str, Any]) -> None:
+    assert run_analyses(made(), [BAGGING, TREE], progress=False, n_jobs=1) == analyses
 
 
 def test_what_is_kept_is_not_measured_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store(tmp_path / "results.duckdb")
-    first = look_closer(made(), [BAGGING, TREE], store=store, progress=False)
-    for look in (looks.MembersLook, looks.PartsLook, looks.NoiseLook):
-        monkeypatch.setattr(look, "__call__", None)
-    assert look_closer(made(), [BAGGING, TREE], store=store, progress=False) == first
+    first = run_analyses(made(), [BAGGING, TREE], store=store, progress=False)
+    for measure in (members.MeasureMembers, bias_variance.MeasureBiasVariance, noise.MeasureNoise):
+        monkeypatch.setattr(measure, "__call__", None)
+    assert run_analyses(made(), [BAGGING, TREE], store=store, progress=False) == first
 
 
-def test_a_small_budget_leaves_out_and_says_so() -> None:
-    found = look_closer(made(), [BAGGING], fit_seconds=SLOW, budget_seconds=2, progress=False)
-    assert {entry["part"] for entry in found["left_out"]} == {"κ-error diagram", "bias and variance", "noise curves"}
-    assert "more than the 1 s it may" in found["left_out"][1]["why"]
+def test_a_small_budget_skips_analyses_with_a_reason() -> None:
+    analyses = run_analyses(made(), [BAGGING], fit_seconds=SLOW, budget_seconds=2, progress=False)
+    assert {entry["analysis"] for entry in analyses["skipped"]} == {
+        "κ-error diagram",
+        "bias and variance",
+        "noise curves",
+    }
+    assert "more than its budget of 1 s" in analyses["skipped"][1]["reason"]
 
 
 def test_numbers_have_noise_in_the_target_and_no_kappa() -> None:
-    found = look_closer(made(task="regression"), NUMBERS, progress=False)
-    assert found["noise"]["kind"] == "target"
-    assert [entry["part"] for entry in found["left_out"]] == ["κ-error diagram"]
+    analyses = run_analyses(made(task="regression"), NUMBERS, progress=False)
+    assert analyses["noise"]["kind"] == "target"
+    assert [entry["analysis"] for entry in analyses["skipped"]] == ["κ-error diagram"]
 
 
 def test_few_rows_are_not_divided_further() -> None:
-    assert set(look_closer(made(20), [TREE], progress=False)) == {"left_out"}
+    assert set(run_analyses(made(20), [TREE], progress=False)) == {"skipped"}
 
 
 def test_many_rows_are_drawn_from() -> None:
     dataset = made(200)
-    drawn = looks.draw_rows(dataset, seed=0, most=50)
+    drawn = draw_rows(dataset, seed=0, most=50)
     assert len(drawn.y) == 50
-    assert looks.draw_rows(dataset, seed=0, most=200) is dataset
+    assert draw_rows(dataset, seed=0, most=200) is dataset
 
 
-def test_a_method_that_fails_on_a_part_is_told() -> None:
+def test_a_method_that_fails_on_a_part_is_named() -> None:
     class Refusing(C45Classifier):
         def fit(self, X: Any, y: Any, **_: Any) -> Any:
             raise ValueError("no thanks")
 
-    found = look_closer(made(), [Method("refusing", "refusing", lambda *_: Refusing())], progress=False)
-    assert "no thanks" in found["left_out"][1]["why"]
+    analyses = run_analyses(made(), [Method("refusing", "refusing", lambda *_: Refusing())], progress=False)
+    assert "no thanks" in analyses["skipped"][1]["reason"]
 
 
 def test_contrast_has_the_best_and_the_best_tree() -> None:
@@ -113,6 +117,6 @@ def test_contrast_has_the_best_and_the_best_tree() -> None:
 
 
 def test_a_slow_best_method_makes_room_for_faster_ones_and_is_named() -> None:
-    found = look_closer(made(), [BAGGING, TREE], fit_seconds=SLOW, budget_seconds=10, progress=False)
-    assert [curve["name"] for curve in found["noise"]["curves"]] == ["c45"]
-    assert found["noise"]["too_slow"] == ["bagging"]
+    analyses = run_analyses(made(), [BAGGING, TREE], fit_seconds=SLOW, budget_seconds=10, progress=False)
+    assert [curve["name"] for curve in analyses["noise"]["curves"]] == ["c45"]
+    assert analyses["noise"]["too_slow"] == ["bagging"]

@@ -14,7 +14,7 @@ import duckdb
 import pytest
 
 from tremula import __version__
-from tremula.lab.comparison.analyses import look_closer
+from tremula.lab.comparison.analyses.run import run_analyses
 from tremula.lab.comparison.cross_validation import cross_validate
 from tremula.lab.comparison.methods import choose_methods
 from tremula.lab.datasets import load_dataset
@@ -70,7 +70,7 @@ def test_an_old_comparison_is_not_measured_again(old_store: Store) -> None:
     frame = old_store.frame()
     iris, methods = load_dataset("iris"), choose_methods(["c45"])
     cross_validate(methods, iris, folds=3, store=old_store, progress=False)
-    look_closer(iris, methods, store=old_store, progress=False)
+    run_analyses(iris, methods, store=old_store, progress=False)
     assert set(frame["experiment"]) == {"tosses", "cross-validation", "closer/bias and variance", "closer/noise"}
     assert old_store.frame().equals(frame)
 

@@ -1,5 +1,5 @@
-"""The comparison behind ``tremula compare``: which methods, which folds, which analyses.
+"""The comparison behind ``tremula compare``: methods, splits, results, analyses.
 
-`methods.py` and `peers.py` list what can be compared; `cross_validation.py` runs it; `analyses.py` looks closer.
-Open `cross_validation.py` first.
+`methods.py` and `peers.py` list the methods; `splits.py` makes the folds; `trial.py` measures one method on one split;
+`cross_validation.py` runs them all; `analyses/` explains the result. Open `cross_validation.py` first.
 """

@@ -1,12 +1,12 @@
-// What a reader can do with the page: choose the metric, sort the table, change the colours, copy the command.
-// Without it the page is a page of tables. Nothing here writes HTML from data.
+// Interactions: choose the metric, sort the table, change the colours, copy the command.
+// Without JavaScript the page still has all its tables. Nothing here writes HTML from data.
 (() => {
   "use strict";
   const { config, charts } = JSON.parse(document.getElementById("drawings").textContent);
   const each = (selector, act) => document.querySelectorAll(selector).forEach(act);
   let metric = document.querySelector("#metrics input:checked")?.value ?? Object.keys(charts.ranking)[0];
 
-  // Charts. On a phone names take at most four tenths of the width, and legends stand in one column.
+  // Charts. On a phone, names take at most 40 % of the width, and legends have one column.
   const narrow = (width) => width < 520;
   const fitted = (width) => ({
     ...config,
@@ -32,7 +32,7 @@
   const drawSwitched = () => Promise.all(
     [...document.querySelectorAll(".chart")].filter((place) => !charts[place.dataset.chart][""]).map(draw));
 
-  // The metric decides the charts, the verdicts and the order of the table.
+  // The chosen metric changes the charts, the verdicts and the order of the table.
   function choose(name) {
     metric = name;
     const blocks = [...document.querySelectorAll(".of-metric")];
@@ -50,7 +50,7 @@
     });
   });
 
-  // Sorting: numbers before what has none, whichever way.
+  // Sorting: missing values come last in both directions.
   function sort(head, direction) {
     const table = head.closest("table");
     const column = head.cellIndex;
@@ -76,12 +76,12 @@
     sort(head, before === first ? second : first);
   }));
 
-  // Colours are the style's; the choice is remembered where the browser allows it.
+  // Colours come from the style sheet; the choice is remembered if the browser allows it.
   const theme = document.getElementById("theme");
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const remembered = (act) => { try { return act(localStorage); } catch { return null; } };
   const isDark = () => (document.documentElement.dataset.theme ?? (dark.matches ? "dark" : "light")) === "dark";
-  function tellTheme() { theme.textContent = isDark() ? "Light colours" : "Dark colours"; }
+  function labelTheme() { theme.textContent = isDark() ? "Light colours" : "Dark colours"; }
   const kept = remembered((store) => store.getItem("tremula-theme"));
   if (kept === "light" || kept === "dark") document.documentElement.dataset.theme = kept;
   theme.hidden = false;
@@ -89,10 +89,10 @@
     const next = isDark() ? "light" : "dark";
     document.documentElement.dataset.theme = next;
     remembered((store) => store.setItem("tremula-theme", next));
-    tellTheme();
+    labelTheme();
   });
-  dark.addEventListener("change", tellTheme);
-  tellTheme();
+  dark.addEventListener("change", labelTheme);
+  labelTheme();
 
   each("#copy", (button) => {
     if (!navigator.clipboard) return;
@@ -101,7 +101,7 @@
       try {
         await navigator.clipboard.writeText(document.getElementById("command").textContent);
         button.textContent = "Copied";
-      } catch { button.textContent = "Not allowed: mark and copy it"; }
+      } catch { button.textContent = "Copying is not allowed: select the command and copy it"; }
     });
   });
 
