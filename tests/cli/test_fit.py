@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import tremula as tm
-from tremula.cli.main import EXIT_BAD_INPUT, EXIT_FILE_TROUBLE, run
+from tremula.cli.main import EXIT_BAD_INPUT, EXIT_FILE_ERROR, run
 
 ROWS = [f"{n},{'red' if n % 2 else 'blue'},{'ill' if n % 2 else 'well'}" for n in range(30)]
 
@@ -41,9 +41,9 @@ def as_json(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
 # --- fit ---
 
 
-def test_a_method_is_judged_by_rows_left_out_and_saved(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_method_is_scored_on_out_of_bag_rows_and_saved(capsys: pytest.CaptureFixture[str]) -> None:
     told = as_json(capsys, "fit", "rows.csv", "--method", "random-forest")
-    assert told["score"]["by"] == "rows left out of members"
+    assert told["score"]["by"] == "out-of-bag rows"
     assert told["score"]["low"] <= told["score"]["value"] <= told["score"]["high"]
     assert tm.load("model.tremula").table_.names == ("age", "colour")
 
@@ -66,7 +66,7 @@ def test_in_words(capsys: pytest.CaptureFixture[str]) -> None:
     assert "M5 model tree predicts 'cost' with RMSE" in told
 
 
-def test_a_forest_of_regression_is_judged_by_rows_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_regression_forest_is_scored_on_out_of_bag_rows(capsys: pytest.CaptureFixture[str]) -> None:
     told = as_json(capsys, "fit", "costs.csv", "--method", "random-forest")
     assert told["score"]["metric"] == "rmse"
     assert 0 < told["score"]["value"] < 10
@@ -90,7 +90,7 @@ def test_without_pandas_a_model_is_trained_and_answers(
         (("rows.csv", "--method", "sklearn-forest"), EXIT_BAD_INPUT, "no method 'sklearn-forest'"),
         (("rows.csv", "--method", "id3"), EXIT_BAD_INPUT, "'id3' cannot learn from 'rows'"),
         (("rows.csv", "--target", "age", "--task", "classification", "--cv", "9"), EXIT_BAD_INPUT, "9 folds"),
-        (("rows.csv", "--out", "no/such/model.tremula"), EXIT_FILE_TROUBLE, "make it first"),
+        (("rows.csv", "--out", "no/such/model.tremula"), EXIT_FILE_ERROR, "make it first"),
         (("rows.csv", "--jobs", "0"), EXIT_BAD_INPUT, "--jobs 0"),
         (("nowhere.csv", "--out", "model.json"), EXIT_BAD_INPUT, "ends in .json"),
         (("nowhere.csv",), EXIT_BAD_INPUT, "no file 'nowhere.csv'"),
@@ -198,7 +198,7 @@ def test_a_bare_booster_of_lightgbm_answers_with_classes(capsys: pytest.CaptureF
     ("words", "code", "message"),
     [
         (("rows.csv", "--out", "answers.txt"), EXIT_BAD_INPUT, "ends in .csv or .parquet"),
-        (("rows.csv", "--out", "no/such/answers.csv"), EXIT_FILE_TROUBLE, "make it first"),
+        (("rows.csv", "--out", "no/such/answers.csv"), EXIT_FILE_ERROR, "make it first"),
         (("rows.csv", "--keep", "keys"), EXIT_BAD_INPUT, "no column 'keys'"),
         (("clash.csv", "--keep", "prediction"), EXIT_BAD_INPUT, "--keep 'prediction'"),
         (("clash.csv", "--probabilities", "--keep", "probability of ill"), EXIT_BAD_INPUT, "rename yours"),
@@ -221,4 +221,4 @@ def test_numbers_have_no_probabilities(capsys: pytest.CaptureFixture[str]) -> No
     done("fit", "costs.csv", "--method", "m5", "--cv", "2")
     assert code_of("predict", "model.tremula", "costs.csv", "--probabilities") == EXIT_BAD_INPUT
     assert "leave out --probabilities" in capsys.readouterr().err
-    assert code_of("predict", "nowhere.tremula", "costs.csv") == EXIT_FILE_TROUBLE
+    assert code_of("predict", "nowhere.tremula", "costs.csv") == EXIT_FILE_ERROR

@@ -8,9 +8,9 @@ import pytest
 from tremula.cli.main import (
     COMMANDS,
     EXIT_BAD_INPUT,
-    EXIT_FILE_TROUBLE,
+    EXIT_FILE_ERROR,
     EXIT_INTERRUPTED,
-    EXIT_UNFORESEEN,
+    EXIT_UNEXPECTED,
     run,
 )
 
@@ -36,7 +36,7 @@ def test_help_names_the_commands_and_the_exit_codes(capsys: pytest.CaptureFixtur
     printed = " ".join(capsys.readouterr().out.split())
     for command in COMMANDS:
         assert f" {command.__name__} " in printed
-    assert "Exit codes: 0 done" in printed
+    assert "Exit codes: 0 success" in printed
     assert "--install-completion" in printed
 
 
@@ -68,7 +68,7 @@ def test_the_help_of_a_command_has_examples(words: tuple[str, ...], capsys: pyte
             "'id3' cannot learn from 'iris'",
         ),
         (("compare", "iris", "--cv", "51"), EXIT_BAD_INPUT, "the largest class has 50 rows"),
-        (("compare", "iris", "--out", __file__), EXIT_FILE_TROUBLE, "is a file"),
+        (("compare", "iris", "--out", __file__), EXIT_FILE_ERROR, "is a file"),
         (("compare", "iris", "--cv", "1"), EXIT_BAD_INPUT, "give a number of folds"),
         (("compare", "iris", "--seed", "-1"), 2, "--seed"),
         (("compare", "iris", "--colour"), 2, "--colour"),
@@ -100,12 +100,15 @@ def fail_with(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tremula.cli.data.known_datasets", fail)
 
 
-def test_what_was_not_foreseen_is_one_sentence_with_advice(
+def test_an_unexpected_error_is_one_sentence_with_advice(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     fail_with(KeyError("a\nb"), monkeypatch)
-    assert exit_code("data", "list") == EXIT_UNFORESEEN
-    assert capsys.readouterr().err == "tremula: KeyError: 'a\\nb'. This was not foreseen: run again with --debug\n"
+    assert exit_code("data", "list") == EXIT_UNEXPECTED
+    assert (
+        capsys.readouterr().err
+        == "tremula: KeyError: 'a\\nb'. This is unexpected: run again with --debug for details\n"
+    )
 
 
 @pytest.mark.parametrize("words", [("--debug", "data", "list"), ("data", "list", "--debug")])
@@ -113,7 +116,7 @@ def test_debug_anywhere_shows_the_traceback(
     words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     fail_with(ValueError("broken"), monkeypatch)
-    assert exit_code(*words) == EXIT_UNFORESEEN
+    assert exit_code(*words) == EXIT_UNEXPECTED
     assert "Traceback" in capsys.readouterr().err
 
 
@@ -121,7 +124,7 @@ def test_trouble_with_a_file_is_told_without_its_number(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     fail_with(PermissionError(13, "Permission denied", "/root/rows.csv"), monkeypatch)
-    assert exit_code("data", "list") == EXIT_FILE_TROUBLE
+    assert exit_code("data", "list") == EXIT_FILE_ERROR
     assert capsys.readouterr().err == "tremula: '/root/rows.csv': Permission denied\n"
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import tremula as tm
-from tremula.cli.main import EXIT_BAD_INPUT, EXIT_FILE_TROUBLE, run
+from tremula.cli.main import EXIT_BAD_INPUT, EXIT_FILE_ERROR, run
 
 duckdb = pytest.importorskip("duckdb")
 pytest.importorskip("ibis")
@@ -73,7 +73,7 @@ def test_a_dry_run_in_words_shows_the_query(hospital: Path, capsys: pytest.Captu
     printed = query(capsys, f"{hospital}/hospital.duckdb#visits", *SMALL, "--dry-run")
     assert "About 5 queries" in printed
     assert "GROUPING SETS" in printed
-    assert "Nothing was asked but the names and types" in printed
+    assert "Only the names and types" in printed
 
 
 def test_the_plan_is_what_is_asked_and_the_model_predicts(hospital: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -115,20 +115,20 @@ def test_truth_values_and_whole_numbers_as_levels_predict(capsys: pytest.Capture
     assert pd.read_csv("answers.csv")["prediction"].tolist() == expected.tolist()
 
 
-def test_the_rules_of_disclosure_are_kept_and_told(hospital: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_rules_of_disclosure_are_kept_and_reported(hospital: Path, capsys: pytest.CaptureFixture[str]) -> None:
     place = f"{hospital}/hospital.duckdb#visits"
     told = as_json(capsys, place, *SMALL, "--min-count", "10", "--round-to", "5", "--ledger", "ledger.jsonl")
     entries = [json.loads(line) for line in Path("ledger.jsonl").read_text().splitlines()]
     assert told["disclosure"]["cells_withheld"] == sum(entry["withheld"] for entry in entries) > 0
     assert told["disclosure"]["questions_answered"] == sum(entry["fate"] == "answered" for entry in entries)
-    assert "--min-count, --round-to and --privacy do not cover them" in told["not_covered"]
+    assert "--min-count, --round-to and --privacy do not protect them" in told["not_covered"]
 
 
-def test_what_no_rule_covers_is_told_before_and_after(hospital: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_no_rule_protects_is_said_before_and_after(hospital: Path, capsys: pytest.CaptureFixture[str]) -> None:
     printed = query(capsys, f"{hospital}/hospital.duckdb#visits", *SMALL, "--min-count", "10")
-    before, after = printed.split("Asked: ")
-    assert "do not cover them" in before
-    assert "do not cover them" in after
+    before, after = printed.split("Sent ")
+    assert "do not protect them" in before
+    assert "do not protect them" in after
 
 
 def test_a_fit_that_fails_leaves_its_ledger_and_log(hospital: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -137,7 +137,7 @@ def test_a_fit_that_fails_leaves_its_ledger_and_log(hospital: Path, capsys: pyte
     entries = [json.loads(line) for line in Path("ledger.jsonl").read_text().splitlines()]
     withheld = sum(entry["withheld"] for entry in entries)
     assert withheld > 0
-    assert f"{withheld} cells of too few rows were withheld: lower --min-count" in told
+    assert f"{withheld} cells with too few rows were withheld: lower --min-count" in told
     assert "GROUPING SETS" in Path("log.sql").read_text()
 
 
@@ -149,8 +149,8 @@ def test_a_column_named_twice_is_asked_about_once(hospital: Path, capsys: pytest
 def test_a_privacy_budget_is_not_exceeded(hospital: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("opendp")
     printed = query(capsys, f"{hospital}/hospital.duckdb#visits", *SMALL, "--privacy", "2")
-    assert "of a privacy budget of 2 was spent" in printed
-    assert "--privacy do not cover them" in printed
+    assert "of a privacy budget of 2 were spent" in printed
+    assert "--privacy do not protect them" in printed
 
 
 @pytest.mark.parametrize(
@@ -159,10 +159,10 @@ def test_a_privacy_budget_is_not_exceeded(hospital: Path, capsys: pytest.Capture
         (("{}/hospital.duckdb", "--table", "vists", "--target", "again"), EXIT_BAD_INPUT, "did you mean 'visits'?"),
         (("{}/hospital.duckdb#visits", "--target", "agian"), EXIT_BAD_INPUT, "did you mean 'again'?"),
         (("{}/hospital.duckdb", "--target", "again"), EXIT_BAD_INPUT, "there are 'visits'"),
-        (("{}/hospital.duckdb#a", "--table", "b", "--target", "c"), EXIT_BAD_INPUT, "give one of them"),
+        (("{}/hospital.duckdb#a", "--table", "b", "--target", "c"), EXIT_BAD_INPUT, "give only one of them"),
         (("{}/nowhere.duckdb", "--table", "visits", "--target", "again"), EXIT_BAD_INPUT, "no database file"),
         (("rows.txt", "--target", "again"), EXIT_BAD_INPUT, "neither the URL of a database"),
-        (("{}/hospital.duckdb#visits", "--target", "again", "--out", "no/m.tremula"), EXIT_FILE_TROUBLE, "make it"),
+        (("{}/hospital.duckdb#visits", "--target", "again", "--out", "no/m.tremula"), EXIT_FILE_ERROR, "make it"),
         (("{}/hospital.duckdb#visits", "--target", "age", "--task", "regression", "--privacy", "1"), 3, "only classes"),
         (("{}/hospital.duckdb#visits", "--target", "again", "--privacy", "0"), EXIT_BAD_INPUT, "--privacy=0.0"),
         (("{}/hospital.duckdb#visits", "--target", "again", "--log", "a", "--ledger", "./a"), 3, "two files"),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tremula.cli.main import EXIT_BAD_INPUT, EXIT_CELLS_FAILED, EXIT_FILE_TROUBLE, run
+from tremula.cli.main import EXIT_BAD_INPUT, EXIT_CELLS_FAILED, EXIT_FILE_ERROR, run
 from tremula.diagnostics import WeightTraceDisplay
 from tremula.lab.experiments.cell import Cell, Experiment, Outcome
 from tremula.lab.experiments.result import Result
@@ -86,12 +86,14 @@ def test_a_second_run_measures_nothing_again(measure: Measure) -> None:
     assert measure.asked == CELLS
 
 
-def test_a_failed_cell_is_told_and_the_others_are_shown(measure: Measure, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_failed_cell_is_counted_and_the_others_are_shown(
+    measure: Measure, capsys: pytest.CaptureFixture[str]
+) -> None:
     measure.fails = True
     assert reproduce("tiny") == EXIT_CELLS_FAILED
     printed = capsys.readouterr()
     assert "the dice are lost" in printed.out
-    assert "cells that failed: 1" in printed.err
+    assert "failed cells: 1" in printed.err
     assert "Traceback" not in printed.err
 
 
@@ -143,9 +145,9 @@ def test_without_matplotlib_the_tables_are_written(
         (["tiny", "--methods", "knowin"], EXIT_BAD_INPUT, "did you mean 'knowing'?"),
         (["tiny", "--quick", "--full"], 2, "exclude each other"),
         (["tiny", "--jobs", "0"], 2, "give 1 or more"),
-        (["tiny", "--out", "file"], EXIT_FILE_TROUBLE, "is a file"),
+        (["tiny", "--out", "file"], EXIT_FILE_ERROR, "is a file"),
         (["tiny", "--store", "file"], EXIT_BAD_INPUT, "file"),
-        (["tiny", "--store", "no/such/folder.duckdb"], EXIT_FILE_TROUBLE, "folder"),
+        (["tiny", "--store", "no/such/folder.duckdb"], EXIT_FILE_ERROR, "folder"),
     ],
 )
 def test_a_mistake_gives_a_message_and_measures_nothing(

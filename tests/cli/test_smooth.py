@@ -16,7 +16,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import tremula as tm
-from tremula.cli.main import EXIT_BAD_INPUT, EXIT_FILE_TROUBLE, run
+from tremula.cli.main import EXIT_BAD_INPUT, EXIT_FILE_ERROR, run
 from tremula.cli.model_files import HARMLESS, _read_pickle, load_model, own_levels
 from tremula.cli.smooth import Problem, _divide
 
@@ -69,7 +69,7 @@ def test_a_tree_of_tremula(capsys: pytest.CaptureFixture[str]) -> None:
     printed = smooth(capsys, "tree.tremula", *HELD_OUT)
     assert "CARTClassifier of tremula" in printed
     assert "the smoothed model is better by" in printed
-    assert "must be others than those that the model was trained on" in printed
+    assert "must not be training rows of the model" in printed
     soft = tm.load("tree_soft.tremula")
     assert soft.noise_ > 0
     assert set(soft.predict(X)) == {"large", "small"}
@@ -220,7 +220,7 @@ def test_numbers_and_too_many_classes_are_divided_at_random() -> None:
 def test_training_rows_are_suspected(capsys: pytest.CaptureFixture[str]) -> None:
     rows = make_rows(1)
     tm.save(tm.CARTClassifier().fit(rows[["a size", "b"]], rows["kind"]), "tree.tremula")
-    assert "are they those that it was trained on?" in smooth(capsys, "tree.tremula", *HELD_OUT)
+    assert "are they its training rows?" in smooth(capsys, "tree.tremula", *HELD_OUT)
 
 
 def test_what_was_saved_predicts(capsys: pytest.CaptureFixture[str]) -> None:
@@ -262,8 +262,8 @@ def test_what_fit_wrote_of_another_library_is_read_as_trees(method: str, capsys:
 @pytest.mark.parametrize(
     ("model", "words", "code", "message"),
     [
-        ("nowhere.tremula", HELD_OUT, EXIT_FILE_TROUBLE, "no file 'nowhere.tremula'"),
-        (".", HELD_OUT, EXIT_FILE_TROUBLE, "is a folder"),
+        ("nowhere.tremula", HELD_OUT, EXIT_FILE_ERROR, "no file 'nowhere.tremula'"),
+        (".", HELD_OUT, EXIT_FILE_ERROR, "is a folder"),
         ("held_out.csv", HELD_OUT, EXIT_BAD_INPUT, "is no file that tm.save wrote"),
         ("wrong.json", HELD_OUT, EXIT_BAD_INPUT, "is no model of XGBoost"),
         ("wrong.txt", HELD_OUT, EXIT_BAD_INPUT, "is no model of LightGBM"),
@@ -271,7 +271,7 @@ def test_what_fit_wrote_of_another_library_is_read_as_trees(method: str, capsys:
         ("tree.tremula", ("--data", "nowhere.csv"), EXIT_BAD_INPUT, "no file 'nowhere.csv'"),
         ("tree.tremula", (*HELD_OUT, "--classes", "one"), EXIT_BAD_INPUT, "the model has 2 classes"),
         ("tree.tremula", (*HELD_OUT, "--classes", "on,off"), EXIT_BAD_INPUT, "the model knows 'on', 'off'"),
-        ("tree.tremula", (*HELD_OUT, "--out", "no/soft.tremula"), EXIT_FILE_TROUBLE, "make it first"),
+        ("tree.tremula", (*HELD_OUT, "--out", "no/soft.tremula"), EXIT_FILE_ERROR, "make it first"),
         ("tree.tremula", (*HELD_OUT, "--out", "soft.json"), EXIT_BAD_INPUT, "for models of another library"),
         ("tree.tremula", (*HELD_OUT, "--noise", "loud"), 2, "give auto, or a number"),
         ("tree.tremula", (), 2, "--data"),

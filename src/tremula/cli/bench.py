@@ -1,4 +1,4 @@
-"""``tremula bench``: how fast tremula is beside its peers, on this machine and now."""
+"""``tremula bench``: measures the speed of tremula and its peers on this machine."""
 
 import json
 import os
@@ -17,42 +17,42 @@ from tremula.cli.options import split_words
 from tremula.lab.speed import OURS, RACES, Timing, choose_races, measure
 
 PACKAGES = ("tremula", "scikit-learn", "numpy", "lightgbm", "xgboost", "xgboost-cpu")
-BUSY = 1.0  # of what others may take of each processor before it is told
+BUSY = 1.0  # load per processor above which a warning is printed
 
 
 def bench(
     only: Annotated[
-        str | None, typer.Option(help=f"Which, separated by commas: {', '.join(RACES)}.", show_default="all")
+        str | None, typer.Option(help=f"Benchmarks to run, comma-separated: {', '.join(RACES)}.", show_default="all")
     ] = None,
     seconds: Annotated[
-        float, typer.Option(min=0.0, help="About how long in all; each is run three times at least.")
+        float, typer.Option(min=0.0, help="Approximate total time; each benchmark runs at least three times.")
     ] = 20,
-    size: Annotated[float, typer.Option(min=0.02, max=100, help="How many rows, as a multiple of the usual.")] = 1.0,
+    size: Annotated[float, typer.Option(min=0.02, max=100, help="Number of rows, as a multiple of the default.")] = 1.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON instead of a table.")] = False,
 ) -> None:
-    """Time tremula beside scikit-learn, and LightGBM and XGBoost where they are installed, on made-up rows.
+    """Compare the speed of tremula with scikit-learn, LightGBM and XGBoost on synthetic data.
 
-    All take turns in one thread, and ratios are taken within a round: what else the machine does slows both. The
-    spread over rounds is shown; a ratio whose quartiles are far apart says little. The numbers are those of this
-    machine: benchmarks/RESULTS.md has measured ones on real data.
+    The libraries take turns in one thread, and ratios are taken within a round, so other load on the machine affects
+    both sides. The spread over rounds is shown: a ratio whose quartiles are far apart means little. The numbers are
+    those of this machine; benchmarks/RESULTS.md has results on real data.
     """
     names = choose_races(split_words(only))
     timings = []
     with threadpool_limits(1):
         for name in names:
             timings += measure(RACES[name](size), seconds / len(names))
-            _say(f"{name}: {timings[-1].rounds} rounds")
-    told = _machine() | {"timings": [asdict(timing) for timing in timings]}
+            _print_status(f"{name}: {timings[-1].rounds} rounds")
+    report = _machine() | {"timings": [asdict(timing) for timing in timings]}
     if as_json:
-        print(json.dumps(told, indent=2, ensure_ascii=False))
+        print(json.dumps(report, indent=2, ensure_ascii=False))
         return
-    _print(told, timings)
+    _print(report, timings)
 
 
-def _say(words: str) -> None:
+def _print_status(text: str) -> None:
     console = Console(stderr=True)
     if console.is_terminal:
-        console.print(words, markup=False, highlight=False)
+        console.print(text, markup=False, highlight=False)
 
 
 def _machine() -> dict[str, Any]:
@@ -72,11 +72,11 @@ def _machine() -> dict[str, Any]:
     }
 
 
-def _print(told: Mapping[str, Any], timings: Sequence[Timing]) -> None:
+def _print(report: Mapping[str, Any], timings: Sequence[Timing]) -> None:
     console = Console(highlight=False)
     table = Table()
-    table.add_column("work")
-    table.add_column("who", no_wrap=True)
+    table.add_column("task")
+    table.add_column("library", no_wrap=True)
     for heading in ("ms", "ratio", "quartiles", "error %"):
         table.add_column(heading, justify="right", no_wrap=True)
     for timing in timings:
@@ -86,17 +86,17 @@ def _print(told: Mapping[str, Any], timings: Sequence[Timing]) -> None:
         table.add_row(timing.work if is_ours else "", timing.who, *cells, style="bold" if is_ours else None)
     console.print(table)
     console.print(
-        "Times are processor time of the best round, one thread. A ratio is the peer's time divided by tremula's, the "
-        "median over rounds: above 1, tremula is faster.",
+        "Times are processor times of the best round in one thread. A ratio is the time of the peer divided by that of "
+        "tremula, the median over rounds: above 1, tremula is faster.",
         markup=False,
     )
     for note in dict.fromkeys(timing.note for timing in timings if timing.note):
         console.print(note, markup=False)
-    versions = ", ".join(f"{name} {number}" for name, number in told["versions"].items())
-    console.print(f"Python {told['python']} on {told['machine']}, {versions}.", markup=False)
-    if told["load"] is not None and told["load"] > BUSY * (told["processors"] or 1):
+    versions = ", ".join(f"{name} {number}" for name, number in report["versions"].items())
+    console.print(f"Python {report['python']} on {report['machine']}, {versions}.", markup=False)
+    if report["load"] is not None and report["load"] > BUSY * (report["processors"] or 1):
         console.print(
-            f"The machine is busy (load {told['load']:.1f} on {told['processors']} processors): trust the ratios a "
-            "little, the times less.",
+            f"The machine is busy (load {report['load']:.1f} on {report['processors']} processors): the times are "
+            "unreliable, the ratios less so.",
             markup=False,
         )

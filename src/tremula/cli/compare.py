@@ -1,4 +1,4 @@
-"""``tremula compare``: cross-validate methods on one dataset, print a ranked table, write a page and the best model."""
+"""``tremula compare``: cross-validates methods, prints a ranked table, writes a page and the best model."""
 
 import json
 import os
@@ -34,13 +34,13 @@ from tremula.report.summary import only_finite, rank_methods, summarize
 
 DEFAULT_DATASET = "digits"
 PAGE, STORE, MODEL = "report.html", "results.duckdb", "best"
-LEAST_BUDGET, MOST_BUDGET = 2.0, 15.0  # seconds for the closer look
+LEAST_BUDGET, MOST_BUDGET = 2.0, 15.0  # seconds for the analyses
 SHARE_OF_BUDGET = 1 / 3
 
 
 @dataclass(frozen=True)
 class _Outputs:
-    """Where the page, the trials and the best model go; None where they are not wanted."""
+    """Files of the page, the results and the best model; None if not wanted."""
 
     report: Path | None
     results: Path | None
@@ -63,96 +63,100 @@ def compare(
     methods: Annotated[
         str | None,
         typer.Option(
-            help=f"Which, separated by commas. Classification: {', '.join(METHODS)}. Regression: "
+            help=f"Methods to compare, comma-separated. Classification: {', '.join(METHODS)}. Regression: "
             f"{', '.join(REGRESSION_METHODS)}.",
             show_default=f"{', '.join(name for name, method in METHODS.items() if method.usual)}",
         ),
     ] = None,
     against: Annotated[
         str | None,
-        typer.Option(help=f"Also methods of other libraries, at their defaults: {', '.join(LIBRARIES)}, by commas."),
+        typer.Option(
+            help=f"Also compare with other libraries at their defaults, comma-separated: {', '.join(LIBRARIES)}."
+        ),
     ] = None,
     baseline: Annotated[
-        str | None, typer.Option(help="Say how the others compare with this method.", show_default="the best")
+        str | None, typer.Option(help="Method to compare the others with.", show_default="the best")
     ] = None,
     cv: Annotated[
         str | None,
         typer.Option(
-            help="Folds (10), or repetitions and folds (5x2, 10x10).",
-            show_default=f"{DEFAULT_FOLDS}, fewer if there are few rows",
+            help="Number of folds (10), or repetitions and folds (5x2, 10x10).",
+            show_default=f"{DEFAULT_FOLDS}, or fewer for few rows",
         ),
     ] = None,
     drop: DropOption = None,
     table: TableOption = None,
-    out: Annotated[
-        Path, typer.Option("--out", "-o", help=f"The folder for {PAGE}, {STORE} and {MODEL}.tremula.")
-    ] = Path(),
-    report: Annotated[bool, typer.Option("--report/--no-report", help="Write the page, or do not.")] = True,
+    out: Annotated[Path, typer.Option("--out", "-o", help=f"Folder for {PAGE}, {STORE} and {MODEL}.tremula.")] = Path(),
+    report: Annotated[bool, typer.Option("--report/--no-report", help="Write the report page.")] = True,
     store: Annotated[
         bool,
-        typer.Option("--store/--no-store", help="Keep each trial, so that the same command goes on where it was."),
+        typer.Option(
+            "--store/--no-store", help="Store each result, so that the same command resumes an interrupted comparison."
+        ),
     ] = True,
-    model: Annotated[bool, typer.Option("--model/--no-model", help="Train the best on all rows and write it.")] = True,
+    model: Annotated[
+        bool, typer.Option("--model/--no-model", help="Train the best method on all rows and save it.")
+    ] = True,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Skip the closer look (members, bias and variance, noise) of the page.")
+        bool, typer.Option("--quick", help="Skip the analyses of the page (members, bias and variance, noise).")
     ] = False,
     seed: Annotated[
         int,
-        typer.Option(min=0, max=2**32 - 1, help="Decides the folds and every random choice: same seed, same errors."),
+        typer.Option(
+            min=0, max=2**32 - 1, help="Determines the folds and every random choice: same seed, same errors."
+        ),
     ] = 0,
     jobs: Annotated[
-        int, typer.Option(help="Trials at a time; -1 is all processors. With more than one the times to fit grow.")
+        int,
+        typer.Option(help="Number of parallel fits; -1 uses all processors. Fit times are longer with more than one."),
     ] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON instead of a table.")] = False,
 ) -> None:
-    """Compare methods on your rows by cross-validation.
+    """Compare methods on your data by cross-validation.
 
-    Prints a ranked table with intervals and says which differences are real; writes a page, the trials and the best
-    method trained on all rows. Each trial is kept as soon as it is measured: stopped at any moment, the same command
-    goes on where it was.
+    Prints a ranked table with intervals and says which differences are real. Writes a report page, the results, and
+    the best method trained on all rows. Each result is stored immediately: if interrupted, run the same command again
+    to resume.
     """
     begin = time.monotonic()
     command = command_of(locals())
     check_task_and_jobs(task, jobs)
-    wanted = None if cv is None else read_folds(cv)
+    wanted_folds = None if cv is None else read_folds(cv)
     reading = read_data(data, target, task=task, drop=split_words(drop), table=table)
     chosen = _choose(split_words(methods), split_words(against), baseline, reading.dataset.task)
-    outputs = _places(out, report, store, model)
-    folds, told = choose_folds(Folds(), reading) if wanted is None else (wanted, [])
+    outputs = _check_outputs(out, report, store, model)
+    folds, notes = choose_folds(Folds(), reading) if wanted_folds is None else (wanted_folds, [])
     check_folds(reading.dataset, folds)
     if not as_json:
-        print_data(reading, told)
-    kept = Store(outputs.results, other_versions="keep") if outputs.results else None
-    found = cross_validate(chosen, reading.dataset, folds, seed, store=kept, n_jobs=jobs)
+        print_data(reading, notes)
+    results = Store(outputs.results, other_versions="keep") if outputs.results else None
+    validation = cross_validate(chosen, reading.dataset, folds, seed, store=results, n_jobs=jobs)
     summary = summarize(
         reading.dataset,
         chosen,
-        found,
+        validation,
         target=reading.schema.target,
         baseline=baseline,
         guesses=reading.guesses,
-        notes=(*reading.notes, *told),
+        notes=(*reading.notes, *notes),
         command=command,
     )
-    ranked = rank_methods(chosen, reading.dataset, found)
+    ranked = rank_methods(chosen, reading.dataset, validation)
     if report and not quick:
-        summary["analyses"] = _run_analyses(reading, ranked, found, kept, jobs)
-    best, trouble = None, None
-    try:
-        best = _write_best(ranked[0], reading, seed, outputs.model) if outputs.model else None
-    except Exception as error:  # the trials were dear: the page comes first, then what went wrong
-        trouble = error
+        summary["analyses"] = _run_analyses(reading, ranked, validation, results, jobs)
+    best, error = _try_to_write_best(ranked[0], reading, seed, outputs.model)
+    if error is not None:
         summary["notes"] = [*summary["notes"], f"The best model could not be written: {error}"]
     _show(summary | _about_the_run(begin, jobs), outputs, best, as_json)
-    if trouble is not None:
-        raise trouble
+    if error is not None:
+        raise error
 
 
-# --- what is to be done ---
+# --- options ---
 
 
 def command_of(options: Mapping[str, Any]) -> str:
-    """Return the command that gives the same results: what only says where they go is left out."""
+    """Return the command that gives the same results; options about output files are omitted."""
     words = ["tremula", "compare", without_password(str(options["data"]))]
     for name in ("target", "task", "methods", "against", "baseline", "cv", "drop", "table"):
         words += [] if options[name] is None else [f"--{name}", str(options[name])]
@@ -163,68 +167,82 @@ def _choose(names: Sequence[str], libraries: Sequence[str], baseline: str | None
     chosen = [*choose_methods(names, task), *choose_peers(libraries, task)]
     if baseline is not None and baseline not in [method.name for method in chosen]:
         listed = ", ".join(method.name for method in chosen)
-        raise UnknownMethod(f"--baseline {baseline!r} is none of the methods compared ({listed}): name one of them")
+        raise UnknownMethod(f"--baseline {baseline!r} is not one of the methods compared ({listed}): name one of them")
     return chosen
 
 
-def choose_folds(usual: Folds, reading: Reading) -> tuple[Folds, list[str]]:
-    """Return the usual folds, or as many as there can be, and say so."""
+def choose_folds(default: Folds, reading: Reading) -> tuple[Folds, list[str]]:
+    """Return the default folds, or as many as possible for few rows, with a note."""
     most = max(most_folds(reading.dataset), 2)
-    if most >= usual.folds:
-        return usual, []
-    return Folds(most), [f"There are {most} folds instead of {usual.folds}, as there are few rows."]
+    if most >= default.folds:
+        return default, []
+    return Folds(most), [f"There are {most} folds instead of {default.folds} because there are few rows."]
 
 
-def _places(out: Path, report: bool, store: bool, model: bool) -> _Outputs:
-    """Find out before the work, not after it, that files have nowhere to go."""
+def _check_outputs(out: Path, report: bool, store: bool, model: bool) -> _Outputs:
+    """Return the files to write; raise an error before the work starts if they cannot be written."""
     if out.exists() and not out.is_dir():
         raise NotADirectoryError(f"{str(out)!r} is a file: give --out the name of a folder")
     if report or store or model:
         out.mkdir(parents=True, exist_ok=True)
         if not os.access(out, os.W_OK):
-            raise PermissionError(f"the folder {str(out)!r} cannot be written to: give --out another")
+            raise PermissionError(f"the folder {str(out)!r} is not writable: give --out another folder")
     if report and (out / PAGE).is_dir():
         raise IsADirectoryError(f"{str(out / PAGE)!r} is a folder: give --out another folder, or use --no-report")
     return _Outputs(out / PAGE if report else None, out / STORE if store else None, out / MODEL if model else None)
 
 
+# --- analyses and the best model ---
+
+
 def _run_analyses(
-    reading: Reading, ranked: Sequence[Method], found: CrossValidation, kept: Store | None, jobs: int
+    reading: Reading, ranked: Sequence[Method], validation: CrossValidation, store: Store | None, jobs: int
 ) -> dict[str, Any]:
-    trials = [result for results in found.results.values() for result in results]
-    spent = sum(trial.fit_seconds + trial.predict_seconds for trial in trials)
-    seconds = {name: sum(t.fit_seconds for t in mine) / len(mine) for name, mine in found.results.items()}
+    """Run the analyses of the page, with a budget in proportion to the time of the cross-validation."""
+    by_method = validation.results.items()
+    spent = sum(result.fit_seconds + result.predict_seconds for _, results in by_method for result in results)
+    seconds = {name: sum(result.fit_seconds for result in results) / len(results) for name, results in by_method}
     budget = min(max(SHARE_OF_BUDGET * spent, LEAST_BUDGET), MOST_BUDGET)
     return run_analyses(
         reading.dataset,
         ranked,
-        seed=found.seed,
-        store=kept,
+        seed=validation.seed,
+        store=store,
         n_jobs=jobs,
         fit_seconds=seconds,
         budget_seconds=budget,
     )
 
 
+def _try_to_write_best(
+    method: Method, reading: Reading, seed: int, path: Path | None
+) -> tuple[Path | None, Exception | None]:
+    """Return the file of the best model, or the error: the page must be written even if the model cannot be."""
+    try:
+        return (None if path is None else _write_best(method, reading, seed, path)), None
+    except Exception as error:
+        return None, error
+
+
 def _write_best(method: Method, reading: Reading, seed: int, path: Path) -> Path:
-    """Train the best on all rows and write it, unless the file that is there is the same."""
+    """Train the best method on all rows and save it, unless the file already holds the same model."""
     own = path.with_suffix(OWN_ENDING)
     if own.is_file():
         try:
             if is_made_from(load_model(own), method, reading.dataset, reading.schema, seed):
                 return own
         except (TremulaError, OSError):
-            pass  # whatever it is, it is replaced
+            pass  # an unreadable file is replaced
     written = write_fitted(fit_method(method, reading.dataset, reading.schema, seed), path)
     for other in (path.with_suffix(ending) for ending in (OWN_ENDING, OTHER_ENDING)):
-        if other != written and other.exists():  # it may be the user's own, so it stays
-            told = f"{other} was there before and is left as it is; the best of this comparison is {written}"
-            Console(stderr=True, soft_wrap=True).print(told, markup=False, highlight=False)
+        if other != written and other.exists():  # it may be the user's own file
+            note = f"{other} existed before and is unchanged; the best model of this comparison is {written}"
+            Console(stderr=True, soft_wrap=True).print(note, markup=False, highlight=False)
     return written
 
 
 def _show(summary: dict[str, Any], outputs: _Outputs, best: Path | None, as_json: bool) -> None:
-    """Write the page, and print the table or the JSON."""
+    """Write the page and print the table or the JSON."""
     files = {"report": outputs.report, "results": outputs.results, "model": best}
     summary["files"] = {name: None if path is None else str(path) for name, path in files.items()}
     summary = only_finite(summary)

@@ -1,4 +1,4 @@
-"""A comparison on the terminal: what the rows are, a ranked table, and what it shows in words."""
+"""A comparison on the terminal: a description of the data, a ranked table, and the result in words."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -13,20 +13,20 @@ N_SENTENCES = 2
 NOT_SHOWN = "no difference shown"
 
 
-def print_data(reading: Reading, told: Sequence[str]) -> None:
-    """Say what the rows are and what was guessed of them."""
+def print_data(reading: Reading, notes: Sequence[str]) -> None:
+    """Print a description of the data and what was guessed about it."""
     data = reading.dataset
     n_rows, n_attributes = data.X.shape
     nominal = len(data.nominal)
     kinds = f"{n_attributes - nominal} numeric and {nominal} nominal attributes"
     heading = f"{data.name} ({data.source}): {n_rows:,} rows, {kinds}."
     console = Console(highlight=False)
-    for line in (heading, *reading.guesses, *reading.notes, *told):
+    for line in (heading, *reading.guesses, *reading.notes, *notes):
         console.print(line, markup=False)
 
 
 def print_results(summary: Mapping[str, Any]) -> None:
-    """Print the table, how to read it, and the sentences."""
+    """Print the table, its explanation, and the sentences."""
     console = Console(highlight=False)
     console.print(_table(summary))
     for line in _explanations(summary):
@@ -44,12 +44,12 @@ def _explanations(summary: Mapping[str, Any]) -> Iterator[str]:
     marked = any(pair["verdict"] != NOT_SHOWN for pair in _with_the_best(summary))
     yield (
         f"By {summary['protocol']['words']}. {baseline['label'].capitalize()} has {main['label']} "
-        f"{_number(baseline['error'], main)}{_unit(main)}. Times are medians, to predict of one row."
-        + (" A star marks a difference from the best that the test shows." if marked else "")
+        f"{_number(baseline['error'], main)}{_unit(main)}. Times are medians; prediction time is per row."
+        + (" A star marks a shown difference from the best." if marked else "")
     )
     for row in summary["methods"]:
         if "error" in row:
-            yield f"Left out: {row['label']}: {row['error']}"
+            yield f"Failed: {row['label']}: {row['error']}"
 
 
 def _table(summary: Mapping[str, Any]) -> Table:
@@ -62,13 +62,13 @@ def _table(summary: Mapping[str, Any]) -> Table:
     for row in summary["methods"]:
         if "error" in row:
             continue
-        found, also = (row["metrics"][metric["name"]] for metric in (main, second))
+        first, other = (row["metrics"][metric["name"]] for metric in (main, second))
         table.add_row(
             row["label"],
-            _number(found["mean"], main),
-            f"{_number(found['low'], main)} to {_number(found['high'], main)}",
+            _number(first["mean"], main),
+            f"{_number(first['low'], main)} to {_number(first['high'], main)}",
             behind.get(row["name"], ""),
-            "" if also is None else f"{also['mean']:#.3g}",
+            "" if other is None else f"{other['mean']:#.3g}",
             _seconds(row["fit_milliseconds"] / 1e3),
             _seconds(row["predict_microseconds_a_row"] / 1e6),
             style="bold" if row["lowest"] else None,
@@ -82,7 +82,7 @@ def _with_the_best(summary: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _behind(summary: Mapping[str, Any]) -> dict[str, str]:
-    """Return by how much a method is behind the best, marked where that is shown."""
+    """Return the difference of each method from the best, with a star if it is shown."""
     main = summary["metrics"][0]
     return {
         pair["second"]: f"{_number(abs(pair['difference']), main)}{' ' if pair['verdict'] == NOT_SHOWN else '*'}"

@@ -1,4 +1,4 @@
-"""``tremula fit``: train one method on all rows, say how well it can be expected to do, and keep it in a file."""
+"""``tremula fit``: trains one method on all rows, estimates its error, and saves it."""
 
 import json
 from pathlib import Path
@@ -30,11 +30,11 @@ from tremula.lab.comparison.splits import read_folds
 from tremula.lab.datasets.reader import Reading, read_data
 from tremula.report.summary import METRICS, summarize
 
-USUAL_METHOD = "aspen"
-USUAL_FILE = Path("model.tremula")
-FOLDS_WITHOUT_LEFT_OUT_ROWS = "5"
-LEFT_OUT = "rows left out of members"
-CHOSEN_ON_THEM = ("aspen", "smeared-bagging")  # these look at the rows left out when they choose their settings
+DEFAULT_METHOD = "aspen"
+DEFAULT_FILE = Path("model.tremula")
+FOLDS_WITHOUT_OUT_OF_BAG_ROWS = "5"
+OUT_OF_BAG = "out-of-bag rows"
+TUNED_OUT_OF_BAG = ("aspen", "smeared-bagging")  # these choose their settings on out-of-bag rows
 
 
 def fit(
@@ -50,49 +50,59 @@ def fit(
     method: Annotated[
         str,
         typer.Option(
-            help=f"Which. Classification: {', '.join(METHODS)}. Regression: {', '.join(REGRESSION_METHODS)}. "
-            "Or one of another library, such as sklearn-boosting, lightgbm or xgboost.",
+            help=f"Method to train. Classification: {', '.join(METHODS)}. Regression: {', '.join(REGRESSION_METHODS)}. "
+            "Or a method of another library, such as sklearn-boosting, lightgbm or xgboost.",
         ),
-    ] = USUAL_METHOD,
+    ] = DEFAULT_METHOD,
     task: TaskOption = None,
     cv: Annotated[
         str | None,
         typer.Option(
-            help="Judge it by cross-validation: folds (10), or repetitions and folds (5x2).",
-            show_default="by rows left out of members, else 5 folds",
+            help="Estimate the error by cross-validation: number of folds (10), or repetitions and folds (5x2).",
+            show_default="out-of-bag rows, else 5 folds",
         ),
     ] = None,
     drop: DropOption = None,
     table: TableOption = None,
     out: Annotated[
         Path,
-        typer.Option("--out", "-o", help="The file to write; its ending may also be .joblib or .skops."),
-    ] = USUAL_FILE,
+        typer.Option("--out", "-o", help="File to write; the extension may also be .joblib or .skops."),
+    ] = DEFAULT_FILE,
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Same seed, same model.")] = 0,
-    jobs: Annotated[int, typer.Option(help="Members, or folds, trained at a time; -1 is all processors.")] = 1,
-    as_json: Annotated[bool, typer.Option("--json", help="Print what is known of the model as JSON.")] = False,
+    jobs: Annotated[
+        int, typer.Option(help="Number of members or folds trained in parallel; -1 uses all processors.")
+    ] = 1,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
 ) -> None:
-    """Train one method on all rows and keep it.
+    """Train one method on all rows and save it.
 
-    The score is measured on rows that the model, or a copy of it, has not seen: those left out of an ensemble's
-    members, or the folds of a cross-validation.
+    The error is estimated on rows that were not used for training: the out-of-bag rows of an ensemble, or the held-out
+    folds of a cross-validation.
     """
     check_task_and_jobs(task, jobs)
     check_place(out)
     check_ending(out)
-    wanted = None if cv is None else read_folds(cv)
+    wanted_folds = None if cv is None else read_folds(cv)
     reading = read_data(data, target, task=task, drop=split_words(drop), table=table)
     chosen = _choose(method, reading.dataset.task)
     if not as_json:
         print_data(reading, ())
-    model, score = _fit_and_judge(chosen, reading, wanted is None, seed, jobs)
+    model, score = _fit(chosen, reading, seed, jobs, out_of_bag=wanted_folds is None)
     if score is None:
-        folds = wanted or choose_folds(read_folds(FOLDS_WITHOUT_LEFT_OUT_ROWS), reading)[0]
-        score = _judge_by_folds(chosen, reading, folds, seed, jobs)
+        folds = wanted_folds or choose_folds(read_folds(FOLDS_WITHOUT_OUT_OF_BAG_ROWS), reading)[0]
+        score = _score_by_folds(chosen, reading, folds, seed, jobs)
     written = write_fitted(model, out)
-    told = {
-        "method": chosen.name,
-        "label": chosen.label,
+    if as_json:
+        print(json.dumps(_as_dict(chosen, reading, score, written), indent=2, ensure_ascii=False))
+    else:
+        Console(highlight=False).print(_sentence(chosen, reading, score), style="bold", markup=False)
+        Console(stderr=True, soft_wrap=True).print(f"wrote {written}", markup=False, highlight=False)
+
+
+def _as_dict(method: Method, reading: Reading, score: dict[str, Any], written: Path) -> dict[str, Any]:
+    return {
+        "method": method.name,
+        "label": method.label,
         "task": reading.dataset.task,
         "target": reading.schema.target,
         "rows": len(reading.dataset.y),
@@ -102,15 +112,10 @@ def fit(
         "notes": list(reading.notes),
         "file": str(written),
     }
-    if as_json:
-        print(json.dumps(told, indent=2, ensure_ascii=False))
-    else:
-        Console(highlight=False).print(_sentence(chosen, reading, score), style="bold", markup=False)
-        Console(stderr=True, soft_wrap=True).print(f"wrote {written}", markup=False, highlight=False)
 
 
 def _choose(name: str, task: str) -> Method:
-    """Look a method up, also among those of the libraries that are installed."""
+    """Return a method by name, also one of another installed library."""
     if name not in METHODS_OF[task]:
         for library in LIBRARIES:
             if name == library or name.startswith(f"{library}-"):
@@ -124,40 +129,38 @@ def _choose(name: str, task: str) -> Method:
     return choose_methods([name], task)[0]
 
 
-def _fit_and_judge(
-    method: Method, reading: Reading, by_left_out: bool, seed: int, jobs: int
-) -> tuple[Any, dict[str, Any] | None]:
-    """Train; where members leave rows out, judge by those rows."""
+def _fit(method: Method, reading: Reading, seed: int, jobs: int, out_of_bag: bool) -> tuple[Any, dict[str, Any] | None]:
+    """Return the trained model, and its out-of-bag score if wanted and possible."""
     options = {"n_jobs": jobs}
-    if by_left_out:
+    if out_of_bag:
         try:
             model = fit_method(method, reading.dataset, reading.schema, seed, oob_score=True, **options)
-            told = f"{LEFT_OUT}, which also chose its settings" if method.name in CHOSEN_ON_THEM else LEFT_OUT
-            return model, _judge_by_left_out(model, reading, told)
+            by = f"{OUT_OF_BAG}, which also chose its settings" if method.name in TUNED_OUT_OF_BAG else OUT_OF_BAG
+            return model, _score_out_of_bag(model, reading, by)
         except InvalidParameter:  # every member is trained on all rows
             pass
     return fit_method(method, reading.dataset, reading.schema, seed, **options), None
 
 
-def _judge_by_left_out(model: Any, reading: Reading, told: str) -> dict[str, Any] | None:
+def _score_out_of_bag(model: Any, reading: Reading, by: str) -> dict[str, Any] | None:
     y = reading.dataset.y
     attribute = {"regression": "oob_prediction_", "classification": "oob_decision_function_"}[reading.dataset.task]
     answers = getattr(model, attribute, None)
     if answers is None:
         return None
-    judged = np.isfinite(answers).reshape(len(y), -1).all(axis=1)
-    if not judged.any():
+    has_answer = np.isfinite(answers).reshape(len(y), -1).all(axis=1)
+    if not has_answer.any():
         return None
     if reading.dataset.task == "regression":
-        return _score("rmse", float(np.sqrt(np.mean((y[judged] - answers[judged]) ** 2))), None, None, told)
-    wrong = int((model.classes_[answers[judged].argmax(axis=1)] != y[judged]).sum())
-    low, high = binomial_interval(wrong, int(judged.sum()))
-    return _score("error", 100 * wrong / int(judged.sum()), 100 * low, 100 * high, told)
+        return _score("rmse", float(np.sqrt(np.mean((y[has_answer] - answers[has_answer]) ** 2))), None, None, by)
+    n_wrong = int((model.classes_[answers[has_answer].argmax(axis=1)] != y[has_answer]).sum())
+    low, high = binomial_interval(n_wrong, int(has_answer.sum()))
+    return _score("error", 100 * n_wrong / int(has_answer.sum()), 100 * low, 100 * high, by)
 
 
-def _judge_by_folds(method: Method, reading: Reading, folds: Any, seed: int, jobs: int) -> dict[str, Any]:
-    found = cross_validate([method], reading.dataset, folds, seed, n_jobs=jobs)
-    summary = summarize(reading.dataset, [method], found)
+def _score_by_folds(method: Method, reading: Reading, folds: Any, seed: int, jobs: int) -> dict[str, Any]:
+    validation = cross_validate([method], reading.dataset, folds, seed, n_jobs=jobs)
+    summary = summarize(reading.dataset, [method], validation)
     name = METRICS[reading.dataset.task][0].name
     measured = summary["methods"][0]["metrics"][name]
     return _score(name, measured["mean"], measured["low"], measured["high"], summary["protocol"]["words"])

@@ -1,4 +1,4 @@
-"""What the help of a command says: its docstring, with the lines of a paragraph joined, and examples."""
+"""The help text of a command: its docstring with joined lines, and examples."""
 
 import inspect
 from collections.abc import Callable
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def describe(command: Callable[..., Any]) -> str:
-    r"""Return the docstring of a command, one line a paragraph: the terminal breaks them where it must.
+    r"""Return the docstring of a command with one line per paragraph; the terminal wraps them.
 
     Examples
     --------
@@ -24,5 +24,5 @@ def describe(command: Callable[..., Any]) -> str:
 
 
 def show_examples(*lines: str) -> str:
-    """Return the end of a command's help, a line an example."""
+    """Return the end of the help text, one line per example."""
     return "\n\n".join(["Examples:", *lines])

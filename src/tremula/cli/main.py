@@ -1,7 +1,7 @@
-"""The ``tremula`` command: its subcommands, and what happens when something goes wrong.
+"""The ``tremula`` command: its subcommands, error messages and exit codes.
 
-A mistake in the input ends with a message on standard error and an exit code of its own, never with a traceback; only
-``--debug``, which may stand anywhere on the line, shows one.
+An error ends with a message on standard error and a specific exit code. Tracebacks are shown only with ``--debug``,
+which may be anywhere on the command line.
 """
 
 import sys
@@ -24,16 +24,16 @@ from tremula.cli.reproduce import EXIT_CELLS_FAILED, reproduce
 from tremula.cli.smooth import smooth
 from tremula.errors import TremulaError
 
-# 0 is success and 2 a wrong command line, as usual; 130 is the shell's code for Ctrl-C, which typer gives.
-EXIT_UNFORESEEN = 1
+# By convention 0 is success, 2 a usage error, and 130 an interrupt (from typer).
+EXIT_UNEXPECTED = 1
 EXIT_BAD_INPUT = 3
-EXIT_FILE_TROUBLE = 4
+EXIT_FILE_ERROR = 4
 EXIT_INTERRUPTED = 130
 DEBUG = "--debug"
 
 EPILOG = (
-    f"Exit codes: 0 done, {EXIT_UNFORESEEN} something unforeseen, 2 wrong options, {EXIT_BAD_INPUT} unusable input, "
-    f"{EXIT_FILE_TROUBLE} a file that cannot be read or written, {EXIT_CELLS_FAILED} cells of a reproduction failed, "
+    f"Exit codes: 0 success, {EXIT_UNEXPECTED} unexpected error, 2 wrong options, {EXIT_BAD_INPUT} invalid input, "
+    f"{EXIT_FILE_ERROR} a file cannot be read or written, {EXIT_CELLS_FAILED} cells of a reproduction failed, "
     f"{EXIT_INTERRUPTED} interrupted."
 )
 
@@ -92,22 +92,22 @@ def _show_version(wanted: bool) -> None:
 @app.callback()
 def _options(
     show_version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and stop.")
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and exit.")
     ] = False,
     debug: Annotated[
-        bool, typer.Option(DEBUG, help="Show the traceback of an error; may stand anywhere on the line.")
+        bool, typer.Option(DEBUG, help="Show the traceback of an error; may be anywhere on the command line.")
     ] = False,
 ) -> None:
     """Perturb-and-combine tree ensembles."""
 
 
 def run(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and leave with an exit code.
+    """Run the command line and exit with a code.
 
     Parameters
     ----------
     arguments : sequence of str, default=None
-        The words after ``tremula``; ``None`` takes them from the command line.
+        The arguments after ``tremula``; ``None`` takes them from the command line.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
     words = [word for word in given if word != DEBUG]
@@ -121,30 +121,32 @@ def run(arguments: Sequence[str] | None = None) -> None:
             if stop.code == EXIT_INTERRUPTED:
                 print("tremula: interrupted", file=sys.stderr)
             raise
-        except OSError as error:  # first: trouble with a store is of both kinds
-            _leave(_told(error), EXIT_FILE_TROUBLE, debug)
+        except OSError as error:  # first: a StoreError is also a TremulaError
+            _leave(_describe(error), EXIT_FILE_ERROR, debug)
         except TremulaError as error:
             _leave(str(error), EXIT_BAD_INPUT, debug)
-        except Exception as error:  # what nobody thought of: still no traceback unless it is asked for
-            _leave(f"{_sentence(error)}. This was not foreseen: run again with {DEBUG}", EXIT_UNFORESEEN, debug)
+        except Exception as error:  # unexpected errors show no traceback either
+            _leave(
+                f"{_sentence(error)}. This is unexpected: run again with {DEBUG} for details", EXIT_UNEXPECTED, debug
+            )
 
 
 def _show_warning(
     message: Warning | str, category: type[Warning], filename: str, lineno: int, file: Any = None, line: Any = None
 ) -> None:
-    """Tell a warning in the same words, without the line of code that it came from."""
+    """Print a warning without the line of code it came from."""
     print(f"tremula: note: {message}", file=sys.stderr)
 
 
-def _told(error: OSError) -> str:
-    """Say which file, and what is wrong with it, without the number of the error."""
+def _describe(error: OSError) -> str:
+    """Return the file and the problem, without the error number."""
     if error.errno is None or error.strerror is None:
         return str(error)
     return error.strerror if error.filename is None else f"{str(error.filename)!r}: {error.strerror}"
 
 
 def _sentence(error: Exception) -> str:
-    """Return the kind of an error and the first line of what it says."""
+    """Return the type of an error and the first line of its message."""
     lines = str(error).strip().splitlines()
     return f"{type(error).__name__}: {lines[0]}".rstrip(".:") if lines else type(error).__name__
 

@@ -1,4 +1,4 @@
-"""Where a trained model goes: tremula's own format where it can, a joblib file where it cannot."""
+"""Saves a trained model: in tremula's own format if possible, else as a joblib file."""
 
 from pathlib import Path
 from typing import Any
@@ -10,14 +10,14 @@ OTHER_ENDING = ".joblib"
 
 
 def write_fitted(model: Any, path: Path) -> Path:
-    """Write a model and return the path, whose ending says the format where none was given.
+    """Write a model and return the path; without an extension, tremula's own format is used.
 
     Parameters
     ----------
     model : fitted estimator
     path : Path
-        An ending such as ``.skops`` or ``.joblib`` is obeyed; a model that is not tremula's and is to go into a
-        ``.tremula`` file goes into a ``.joblib`` file beside it.
+        The extension decides the format, such as ``.skops`` or ``.joblib``. A model of another library cannot be
+        stored in a ``.tremula`` file; it goes into a ``.joblib`` file of the same name.
     """
     place = path if path.suffix else path.with_suffix(OWN_ENDING)
     try:

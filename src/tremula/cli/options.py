@@ -1,4 +1,4 @@
-"""What several commands take alike: the options of rows to learn from, words that commas separate, and their checks."""
+"""Options shared by several commands, and their checks."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -9,14 +9,14 @@ from tremula.errors import InvalidParameter
 
 
 class Task(StrEnum):
-    """What is to be predicted."""
+    """The kind of target."""
 
     classification = "classification"
     regression = "regression"
 
 
 class TaskOrAuto(StrEnum):
-    """What is to be predicted, or that the target's type decides."""
+    """The kind of target, or auto: the type of the column decides."""
 
     auto = "auto"
     classification = Task.classification.value
@@ -27,27 +27,27 @@ TASKS = tuple(task.value for task in Task)
 
 TargetOption = Annotated[
     str | None,
-    typer.Option(help="The column to predict.", show_default="the column 'target' or 'class', else the last"),
+    typer.Option(help="Column to predict.", show_default="the column 'target' or 'class', else the last"),
 ]
-TaskOption = Annotated[str | None, typer.Option(help=f"What to predict: {' or '.join(TASKS)}.", show_default="guessed")]
-DropOption = Annotated[str | None, typer.Option(help="Columns to leave out, separated by commas.")]
-TableOption = Annotated[str | None, typer.Option(help="The table of a database, if not written behind its URL.")]
+TaskOption = Annotated[str | None, typer.Option(help=f"Task: {' or '.join(TASKS)}.", show_default="guessed")]
+DropOption = Annotated[str | None, typer.Option(help="Columns to ignore, comma-separated.")]
+TableOption = Annotated[str | None, typer.Option(help="Table of the database, if it is not part of the URL.")]
 
 
 def check_task_and_jobs(task: str | None, jobs: int) -> None:
-    """Refuse a task that there is not, and work that nobody does."""
+    """Raise an error for an unknown task, and for zero jobs."""
     if task not in (*TASKS, None):
-        raise typer.BadParameter(f"--task {task}: give {' or '.join(TASKS)}")
+        raise typer.BadParameter(f"--task {task} is not a task: give {' or '.join(TASKS)}")
     if jobs == 0:
-        raise InvalidParameter("--jobs 0 does nothing: give 1 or more, or -1 for all processors")
+        raise InvalidParameter("--jobs 0 is not possible: give 1 or more, or -1 for all processors")
 
 
-def split_words(words: str | None) -> list[str]:
-    """Return words that commas separate.
+def split_words(text: str | None, separator: str = ",") -> list[str]:
+    """Split a list such as one of comma-separated names.
 
     Examples
     --------
     >>> split_words("age, ward,")
     ['age', 'ward']
     """
-    return [word.strip() for word in (words or "").split(",") if word.strip()]
+    return [word.strip() for word in (text or "").split(separator) if word.strip()]

@@ -1,6 +1,6 @@
-"""``tremula query``: simulated bagging from a table in a database, by counts alone: no row leaves it.
+"""``tremula query``: learns trees from counts that a database returns (simulated bagging); no row leaves the database.
 
-What will be asked is told before, what was asked afterwards.
+The planned queries are printed first, a report of the queries sent afterwards.
 """
 
 import json
@@ -26,15 +26,15 @@ from tremula.queries import GuardedOracle, connect
 from tremula.queries.sql.database import FILE_READERS, without_password
 from tremula.queries.sql.plan import Plan, plan_queries
 
-# Database files given without a scheme, by the ending of their names.
+# Schemes of database files given without one, by file extension.
 SCHEMES = dict.fromkeys((".duckdb", ".ddb"), "duckdb") | dict.fromkeys((".sqlite", ".sqlite3", ".db"), "sqlite")
 READ_ONLY = "?read_only=True"
-# What sqlglot calls the dialects of engines whose names differ.
+# Names of sqlglot's dialects where they differ from the engine's.
 DIALECTS = {"pyspark": "spark"}
-SHOWN_SQL = 1200  # letters of a query that are printed
+SHOWN_SQL = 1200  # printed characters of a query
 PUBLIC = (
-    "The classes, levels and quantiles of the columns are told as they are, those of a single row too: --min-count, "
-    "--round-to and --privacy do not cover them."
+    "The classes, levels and quantiles of the columns are disclosed exactly, even those of a single row: --min-count, "
+    "--round-to and --privacy do not protect them."
 )
 
 
@@ -43,60 +43,59 @@ def query(
         str,
         typer.Argument(
             metavar="URL",
-            help="The database as ibis takes it (duckdb://file, sqlite://file, postgresql://user@host/base), a "
-            "database file, or a CSV or Parquet file; #table may follow.",
+            help="URL of a database as in ibis (duckdb://file, sqlite://file, postgresql://user@host/base), a database "
+            "file, or a CSV or Parquet file; #table may follow.",
             show_default=False,
         ),
     ],
-    target: Annotated[str, typer.Option(help="The column to predict.", show_default=False)],
-    table: Annotated[str | None, typer.Option(help="The table; a CSV or Parquet file needs none.")] = None,
+    target: Annotated[str, typer.Option(help="Column to predict.", show_default=False)],
+    table: Annotated[str | None, typer.Option(help="Table; not needed for a CSV or Parquet file.")] = None,
     columns: Annotated[
         str | None,
-        typer.Option(help="Columns to learn from, separated by commas.", show_default="all but the target"),
+        typer.Option(help="Columns to learn from, comma-separated.", show_default="all but the target"),
     ] = None,
     nominal: Annotated[
-        str, typer.Option(help="Whole-number columns to take as nominal, separated by commas.", show_default=False)
+        str, typer.Option(help="Integer columns to treat as nominal, comma-separated.", show_default=False)
     ] = "",
-    task: Annotated[
-        TaskOrAuto, typer.Option(help="Classes, or numbers; auto goes by the column's type.")
-    ] = TaskOrAuto.auto,
-    members: Annotated[int, typer.Option(min=1, help="Trees.")] = 20,
-    max_depth: Annotated[int, typer.Option(min=1, help="Splits on a path at most: so many passes over the table.")] = 8,
-    bins: Annotated[int, typer.Option(min=2, help="Bins of a numeric column.")] = 32,
+    task: Annotated[TaskOrAuto, typer.Option(help="Task; auto uses the type of the target column.")] = TaskOrAuto.auto,
+    members: Annotated[int, typer.Option(min=1, help="Number of trees.")] = 20,
+    max_depth: Annotated[
+        int, typer.Option(min=1, help="Maximum depth of a tree, and number of passes over the table.")
+    ] = 8,
+    bins: Annotated[int, typer.Option(min=2, help="Number of bins of a numeric column.")] = 32,
     min_count: Annotated[
-        int, typer.Option(min=0, help="A count of fewer rows, but some, is taken as 0, and not asked about further.")
+        int, typer.Option(min=0, help="Positive counts below this are treated as 0 and not queried further.")
     ] = 0,
     round_to: Annotated[
-        int | None, typer.Option(min=1, help="Counts are rounded to multiples of it.", show_default=False)
+        int | None, typer.Option(min=1, help="Round counts to multiples of this number.", show_default=False)
     ] = None,
     privacy: Annotated[
         float | None,
         typer.Option(
-            help="Privacy budget, epsilon: noise is added to every count so that all together keep it.",
+            help="Privacy budget, epsilon: noise is added to every count so that all counts together stay within it.",
             show_default=False,
         ),
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Tell what would be asked, and ask nothing.")] = False,
-    out: Annotated[Path, typer.Option("--out", "-o", help="The file of the model.")] = Path("model.tremula"),
-    sql: Annotated[
-        Path | None, typer.Option(help="Write the model as one SQL query to this file.", show_default=False)
-    ] = None,
-    log: Annotated[
-        Path | None, typer.Option(help="Write every query that was sent to this file.", show_default=False)
-    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the planned queries and send none.")] = False,
+    out: Annotated[Path, typer.Option("--out", "-o", help="File for the model.")] = Path("model.tremula"),
+    sql: Annotated[Path | None, typer.Option(help="File for the model as one SQL query.", show_default=False)] = None,
+    log: Annotated[Path | None, typer.Option(help="File for all queries sent.", show_default=False)] = None,
     ledger: Annotated[
-        Path | None, typer.Option(help="Write every question and its fate to this file, as JSON.", show_default=False)
+        Path | None,
+        typer.Option(help="JSON file for all questions and whether they were answered.", show_default=False),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Decides every random choice but the noise.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON instead of words.")] = False,
+    seed: Annotated[
+        int, typer.Option(min=0, max=2**32 - 1, help="Determines every random choice except the noise.")
+    ] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON instead of text.")] = False,
 ) -> None:
-    """Learn an ensemble of trees from counts that a database gives: simulated bagging. No row leaves the database.
+    """Learn an ensemble of trees from counts that a database returns (simulated bagging). No row leaves the database.
 
-    Tells first how many queries it will send and of which form; then sends them, and tells what it asked. The model
-    is saved for tremula predict, and can be written as one SQL query, to predict in the database too.
+    Prints the number and form of the planned queries, sends them, and reports what was asked. The model is saved for
+    tremula predict. It can also be written as one SQL query, to predict in the database.
     """
     address, name = _address(url, table)
-    places = _check_places(out, sql, log, ledger)
+    files = _check_files(out, sql, log, ledger)
     if privacy is not None:
         check_number("--privacy", privacy, 0.0, above=True)
     chosen: dict[str, Any] = {
@@ -106,46 +105,54 @@ def query(
         "task": task.value,
     }
     plan = plan_queries(address, name, target, **chosen)
-    told: dict[str, Any] = {"url": without_password(address), "table": name, "target": target} | _plan(plan, max_depth)
+    report: dict[str, Any] = {"url": without_password(address), "table": name, "target": target}
+    report |= _plan(plan, max_depth)
     if not as_json:
-        _print_plan(told, plan)
+        _print_plan(report, plan)
     if dry_run:
-        print(json.dumps(told, indent=2, ensure_ascii=False)) if as_json else _print_query(plan)
+        print(json.dumps(report, indent=2, ensure_ascii=False)) if as_json else _print_query(plan)
         return
     guard = {"min_count": min_count, "round_to": round_to, "epsilon": privacy}
-    grown = {"n_estimators": members, "max_depth": max_depth, "random_state": seed}
-    sent: list[str] = []
-    try:
-        model, asked = _learn(address, name, target, chosen, guard, ledger, grown, sent)
-    finally:  # what was asked is told though nothing came of it
-        if log is not None:
-            write_atomically(log, ";\n\n".join([*sent, ""]).encode())
+    parameters = {"n_estimators": members, "max_depth": max_depth, "random_state": seed}
+    with _query_log(log) as sent:
+        model, asked = _learn(address, name, target, chosen, guard, ledger, parameters, sent)
     write_model(model, out)
     if sql is not None:
         write_atomically(sql, (model.export_sql(name or url, DIALECTS.get(plan.engine, plan.engine)) + "\n").encode())
-    told |= asked | {"wrote": [str(place) for place in places]}
-    print(json.dumps(told, indent=2, ensure_ascii=False)) if as_json else _print_asked(told)
+    report |= asked | {"wrote": [str(file) for file in files]}
+    print(json.dumps(report, indent=2, ensure_ascii=False)) if as_json else _print_asked(report)
 
 
-# --- what was given ---
+# --- arguments ---
 
 
-def _check_places(out: Path, *others: Path | None) -> list[Path]:
-    """Return the files to write, once each is known to have a place of its own."""
+@contextmanager
+def _query_log(log: Path | None) -> Iterator[list[str]]:
+    """Give a list for the queries sent; write it to the log even if an error follows."""
+    sent: list[str] = []
+    try:
+        yield sent
+    finally:
+        if log is not None:
+            write_atomically(log, ";\n\n".join([*sent, ""]).encode())
+
+
+def _check_files(out: Path, *others: Path | None) -> list[Path]:
+    """Return the files to write; raise an error if one cannot be written or is named twice."""
     check_ending(out)
-    places = [out, *(place for place in others if place is not None)]
-    for number, place in enumerate(places):
-        check_place(place)
-        if place.resolve() in [other.resolve() for other in places[:number]]:
-            raise InvalidInput(f"two files are to go to {str(place)!r}: give each a name of its own")
-    return places
+    files = [out, *(file for file in others if file is not None)]
+    for number, file in enumerate(files):
+        check_place(file)
+        if file.resolve() in [other.resolve() for other in files[:number]]:
+            raise InvalidInput(f"{str(file)!r} is named for two files: give each its own name")
+    return files
 
 
 def _address(url: str, table: str | None) -> tuple[str, str | None]:
-    """Return a URL with its scheme, and the table; a DuckDB file is opened to be read alone."""
+    """Return the URL with its scheme, and the table; a DuckDB file is opened read-only."""
     address, mark, after = url.partition("#")
     if mark and table is not None and table != after:
-        raise InvalidInput(f"the table is {after!r} in the URL and {table!r} in --table: give one of them")
+        raise InvalidInput(f"the table is {after!r} in the URL and {table!r} in --table: give only one of them")
     if "://" not in address and Path(address).suffix.lower() in SCHEMES:
         address = f"{SCHEMES[Path(address).suffix.lower()]}://{address}"
     if address.startswith("duckdb://") and "?" not in address and address not in ("duckdb://", "duckdb://:memory:"):
@@ -159,7 +166,7 @@ def _address(url: str, table: str | None) -> tuple[str, str | None]:
     return address, table or after or None
 
 
-# --- the work ---
+# --- learning ---
 
 
 def _learn(
@@ -169,16 +176,16 @@ def _learn(
     chosen: Mapping[str, Any],
     guard: Mapping[str, Any],
     ledger: Path | None,
-    grown: Mapping[str, Any],
+    parameters: Mapping[str, Any],
     sent: list[str],
 ) -> tuple[Any, dict[str, Any]]:
-    """Return the model, and what was asked for it; the queries are added to `sent`."""
+    """Return the model and a report of what was asked; the queries are added to `sent`."""
     start = time.perf_counter()
     with _counting(sent), connect(address, table, target, on_query=sent.append, **chosen) as oracle:
         is_guarded = guard["min_count"] > 0 or guard["round_to"] is not None or guard["epsilon"] is not None
         guarded = GuardedOracle(oracle, **guard) if is_guarded or ledger is not None else None
         kind = tm.SimulatedBaggingRegressor if oracle.schema.classes is None else tm.SimulatedBaggingClassifier
-        model = kind(**grown)
+        model = kind(**parameters)
         if guarded is None:
             model.fit(oracle)
         else:
@@ -197,14 +204,14 @@ def _learn(
 
 
 def _fit_guarded(model: Any, guarded: GuardedOracle, ledger: Path | None) -> None:
-    """Fit on guarded counts; the ledger is written whatever becomes of it."""
+    """Fit on guarded counts; the ledger is written even if the fit fails."""
     try:
         model.fit(guarded)
     except TremulaError as error:
         withheld = sum(entry.withheld for entry in guarded.ledger)
         if not withheld:
             raise
-        raise type(error)(f"{error}; {withheld} cells of too few rows were withheld: lower --min-count") from error
+        raise type(error)(f"{error}; {withheld} cells with too few rows were withheld: lower --min-count") from error
     finally:
         if ledger is not None:
             guarded.export_ledger(ledger)
@@ -212,7 +219,7 @@ def _fit_guarded(model: Any, guarded: GuardedOracle, ledger: Path | None) -> Non
 
 @contextmanager
 def _counting(sent: Sequence[str]) -> Iterator[None]:
-    """Show on a terminal how many queries were sent."""
+    """Show the number of queries sent, on a terminal."""
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     class SentColumn(TextColumn):
@@ -237,7 +244,7 @@ def _disclosure(guarded: GuardedOracle, guard: Mapping[str, Any]) -> dict[str, A
     }
 
 
-# --- what is shown ---
+# --- output ---
 
 
 def _plan(plan: Plan, max_depth: int) -> dict[str, Any]:
@@ -253,11 +260,11 @@ def _plan(plan: Plan, max_depth: int) -> dict[str, Any]:
     }
 
 
-def _print_plan(told: Mapping[str, Any], plan: Plan) -> None:
+def _print_plan(report: Mapping[str, Any], plan: Plan) -> None:
     console = Console(highlight=False, soft_wrap=True)
-    console.print(f"{told['url']} ({plan.engine}), to predict {told['target']}:", markup=False)
+    console.print(f"{report['url']} ({plan.engine}), to predict {report['target']}:", markup=False)
     table = Table()
-    for heading in ("column", "type", "kind", "asked for once"):
+    for heading in ("column", "type", "kind", "queried once"):
         table.add_column(heading)
     for column in (plan.target, *plan.columns):
         asked = {"nominal": "its levels", "numeric": "its quantiles"}[column.kind]
@@ -266,9 +273,9 @@ def _print_plan(told: Mapping[str, Any], plan: Plan) -> None:
         table.add_row(column.name, column.type, column.kind, asked)
     console.print(table, soft_wrap=False)
     console.print(
-        f"About {told['queries_planned']} queries: {plan.queries_first} for these, then {plan.queries_a_level} for "
-        f"each level of all trees together, by {plan.form}; more where many different paths have to be asked about. "
-        f"What comes back is counts by path, value and class; never a row. {PUBLIC}",
+        f"About {report['queries_planned']} queries: {plan.queries_first} for these, then {plan.queries_a_level} for "
+        f"each depth of all trees together, by {plan.form}; more if there are many different paths. The database "
+        f"returns counts by path, value and class, never a row. {PUBLIC}",
         markup=False,
     )
 
@@ -276,19 +283,19 @@ def _print_plan(told: Mapping[str, Any], plan: Plan) -> None:
 def _print_query(plan: Plan) -> None:
     console = Console(highlight=False, soft_wrap=True)
     shown = plan.level_query[0]
-    console.print("The query of the first level, with made-up levels and cuts:", markup=False)
+    console.print("The query of the first depth, with example levels and cuts:", markup=False)
     console.print(shown[:SHOWN_SQL] + (" ..." if len(shown) > SHOWN_SQL else ""), markup=False, style="dim")
-    console.print("Nothing was asked but the names and types of the columns.", markup=False)
+    console.print("Only the names and types of the columns were queried.", markup=False)
 
 
-def _print_asked(told: Mapping[str, Any]) -> None:
+def _print_asked(report: Mapping[str, Any]) -> None:
     console = Console(highlight=False, soft_wrap=True)
     console.print(
-        f"Asked: {told['queries_sent']} queries in {told['seconds']:.1f} s. {told['model']} of {told['members']} "
-        f"trees, {told['mean_leaves']:.1f} leaves on average.",
+        f"Sent {report['queries_sent']} queries in {report['seconds']:.1f} s. {report['model']} of {report['members']} "
+        f"trees, {report['mean_leaves']:.1f} leaves on average.",
         markup=False,
     )
-    disclosure = told.get("disclosure")
+    disclosure = report.get("disclosure")
     if disclosure:
         console.print(
             f"Disclosure: {disclosure['questions_answered']} questions answered, {disclosure['questions_refused']} "
@@ -296,6 +303,6 @@ def _print_asked(told: Mapping[str, Any]) -> None:
             markup=False,
         )
     if disclosure and disclosure["epsilon"] is not None:
-        spent = f"{disclosure['epsilon_spent']:.3g} of a privacy budget of {disclosure['epsilon']:g} was spent."
+        spent = f"{disclosure['epsilon_spent']:.3g} of a privacy budget of {disclosure['epsilon']:g} were spent."
         console.print(spent, markup=False)
-    Console(stderr=True, soft_wrap=True).print(f"wrote {', '.join(told['wrote'])}", markup=False, highlight=False)
+    Console(stderr=True, soft_wrap=True).print(f"wrote {', '.join(report['wrote'])}", markup=False, highlight=False)

@@ -1,7 +1,7 @@
-"""``tremula smooth``: soften a trained model by noise that held-out rows choose, and say whether it helped.
+"""``tremula smooth``: smooths a trained model with an amount of noise chosen on held-out rows, and reports the gain.
 
-The rows are divided: one part chooses the noise, the other, which had no say, tells what the model loses before and
-after. Nothing is trained again.
+The rows are divided: one part chooses the amount of noise, the other estimates the loss before and after. Nothing is
+trained again.
 """
 
 import json
@@ -34,17 +34,17 @@ from tremula.lab.datasets.reader import read_data
 from tremula.smoothing.models import read_model
 
 LEAST_ROWS = 20
-# By whether numbers are predicted. On a few hundred rows the error has many ties; the log loss chose noise with as few
-# errors and truer probabilities, for trees, forests and boosting on seven datasets.
-USUAL_SCORING = {False: "log_loss", True: "squared_error"}
+# By whether it is regression. On a few hundred rows the error has many ties; for trees, forests and boosting on seven
+# datasets, the log loss chose noise with as few errors and better probabilities.
+DEFAULT_SCORING = {False: "log_loss", True: "squared_error"}
 HELD_OUT = (
-    "The rows must be others than those that the model was trained on: on its own training rows any model looks better "
-    "than it is, and the noise comes out too small."
+    "The rows must not be training rows of the model: on these any model looks better than it is, and the chosen "
+    "amount of noise is too small."
 )
 
 
 class Scoring(StrEnum):
-    """What the noise is judged by."""
+    """The loss that chooses the amount of noise."""
 
     error = "error"
     log_loss = "log_loss"
@@ -57,120 +57,131 @@ def smooth(
         Path,
         typer.Argument(
             metavar="MODEL",
-            help=f"The file of a trained model: {', '.join(READERS)}, or any that tm.save wrote.",
+            help=f"File of a trained model: {', '.join(READERS)}, or one written by tm.save.",
             show_default=False,
         ),
     ],
     data: Annotated[
         str,
         typer.Option(
-            help="Rows that did not train the model: a file, a table of a database, or the name of a dataset.",
+            help="Rows not used for training: a file, a table of a database, or the name of a dataset.",
             show_default=False,
         ),
     ],
     target: Annotated[
-        str | None, typer.Option(help="The column to predict.", show_default="the model's, else as compare does")
+        str | None, typer.Option(help="Column to predict.", show_default="the target of the model, else as in compare")
     ] = None,
     noise: Annotated[
-        str, typer.Option(help="Level of the noise, in standard deviations of each column, or auto: rows choose it.")
+        str, typer.Option(help="Amount of noise, in standard deviations of each column; auto chooses it on the rows.")
     ] = "auto",
     judge: Annotated[
-        float, typer.Option(min=0.1, max=0.9, help="Share of the rows that tell of before and after; others choose.")
+        float,
+        typer.Option(min=0.1, max=0.9, help="Share of the rows that estimate the gain; the others choose the noise."),
     ] = 0.5,
     scoring: Annotated[
         Scoring | None,
-        typer.Option(help="What the noise is chosen by.", show_default="log_loss of classes, squared_error of numbers"),
+        typer.Option(help="Loss that chooses the noise.", show_default="log_loss, or squared_error in regression"),
     ] = None,
     classes: Annotated[
         str | None,
         typer.Option(
-            help="Names of the classes in the order of the model's numbers, separated by commas, where it has only "
-            "numbers.",
+            help="Names of the classes, comma-separated, in the order of the model's class numbers, if the model has "
+            "only numbers.",
             show_default=False,
         ),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="The file of the smoothed model.", show_default="<model>_soft.tremula"),
+        typer.Option("--out", "-o", help="File for the smoothed model.", show_default="<model>_soft.tremula"),
     ] = None,
     trust: Annotated[
-        bool, typer.Option(TRUST, help="Read a pickle, which can run any program: only a file you made yourself.")
+        bool, typer.Option(TRUST, help="Read a pickle, which can run arbitrary code: use only for files you trust.")
     ] = False,
-    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Decides which rows judge.")] = 0,
-    jobs: Annotated[int, typer.Option(help="Processors to use; -1 is all.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Determines which rows estimate the gain.")] = 0,
+    jobs: Annotated[int, typer.Option(help="Number of processors; -1 uses all.")] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON instead of a table.")] = False,
 ) -> None:
-    """Soften a trained model: what it would answer, on average, if each row were shaken a little.
+    """Smooth a trained model: predict the mean of its predictions over small random changes of each row.
 
-    Takes models of tremula, scikit-learn, XGBoost and LightGBM as they are and trains nothing. Some of the rows choose
-    the level of the noise, the others tell what the model loses before and after. The smoothed model is saved for
-    tremula predict and tm.load.
+    Works with models of tremula, scikit-learn, XGBoost and LightGBM, without training. Some of the rows choose the
+    amount of noise; the others estimate the loss before and after. The smoothed model is saved for tremula predict and
+    tm.load.
     """
-    level = _level(noise)
-    given, notes = _unwrapped(load_model(model, trust))
+    amount = _read_amount(noise)
+    given, notes = _without_smoothing(load_model(model, trust))
     given, names = model_inside(given)
     if classes is not None:
         names = np.array(split_words(classes))
     place = choose_place(given, model, out)
     check_place(place)
     is_classifier = _learns_classes(given)
-    reading = read_data(data, target or _usual_target(given), task="classification" if is_classifier else "regression")
+    reading = read_data(
+        data, target or _trained_target(given), task="classification" if is_classifier else "regression"
+    )
     rows = reading.dataset
     problem = _problem(given, rows, names, is_classifier)
-    soft, judged = _soften(given, problem, level, judge, scoring, seed, jobs)
-    changes = _compare(given, soft, problem, judged)
+    soft, judging = _smooth(given, problem, amount, judge, scoring, seed, jobs)
+    changes = _compare(given, soft, problem, judging)
     notes += _notes(soft, changes)
     how = save_smoothed(soft, given, place, reading, names)
-    told = {
+    report = {
         "model": str(model),
         "kind": f"{type(given).__name__} of {type(given).__module__.split('.')[0]}",
         "data": rows.source,
         "target": reading.schema.target,
-        "rows_choosing": 0 if level is not None else len(problem.y) - len(judged),
-        "rows_judging": len(judged),
-        "noise": soft.noise_ if isinstance(soft.noise_, float) else np.asarray(soft.noise_).tolist(),
-        "tried": np.asarray(getattr(soft, "noise_curve_", np.empty((0, 2)))).tolist(),
-        "changes": [{**asdict(change), "verdict": change.verdict} for change in changes],
-        "sentences": [change.sentence(len(judged)) for change in changes],
+        "rows_choosing": 0 if amount is not None else len(problem.y) - len(judging),
+        "rows_judging": len(judging),
+        **_as_dict(soft, changes, len(judging)),
         "notes": [*reading.guesses, *reading.notes, *notes, how, HELD_OUT],
         "out": str(place),
     }
-    print(json.dumps(told, indent=2, ensure_ascii=False)) if as_json else _print(told, changes)
+    print(json.dumps(report, indent=2, ensure_ascii=False)) if as_json else _print(report, changes)
 
 
-# --- what was given ---
+def _as_dict(soft: Any, changes: Sequence[Change], n_rows: int) -> dict[str, Any]:
+    return {
+        "noise": soft.noise_ if isinstance(soft.noise_, float) else np.asarray(soft.noise_).tolist(),
+        "tried": np.asarray(getattr(soft, "noise_curve_", np.empty((0, 2)))).tolist(),
+        "changes": [{**asdict(change), "verdict": change.verdict} for change in changes],
+        "sentences": [change.sentence(n_rows) for change in changes],
+    }
 
 
-def _level(noise: str) -> float | None:
-    """Read a level of noise; None is to be chosen."""
+# --- arguments ---
+
+
+def _read_amount(noise: str) -> float | None:
+    """Read an amount of noise; None means that it is chosen."""
     if noise == "auto":
         return None
     try:
-        level = float(noise)
+        amount = float(noise)
     except ValueError:
-        level = -1.0
-    if not 0 <= level < np.inf:
-        raise typer.BadParameter(f"--noise {noise}: give auto, or a number that is not negative, such as 0.2")
-    return level
+        amount = -1.0
+    if not 0 <= amount < np.inf:
+        raise typer.BadParameter(f"--noise {noise} is not an amount: give auto, or a number from 0, such as 0.2")
+    return amount
 
 
-def _unwrapped(model: Any) -> tuple[Any, list[str]]:
+def _without_smoothing(model: Any) -> tuple[Any, list[str]]:
     if not isinstance(model, tm.DualPerturbClassifier | tm.DualPerturbRegressor):
         return model, []
     inner = model.estimator_
     if hasattr(model, SCHEMA_ATTRIBUTE) and not hasattr(inner, SCHEMA_ATTRIBUTE):
         setattr(inner, SCHEMA_ATTRIBUTE, getattr(model, SCHEMA_ATTRIBUTE))
-    return inner, [f"The model was smoothed already ({_say_noise(model.noise_)}): what it wraps is taken."]
+    return inner, [
+        f"The model was already smoothed ({_noise_in_words(model.noise_)}): the model inside is smoothed instead."
+    ]
 
 
-def _say_noise(noise: Any) -> str:
+def _noise_in_words(noise: Any) -> str:
     if np.ndim(noise):
         return f"noise {np.min(noise):.3g} to {np.max(noise):.3g}"
     return f"noise {float(noise):.3g}"
 
 
-def _usual_target(model: Any) -> str | None:
-    """Return the target that the model was trained for, where it knows."""
+def _trained_target(model: Any) -> str | None:
+    """Return the target that the model was trained on, if known."""
     schema: TableSchema | None = getattr(model, SCHEMA_ATTRIBUTE, None)
     return None if schema is None else schema.target
 
@@ -186,7 +197,7 @@ def _learns_classes(model: Any) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Rows as the model takes them, and their target: codes of the model's classes, or numbers."""
+    """Rows in the form that the model takes, and their target: class codes of the model, or numbers."""
 
     X: Any
     y: NDArray[Any]
@@ -194,14 +205,14 @@ class Problem:
 
     @property
     def target(self) -> NDArray[Any]:
-        """The target in the model's own labels."""
+        """The target in the labels of the model."""
         return self.y if self.labels is None else self.labels[self.y]
 
 
 def _problem(model: Any, rows: Dataset, classes: NDArray[Any] | None, is_classifier: bool) -> Problem:
     if len(rows.y) < LEAST_ROWS:
         raise InvalidInput(
-            f"{rows.source} has {len(rows.y)} rows: at least {LEAST_ROWS} are needed to choose and judge"
+            f"{rows.source} has {len(rows.y)} rows: at least {LEAST_ROWS} are needed to choose and judge the noise"
         )
     X = rows_for(model, rows)
     if not is_classifier:
@@ -209,36 +220,37 @@ def _problem(model: Any, rows: Dataset, classes: NDArray[Any] | None, is_classif
     labels = np.asarray(model.classes_ if hasattr(model, "classes_") else read_model(model).classes)
     names = [str(label) for label in (labels if classes is None else classes).tolist()]
     if len(names) != len(labels):
-        raise InvalidInput(f"--classes has {len(names)} names, but the model has {len(labels)} classes: name each")
+        raise InvalidInput(
+            f"--classes has {len(names)} names, but the model has {len(labels)} classes: name all of them"
+        )
     code_of = {name: code for code, name in enumerate(names)}
     given = [str(label) for label in rows.y.tolist()]
     unknown = sorted(set(given) - set(names))
     if unknown:
-        advice = "name the model's classes in their order with --classes" if classes is None else "see to their names"
+        advice = "name the classes of the model in their order with --classes" if classes is None else "check --classes"
         raise InvalidInput(
             f"the target has classes {listed(unknown[:5])}, but the model knows {listed(names[:8])}: {advice}"
         )
     return Problem(X, np.array([code_of[label] for label in given]), labels)
 
 
-# --- the work ---
+# --- smoothing ---
 
 
-def _soften(
-    model: Any, problem: Problem, level: float | None, judge: float, scoring: Scoring | None, seed: int, jobs: int
+def _smooth(
+    model: Any, problem: Problem, amount: float | None, judge: float, scoring: Scoring | None, seed: int, jobs: int
 ) -> tuple[Any, NDArray[np.intp]]:
-    """Return the smoothed model, and the rows that had no say in its noise."""
-    everything = np.arange(len(problem.y))
-    choosing, judging = everything, everything
-    if level is None:
+    """Return the smoothed model, and the rows that were not used to choose its noise."""
+    choosing = judging = np.arange(len(problem.y))
+    if amount is None:
         choosing, judging = _divide(problem, judge, seed)
     wrapper: Any = tm.DualPerturbRegressor if problem.labels is None else tm.DualPerturbClassifier
-    options = {"scoring": scoring.value if scoring is not None else USUAL_SCORING[problem.labels is None]}
+    options = {"scoring": scoring.value if scoring is not None else DEFAULT_SCORING[problem.labels is None]}
     soft = wrapper(
-        model, noise="auto" if level is None else level, prefit=True, n_jobs=jobs, random_state=seed, **options
+        model, noise="auto" if amount is None else amount, prefit=True, n_jobs=jobs, random_state=seed, **options
     )
     X = take_rows(problem.X, choosing)
-    validation = {} if level is not None else {"X_val": X, "y_val": problem.target[choosing]}
+    validation = {} if amount is not None else {"X_val": X, "y_val": problem.target[choosing]}
     return soft.fit(X, **validation), judging
 
 
@@ -250,7 +262,7 @@ def _divide(problem: Problem, judge: float, seed: int) -> tuple[NDArray[np.intp]
 
 
 def _has_each_class_in_both(problem: Problem, judge: float) -> bool:
-    """Whether rows can be divided so that either part has rows of each class."""
+    """Return whether the rows can be divided so that both parts have rows of each class."""
     if problem.labels is None:
         return False
     counts = np.unique(problem.y, return_counts=True)[1]
@@ -258,8 +270,8 @@ def _has_each_class_in_both(problem: Problem, judge: float) -> bool:
     return counts.min() >= 2 and min(n_judging, len(problem.y) - n_judging) >= len(counts)
 
 
-def _compare(model: Any, soft: Any, problem: Problem, judged: NDArray[np.intp]) -> list[Change]:
-    X, y = take_rows(problem.X, judged), problem.y[judged]
+def _compare(model: Any, soft: Any, problem: Problem, judging: NDArray[np.intp]) -> list[Change]:
+    X, y = take_rows(problem.X, judging), problem.y[judging]
     hard = type(soft)(model, noise=0.0, prefit=True, scale=soft.scale_).fit(X)
     if problem.labels is None:
         return compare_numbers((hard.predict(X), soft.predict(X)), y)
@@ -269,21 +281,23 @@ def _compare(model: Any, soft: Any, problem: Problem, judged: NDArray[np.intp]) 
 def _notes(soft: Any, changes: Sequence[Change]) -> list[str]:
     notes = []
     if changes[0].before == 0:
-        notes.append("The model makes no mistake on these rows: are they those that it was trained on?")
+        notes.append("The model makes no mistake on these rows: are they its training rows?")
     if not np.any(soft.noise_):
-        notes.append("The best level is no noise: smoothing does not help here, and the model saved answers as before.")
+        notes.append(
+            "The best amount of noise is 0: smoothing does not help here, and the saved model predicts as before."
+        )
     return notes
 
 
-# --- what is shown ---
+# --- output ---
 
 
-def _print(told: Mapping[str, Any], changes: Sequence[Change]) -> None:
+def _print(report: Mapping[str, Any], changes: Sequence[Change]) -> None:
     console = Console(highlight=False, soft_wrap=True)
-    chose = f"{told['rows_choosing']:,} rows chose" if told["rows_choosing"] else "you chose"
+    chosen_by = f"chosen on {report['rows_choosing']:,} rows" if report["rows_choosing"] else "given"
     console.print(
-        f"{told['model']} ({told['kind']}), on {told['data']}: {chose} {_say_noise(told['noise'])} (standard "
-        f"deviations of each column); {told['rows_judging']:,} rows judge.",
+        f"{report['model']} ({report['kind']}), on {report['data']}: {_noise_in_words(report['noise'])} (standard "
+        f"deviations of each column), {chosen_by}; gain estimated on {report['rows_judging']:,} rows.",
         markup=False,
     )
     table = Table()
@@ -296,6 +310,6 @@ def _print(told: Mapping[str, Any], changes: Sequence[Change]) -> None:
         numbers = [f"{number:.4g}" for number in (change.before, change.after, change.gain)]
         table.add_row(name, *numbers, f"{low:.3g} to {high:.3g}", style="bold" if change.verdict == "after" else None)
     console.print(table)
-    for sentence in (*told["sentences"], *told["notes"]):
+    for sentence in (*report["sentences"], *report["notes"]):
         console.print(sentence, markup=False)
-    Console(stderr=True, soft_wrap=True).print(f"wrote {told['out']}", markup=False, highlight=False)
+    Console(stderr=True, soft_wrap=True).print(f"wrote {report['out']}", markup=False, highlight=False)

@@ -1,6 +1,6 @@
-"""Two models on the same rows, which trained neither: what each loses, the difference with an interval, and a sentence.
+"""Compares two models on the same held-out rows: the loss of each, and the difference with an interval.
 
-The rows are taken one by one, so that the interval is that of the difference and not of two numbers side by side.
+The losses are paired by row, so the interval is that of the difference.
 """
 
 from collections.abc import Callable
@@ -18,19 +18,19 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Change:
-    """What one measure says.
+    """The change of one loss.
 
     Attributes
     ----------
     measure : str
     unit : str
-        Of all numbers here; empty where they have none.
+        Unit of all numbers; empty if they have none.
     before, after : float
-        What each model loses.
+        Loss of each model.
     gain : float
         Loss before minus after: positive if the second model is better.
     interval : tuple of two floats
-        Of the gain, at 95 %.
+        95 % interval of the gain.
     p_value : float
     """
 
@@ -44,23 +44,23 @@ class Change:
 
     @property
     def verdict(self) -> str:
-        """Tell which model is better: "after", "before", or "open" where the interval has zero in it."""
+        """The better model: "after", "before", or "open" if the interval includes zero."""
         low, high = self.interval
         return "after" if low > 0 else "before" if high < 0 else "open"
 
     def sentence(self, n_rows: int) -> str:
-        """Say it in words."""
+        """Return the change as a sentence."""
         written = ".2f" if self.unit else ".3g"
         low, high = (format(bound, written) for bound in self.interval)
         gain = f"{format(abs(self.gain), written)}{self.unit}"
-        said = {
+        comparison = {
             "after": f"is better by {gain}",
             "before": f"is worse by {gain}",
             "open": f"is not shown to differ, {gain} {'more' if self.gain < 0 else 'less'}",
         }[self.verdict]
         return (
-            f"By {self.measure}, on {n_rows:,} rows that had no say in the noise, the smoothed model {said} (95 % "
-            f"interval of the gain {low} to {high})."
+            f"By {self.measure}, on {n_rows:,} rows not used to choose the noise, the smoothed model {comparison} (95 "
+            f"% interval of the gain {low} to {high})."
         )
 
 
