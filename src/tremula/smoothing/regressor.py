@@ -17,7 +17,6 @@ from tremula.persistence.registry import storable
 from tremula.smoothing.base import SCALE, TUNING, DualPerturb
 from tremula.smoothing.certificate import certified_interval, rounding_way
 from tremula.smoothing.methods import METHODS, NO_CERTIFICATE, LinearSmoother, TreeSmoother
-from tremula.smoothing.methods import NO_CERTIFICATE, LinearSmoother, TreeSmoother
 from tremula.trees.cart import CARTRegressor
 from tremula.trees.tree_sum import LINKS
 
