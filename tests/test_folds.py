@@ -15,7 +15,7 @@ from tremula.ensembles.smearing_noise import FOLDS, make_folds
 from tremula.folds import max_folds, shuffled_folds, stratified_order, stratified_parts
 from tremula.perturb import DisjointParts, Sample
 from tremula.perturb.sample import Draw
-from tremula.smoothing.validation_rows import make_folds as make_tuning_folds
+from tremula.smoothing.noise.validation_rows import make_folds as make_tuning_folds
 
 CLASSES = np.array([2, 0, 1, 1, 0, 2, 2, 0, 1, 1, 1, 0, 2])
 

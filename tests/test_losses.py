@@ -25,7 +25,7 @@ from tremula.losses import (
     zero_one_losses,
 )
 from tremula.perturb import Sample
-from tremula.smoothing.noise_search import LOSSES
+from tremula.smoothing.noise.search import LOSSES
 from tremula.trees.growing import sort_columns
 
 PROBABILITIES = np.array([[0.7, 0.2, 0.1], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.25, 0.25, 0.5]])

@@ -17,7 +17,7 @@ import tremula as tm
 from tremula import perturb
 from tremula.data.table import Table
 from tremula.smoothing.models import read_model
-from tremula.smoothing.models.stored import keep_trees
+from tremula.smoothing.models.stored import store_trees
 
 ROWS = 60
 SETTINGS: dict[str, Any] = {"n_estimators": 4, "noise": 0.3, "flip": 0.1, "max_depth": 3, "random_state": 0}
@@ -94,6 +94,6 @@ def test_without_noise_the_wrapped_model_reads_the_table_once_more(kind: Any, mo
 
 def test_trees_of_other_libraries_read_a_table_once(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = load_iris(return_X_y=True, as_frame=True)
-    model = keep_trees(read_model(DecisionTreeClassifier(max_depth=2).fit(X, y)))
+    model = store_trees(read_model(DecisionTreeClassifier(max_depth=2).fit(X, y)))
     for method in (model.predict, model.predict_proba):
         assert count_readings(monkeypatch, method, X.astype(object)) == 1

@@ -16,7 +16,7 @@ from sklearn.ensemble import RandomForestClassifier
 import tremula as tm
 from tremula.data.table_schema import TableSchema
 from tremula.perturb import AttributeSubset, Bootstrap, FlippedClasses, RandomSplits
-from tremula.smoothing.models import keep_trees, read_model
+from tremula.smoothing.models import read_model, store_trees
 
 FILES = Path(__file__).parent / "files"
 
@@ -70,7 +70,7 @@ def models() -> dict[str, Any]:
         "perturb_combine": tm.PerturbCombineClassifier(perturb=perturbations, **few).fit(frame, labels),
         "simulated_bagging": tm.SimulatedBaggingClassifier(**few).fit(frame, labels),
         "dual_perturb": tm.DualPerturbClassifier(tm.CARTClassifier(), noise=0.2).fit(frame, labels),
-        "stored_trees": keep_trees(read_model(forest)),
+        "stored_trees": store_trees(read_model(forest)),
         "bare_tree": tm.CARTRegressor(max_depth=2).fit(frame, numbers).tree_,
     }
 

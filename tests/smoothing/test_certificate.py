@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import tremula as tm
 from tremula.errors import InvalidParameter
-from tremula.smoothing.certificate import certified_radii, in_unit, margin_ranges, most_tests
+from tremula.smoothing.certificate import certified_radii, margin_ranges, most_tests, radii_in_unit
 from tremula.smoothing.exact import soften
 from tremula.trees.tree import NODE_DTYPE, Tree
 from tremula.trees.tree_sum import TreeSum, mean_of_trees
@@ -110,7 +110,7 @@ def test_the_plain_certificate_of_the_path_form_can_be_broken_and_the_lifted_one
     softened = soften(model, row, spread[0], form="path")
     assert softened.margins[0, 1] == pytest.approx(0.9772498680518208**4)  # the product of four equal tests
     plain = certified_radii(model, softened.margins, softened.bound)
-    lifted = in_unit(plain, "noise", spread, most_tests(model), np.zeros(1, dtype=bool))
+    lifted = radii_in_unit(plain, "noise", spread, most_tests(model), np.zeros(1, dtype=bool))
     assert lifted == pytest.approx(plain / 2)
     moved = soften(model, row - 0.999 * plain, spread[0], form="path").margins
     safe = soften(model, row - 0.999 * lifted, spread[0], form="path").margins

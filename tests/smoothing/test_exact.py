@@ -227,10 +227,10 @@ def test_what_is_kept_of_a_model_goes_with_it() -> None:
     model = mean_of_trees([CARTClassifier(max_depth=2).fit(*load_iris(return_X_y=True)).tree_])
     soften(model, np.zeros((1, 4)), np.ones(4))
     number = id(model)
-    assert number in programs._READY
+    assert number in programs._PROGRAMS
     del model
     gc.collect()
-    assert number not in programs._READY
+    assert number not in programs._PROGRAMS
 
 
 # --- bad input ---

@@ -12,7 +12,7 @@ from sklearn.naive_bayes import GaussianNB
 
 import tremula as tm
 from tremula.errors import InvalidInput, InvalidParameter
-from tremula.smoothing.noise_search import ChosenNoise, golden_section, search_by_attribute
+from tremula.smoothing.noise.search import ChosenNoise, golden_section, search_by_attribute
 
 random = np.random.default_rng(0)
 NORMAL = random.standard_normal((600, 10))

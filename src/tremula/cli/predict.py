@@ -23,7 +23,7 @@ from tremula.lab.datasets.formats.table_files import import_pyarrow
 from tremula.lab.datasets.schema import conform, is_missing, is_number, table_of
 from tremula.lab.datasets.tables import Columns, is_table, read_table
 from tremula.persistence.atomic_write import write_atomically
-from tremula.smoothing.models import keep_trees, read_model
+from tremula.smoothing.models import read_model, store_trees
 
 PREDICTION = "prediction"
 ENDINGS = (".csv", ".parquet")
@@ -88,7 +88,7 @@ def _check_out(out: Path) -> None:
 
 def _as_estimator(model: Any) -> Any:
     """Return a model that answers with classes; a bare booster, which takes no rows or has no classes, as its trees."""
-    return model if hasattr(model, "fit") else keep_trees(read_model(model))
+    return model if hasattr(model, "fit") else store_trees(read_model(model))
 
 
 def _name_as_given(model: Any, columns: Columns) -> None:

@@ -15,7 +15,7 @@ from tremula.data.table_schema import TableSchema
 from tremula.errors import MissingLibrary, NotStorable, UnsupportedModel
 from tremula.lab.comparison.refit import SCHEMA_ATTRIBUTE
 from tremula.lab.datasets.reader import Reading
-from tremula.smoothing.models import keep_trees, read_model
+from tremula.smoothing.models import read_model, store_trees
 
 FORMATS = {
     OWN_ENDING: "tremula predict and tm.load can read the file.",
@@ -58,7 +58,7 @@ def save_smoothed(soft: Any, model: Any, place: Path, reading: Reading, classes:
             return _of_format(place)
         except NotStorable:
             pass
-    trees = keep_trees(read_model(model))
+    trees = store_trees(read_model(model))
     if classes is not None:
         trees.classes_ = classes
     trees.name_columns(matching_columns(model, reading.dataset))

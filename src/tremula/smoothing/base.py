@@ -24,16 +24,16 @@ from tremula.errors import ColumnMismatch, InvalidInput, InvalidParameter
 from tremula.parameters import Parameter, check_parameters
 from tremula.parameters.kinds import anything, choice
 from tremula.seeds import make_root_seed
-from tremula.smoothing.methods import Noise, Smoothed, Smoother
-from tremula.smoothing.noise_amounts import column_scales, level_shares, measurement_error, read_scale
-from tremula.smoothing.noise_choice import NoiseChoosing, wants_validation
+from tremula.smoothing.methods import Smoothed, Smoother
+from tremula.smoothing.noise.amounts import Noise, column_scales, level_shares, measurement_error, read_scale
+from tremula.smoothing.noise.choice import NoiseChoiceMixin, wants_validation
+from tremula.smoothing.noise.validation_rows import TUNINGS
 from tremula.smoothing.trained_model import Settings, WrappedModel, wrap_model
-from tremula.smoothing.validation_rows import TUNINGS
 
 Floats = NDArray[np.float64]
 
 # The models as they were read: made again where there is none, so neither pickles nor files hold a model twice.
-WRAPPED: WeakKeyDictionary[Any, WrappedModel] = WeakKeyDictionary()
+WRAPPED_MODELS: WeakKeyDictionary[Any, WrappedModel] = WeakKeyDictionary()
 TUNING = Parameter(
     choice(TUNINGS),
     "Rows on which the noise is chosen: `X_val` and `y_val`, the out-of-bag rows of a bagged model, or held-out folds. "
@@ -65,7 +65,7 @@ def is_fitted(model: Any) -> bool:
     return True
 
 
-class DualPerturb(NoiseChoosing, BaseEstimator):
+class DualPerturb(NoiseChoiceMixin, BaseEstimator):
     """Base of the two wrappers; each adds how a target is read and how answers are told."""
 
     estimator: Any
@@ -119,7 +119,7 @@ class DualPerturb(NoiseChoosing, BaseEstimator):
         self.estimator_ = self._train(X, y, sample_weight, X_val, y_val) if trains else self._given()
         self._note_columns(X)
         self._root_seed = make_root_seed(self.random_state)
-        WRAPPED[self] = wrap_model(self.estimator_, X, self._settings())
+        WRAPPED_MODELS[self] = wrap_model(self.estimator_, X, self._settings())
         self.encoder_ = self._wrapped.encoder
         if self._is_classifier:
             self.classes_ = self._wrapped.classes
@@ -210,9 +210,9 @@ class DualPerturb(NoiseChoosing, BaseEstimator):
 
     @property
     def _wrapped(self) -> WrappedModel:
-        if self not in WRAPPED:
-            WRAPPED[self] = wrap_model(self.estimator_, None, self._settings(), self.encoder_)
-        return WRAPPED[self]
+        if self not in WRAPPED_MODELS:
+            WRAPPED_MODELS[self] = wrap_model(self.estimator_, None, self._settings(), self.encoder_)
+        return WRAPPED_MODELS[self]
 
     def _read(self, X: Any, X_std: Any) -> tuple[Smoother, Floats, Noise]:
         """Return what is asked: how, for which rows, under which noise."""
@@ -254,7 +254,7 @@ class DualPerturb(NoiseChoosing, BaseEstimator):
 
     def _smoothed(self, X: Any, smoother: Smoother, rows: Floats, noise: Noise) -> Smoothed:
         if noise.is_none:
-            return Smoothed(self._wrapped.hard(X), np.zeros(len(rows)))
+            return Smoothed(self._wrapped.unsmoothed(X), np.zeros(len(rows)))
         return smoother.smooth(rows, noise, self.n_jobs)
 
     def _with_deviations(self, X: Any, X_std: Any) -> tuple[Floats, Floats]:

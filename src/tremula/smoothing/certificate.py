@@ -53,7 +53,7 @@ def most_tests(model: TreeSum) -> NDArray[np.int64]:
     return np.max([tests_on_path(tree) for tree in model.trees], axis=0)
 
 
-def tested_levels(model: TreeSum) -> NDArray[np.bool_]:
+def tested_nominal(model: TreeSum) -> NDArray[np.bool_]:
     """Whether any tree tests each nominal attribute."""
     tested = np.zeros(model.n_attributes, dtype=bool)
     for tree in model.trees:
@@ -187,7 +187,7 @@ def certified_interval(model: TreeSum, margins: Floats, bound: Floats, radii: Fl
     return low + (high - low) * least, low + (high - low) * most
 
 
-def rounding_way(radii: Floats, rows: Floats, noise_sd: Floats) -> Floats:
+def rounding_distance(radii: Floats, rows: Floats, noise_sd: Floats) -> Floats:
     """Bound the way that rows moved by so far go, in addition, when a model rounds values to single precision."""
     with np.errstate(divide="ignore", invalid="ignore"):
         sizes = np.where((noise_sd > 0) & ~np.isnan(rows), np.abs(rows) / noise_sd, 0.0)
@@ -198,8 +198,8 @@ def rounding_way(radii: Floats, rows: Floats, noise_sd: Floats) -> Floats:
 # --- other units ---
 
 
-def in_unit(
-    radii: Floats, unit: str, noise_sd: Floats, n_tests: NDArray[np.int64], levels_tested: NDArray[np.bool_]
+def radii_in_unit(
+    radii: Floats, unit: str, noise_sd: Floats, n_tests: NDArray[np.int64], nominal_tested: NDArray[np.bool_]
 ) -> Floats:
     """Tell radii in standard deviations of the noise, or as the way each attribute may go alone.
 
@@ -211,7 +211,7 @@ def in_unit(
     n_tests : int array (n_attributes,)
         How often the noise on an attribute is drawn anew on a path: 1 in the exact form, its number of tests in the
         path form; 0 where it is not tested.
-    levels_tested : bool array (n_attributes,)
+    nominal_tested : bool array (n_attributes,)
         Nominal attributes that are tested, for which no way to go is certified.
 
     Returns
@@ -225,5 +225,5 @@ def in_unit(
         ways = radii[:, None] * noise_sd / np.sqrt(np.maximum(n_tests, 1))
     ways[np.broadcast_to(n_tests == 0, ways.shape)] = np.inf
     ways[(n_tests > 0) & (noise_sd == 0)] = 0.0
-    ways[:, levels_tested] = 0.0
+    ways[:, nominal_tested] = 0.0
     return ways

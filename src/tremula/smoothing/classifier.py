@@ -16,8 +16,9 @@ from tremula.parameters.kinds import choice
 from tremula.parameters.table import AMOUNT_OF_NOISE
 from tremula.persistence.registry import storable
 from tremula.smoothing.base import SCALE, TUNING, DualPerturb
-from tremula.smoothing.certificate import UNITS, certified_radii, in_unit, rounding_way, tested_levels
-from tremula.smoothing.methods import METHODS, NO_CERTIFICATE, LinearSmoother, Noise, TreeSmoother
+from tremula.smoothing.certificate import UNITS, certified_radii, radii_in_unit, rounding_distance, tested_nominal
+from tremula.smoothing.methods import METHODS, NO_CERTIFICATE, LinearSmoother, TreeSmoother
+from tremula.smoothing.noise.amounts import Noise
 from tremula.trees.cart import CARTClassifier
 
 Floats = NDArray[np.float64]
@@ -32,7 +33,7 @@ def _linear_radius(smoother: LinearSmoother, rows: Floats, noise: Noise, spread:
     with np.errstate(divide="ignore", invalid="ignore"):
         radii = np.where(deviations > 0, np.abs(score.scores(rows)) / deviations, 0.0)
     is_used = (score.coefficients != 0).astype(np.int64)
-    return in_unit(radii, unit, spread, is_used, np.zeros(len(is_used), dtype=bool))
+    return radii_in_unit(radii, unit, spread, is_used, np.zeros(len(is_used), dtype=bool))
 
 
 @storable
@@ -260,5 +261,5 @@ class DualPerturbClassifier(ClassifierMixin, DualPerturb):
             radii = np.zeros(len(rows))
         n_draws = smoother.draws_on_path()
         if smoother.model.single_precision:
-            radii = np.maximum(radii - np.sqrt(n_draws.max(initial=1)) * rounding_way(radii, rows, spread), 0.0)
-        return in_unit(radii, unit, spread, n_draws, tested_levels(smoother.model))
+            radii = np.maximum(radii - np.sqrt(n_draws.max(initial=1)) * rounding_distance(radii, rows, spread), 0.0)
+        return radii_in_unit(radii, unit, spread, n_draws, tested_nominal(smoother.model))

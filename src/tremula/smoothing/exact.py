@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tremula.errors import InvalidParameter
-from tremula.smoothing.kernel_input import Prepared, prepare
+from tremula.smoothing.kernel_input import KernelInput, prepare
 from tremula.smoothing.tree_program import Values
 from tremula.trees.structure import branch_shares, copy_nodes
 from tremula.trees.tree import Tree
@@ -227,14 +227,14 @@ def _numbered_leaves(model: TreeSum, number: int) -> TreeSum:
     return replace(model, trees=(numbered,), shares=(model.shares[number],), tree_members=np.zeros(1, np.int64))
 
 
-def _is_plain(model: TreeSum, task: Prepared) -> bool:
+def _is_plain(model: TreeSum, task: KernelInput) -> bool:
     """Whether `Tree` sends the rows as the model does: no value is missing, or shares follow training weights."""
     if not task.is_missing.any():
         return True
     return all(np.array_equal(shares, branch_shares(tree.nodes)) for tree, shares in zip(model.trees, model.shares))
 
 
-def _hard(model: TreeSum, task: Prepared) -> Softened:
+def _hard(model: TreeSum, task: KernelInput) -> Softened:
     """Margins without noise, computed as the trees compute them."""
     rows = np.empty_like(task.rows)
     rows[task.order] = task.rows

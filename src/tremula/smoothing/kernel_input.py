@@ -16,14 +16,14 @@ import tremula._kernels.soften as kernel
 from tremula.errors import InvalidInput, InvalidParameter
 from tremula.parallel import cut
 from tremula.parameters import check_choice, check_number
-from tremula.smoothing.tree_program import LARGEST, Programs, finite, order_rows, programs_of
+from tremula.smoothing.tree_program import LARGEST, TreePrograms, finite, order_rows, programs_of
 from tremula.trees.tree_sum import TreeSum
 
 FORMS = ("exact", "path")
 
 
 @dataclass(frozen=True)
-class Prepared:
+class KernelInput:
     """Rows ready for the kernel, in an order that suits it."""
 
     order: NDArray[np.intp]
@@ -32,7 +32,7 @@ class Prepared:
     is_missing: NDArray[np.uint8]
     own: NDArray[np.float64]
     others: NDArray[np.float64]
-    programs: Programs
+    programs: TreePrograms
     tol: float
     n_jobs: int | None
 
@@ -69,7 +69,7 @@ def prepare(
     level_shares: Sequence[ArrayLike | None] | None,
     tol: float,
     n_jobs: int | None,
-) -> Prepared:
+) -> KernelInput:
     """Check everything and bring it into the shape that the kernel takes."""
     check_choice("form", form, FORMS)
     check_number("flip", flip, 0, 1)
@@ -89,7 +89,7 @@ def prepare(
     with np.errstate(divide="ignore", over="ignore"):
         inverse = np.where(noise > 0, 1.0 / noise, 0.0)
     inverse[np.isinf(inverse)] = 0.0
-    return Prepared(
+    return KernelInput(
         order=order,
         rows=np.ascontiguousarray(rows[order]),
         inverse=np.ascontiguousarray(inverse[order] if len(inverse) > 1 else inverse),

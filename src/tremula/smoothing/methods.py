@@ -18,7 +18,8 @@ from tremula.errors import InvalidParameter, UnsupportedModel
 from tremula.smoothing.certificate import most_tests
 from tremula.smoothing.exact import gradient, soften, variance
 from tremula.smoothing.linear import QUADRATURE_ERROR, LinearScore, read_linear
-from tremula.smoothing.models import ForeignModel, read_model
+from tremula.smoothing.models import TreeModel, read_model
+from tremula.smoothing.noise.amounts import Noise
 from tremula.smoothing.sampled import Draws, sample_answers
 from tremula.trees.tree import Tree
 from tremula.trees.tree_sum import LINKS, TreeSum
@@ -30,31 +31,6 @@ NO_CERTIFICATE = (
     "a model smoothed by drawing (method='sample') has no certificate, which needs exact answers: use a model of trees "
     "or a linear one with method='exact'"
 )
-
-
-@dataclass(frozen=True, eq=False)
-class Noise:
-    """What shakes a row.
-
-    Attributes
-    ----------
-    sd : float64 array (n_attributes,) or (n_rows, n_attributes)
-        Standard deviation on every attribute, or value; 0 on nominal attributes.
-    flip : float
-        Probability that a nominal level is replaced by another.
-    level_shares : tuple of arrays or None, one an attribute
-        Training shares of the levels of nominal attributes.
-    """
-
-    sd: Floats
-    flip: float = 0.0
-    level_shares: tuple[Floats | None, ...] = ()
-
-    @property
-    def is_none(self) -> bool:
-        """Whether nothing is shaken."""
-        flips = self.flip > 0 and any(shares is not None for shares in self.level_shares)
-        return not flips and not self.sd.any()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -248,7 +224,7 @@ def as_labels(answers: Floats) -> Floats:
 # --- which way for which model ---
 
 
-def read_trees(model: Any, method: str) -> ForeignModel | None:
+def read_trees(model: Any, method: str) -> TreeModel | None:
     """Return the trees of a model, or None where it has none and need not."""
     try:
         return read_model(model)
@@ -258,7 +234,7 @@ def read_trees(model: Any, method: str) -> ForeignModel | None:
         return None
 
 
-def smoother_of_trees(trees: ForeignModel, method: str, combine: str, tol: float, draws: Draws) -> Smoother:
+def smoother_of_trees(trees: TreeModel, method: str, combine: str, tol: float, draws: Draws) -> Smoother:
     """Return how to smooth a model of trees.
 
     A vote is that of the model's label, over the noise: exact for one tree, by drawing for several.

@@ -15,7 +15,7 @@ from tremula.parameters.kinds import choice
 from tremula.parameters.table import AMOUNT_OF_NOISE
 from tremula.persistence.registry import storable
 from tremula.smoothing.base import SCALE, TUNING, DualPerturb
-from tremula.smoothing.certificate import certified_interval, rounding_way
+from tremula.smoothing.certificate import certified_interval, rounding_distance
 from tremula.smoothing.methods import METHODS, NO_CERTIFICATE, LinearSmoother, TreeSmoother
 from tremula.trees.cart import CARTRegressor
 from tremula.trees.tree_sum import LINKS
@@ -207,7 +207,7 @@ class DualPerturbRegressor(RegressorMixin, DualPerturb):
         tests = np.where(spread > 0, smoother.draws_on_path(), 0).max(axis=1, initial=1)
         radii = radius * np.sqrt(tests)
         if smoother.model.single_precision:
-            radii = radii + np.sqrt(tests) * rounding_way(radii, rows, spread)
+            radii = radii + np.sqrt(tests) * rounding_distance(radii, rows, spread)
         low, high = certified_interval(smoother.model, smoothed.margins, smoothed.margin_bound, radii)
         link = LINKS[smoother.model.link]
         return link(low), link(high)

@@ -14,7 +14,7 @@ from sklearn.utils import get_tags
 from tremula.data.encoding import ColumnEncoder
 from tremula.errors import InvalidInput, InvalidParameter
 from tremula.smoothing.methods import Smoother, read_trees, smoother_of_others, smoother_of_trees
-from tremula.smoothing.models import ForeignModel
+from tremula.smoothing.models import TreeModel
 from tremula.smoothing.sampled import Draws, make_draws
 
 Floats = NDArray[np.float64]
@@ -40,7 +40,7 @@ class WrappedModel:
     ----------
     model : fitted estimator
     settings : Settings
-    trees : ForeignModel or None
+    trees : TreeModel or None
         The model as trees; None where it is none, or need not be read so.
     encoder : ColumnEncoder or None
         Reads tables, where there are no trees.
@@ -48,7 +48,7 @@ class WrappedModel:
 
     model: Any
     settings: Settings
-    trees: ForeignModel | None
+    trees: TreeModel | None
     encoder: ColumnEncoder | None
 
     @property
@@ -70,12 +70,12 @@ class WrappedModel:
             )
         return values
 
-    def hard(self, X: Any) -> Floats:
+    def unsmoothed(self, X: Any) -> Floats:
         """Answers of the model itself: class shares, its label if the label is what is combined, or numbers."""
         if self.settings.is_classifier and self.settings.combine == "vote":
             return self._labels(X)
         if self.trees is not None:
-            return self.trees.hard(X)
+            return self.trees.unsmoothed(X)
         if self.settings.is_classifier:
             return np.asarray(self.model.predict_proba(X), dtype=np.float64)
         return np.asarray(self.model.predict(X), dtype=np.float64).reshape(-1, 1)
@@ -83,7 +83,7 @@ class WrappedModel:
     def labels(self, X: Any) -> NDArray[Any]:
         """Classes that the model itself gives."""
         if self.trees is not None and not hasattr(self.model, "classes_"):
-            return self.classes[self.trees.hard(X).argmax(axis=1)]
+            return self.classes[self.trees.unsmoothed(X).argmax(axis=1)]
         return np.asarray(self.model.predict(X))
 
     @property
@@ -105,7 +105,7 @@ class WrappedModel:
             settings.method,
             settings.combine,
             settings.is_classifier,
-            lambda rows: self.hard(table_like(like, self._encoder, rows)),
+            lambda rows: self.unsmoothed(table_like(like, self._encoder, rows)),
             self._draws,
         )
 

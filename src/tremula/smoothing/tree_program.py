@@ -102,7 +102,7 @@ def _is_numeric(tree: Tree) -> NDArray[np.bool_]:
     return (tree.n_branches > 0) & (tree.nodes["index"] == NUMERIC_SPLIT)
 
 
-class Programs:
+class TreePrograms:
     """Steps of every tree of a model, in one form.
 
     Parameters
@@ -179,16 +179,16 @@ class Programs:
         )
 
 
-_READY: dict[int, dict[tuple[bool, bytes], Programs]] = {}
+_PROGRAMS: dict[int, dict[tuple[bool, bytes], TreePrograms]] = {}
 
 
-def programs_of(model: TreeSum, level_shares: NDArray[np.float64], paths: bool) -> Programs:
-    """Programs of a model, made when first asked for and kept while the model lives."""
+def programs_of(model: TreeSum, level_shares: NDArray[np.float64], paths: bool) -> TreePrograms:
+    """TreePrograms of a model, made when first asked for and kept while the model lives."""
     number = id(model)
-    if number not in _READY:
-        _READY[number] = {}
-        weakref.finalize(model, _READY.pop, number, None)
+    if number not in _PROGRAMS:
+        _PROGRAMS[number] = {}
+        weakref.finalize(model, _PROGRAMS.pop, number, None)
     key = (paths, level_shares.tobytes())
-    if key not in _READY[number]:
-        _READY[number][key] = Programs(model, level_shares, paths)
-    return _READY[number][key]
+    if key not in _PROGRAMS[number]:
+        _PROGRAMS[number][key] = TreePrograms(model, level_shares, paths)
+    return _PROGRAMS[number][key]

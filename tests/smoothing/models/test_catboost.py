@@ -8,7 +8,7 @@ from sklearn.exceptions import NotFittedError
 
 from tremula.errors import UnsupportedModel
 from tremula.smoothing.models import read_model
-from tremula.smoothing.models.check_rows import probes
+from tremula.smoothing.models.reader import probe_rows
 
 catboost = pytest.importorskip("catboost", reason="CatBoost is not installed")
 
@@ -31,7 +31,7 @@ SHAPES = ["SymmetricTree", "Depthwise", "Lossguide"]
 
 def difference(estimator: Any, rows: np.ndarray) -> float:
     model = read_model(estimator)
-    return max(np.abs(model.answers(table) - model.hard(table)).max() for table in (rows, probes(model.sum)))
+    return max(np.abs(model.answers(table) - model.unsmoothed(table)).max() for table in (rows, probe_rows(model.sum)))
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -40,7 +40,7 @@ def difference(estimator: Any, rows: np.ndarray) -> float:
 def test_classes(shape: str, y: np.ndarray, nan_mode: str) -> None:
     fitted = catboost.CatBoostClassifier(**SMALL, grow_policy=shape, nan_mode=nan_mode).fit(WITH_HOLES, y)
     model = read_model(fitted)
-    assert np.allclose(model.answers(WITH_HOLES), model.hard(WITH_HOLES), atol=1e-9)
+    assert np.allclose(model.answers(WITH_HOLES), model.unsmoothed(WITH_HOLES), atol=1e-9)
     assert model.classes.tolist() == np.unique(y).tolist()
 
 

@@ -9,7 +9,7 @@ from sklearn.exceptions import NotFittedError
 
 from tremula.errors import UnsupportedModel
 from tremula.smoothing.models import read_model
-from tremula.smoothing.models.check_rows import probes
+from tremula.smoothing.models.reader import probe_rows
 
 lightgbm = pytest.importorskip("lightgbm", reason="LightGBM is not installed")
 
@@ -25,7 +25,7 @@ SMALL: dict[str, Any] = {"n_estimators": 4, "num_leaves": 6, "min_child_samples"
 
 def difference(estimator: Any, rows: np.ndarray) -> float:
     model = read_model(estimator)
-    return max(np.abs(model.answers(table) - model.hard(table)).max() for table in (rows, probes(model.sum)))
+    return max(np.abs(model.answers(table) - model.unsmoothed(table)).max() for table in (rows, probe_rows(model.sum)))
 
 
 @pytest.mark.parametrize("rows", [X, WITH_HOLES], ids=["whole", "with holes"])
@@ -42,7 +42,7 @@ def test_classes(rows: np.ndarray, y: np.ndarray, options: dict[str, Any]) -> No
 def test_labels_and_the_slope_of_the_logistic() -> None:
     model = read_model(lightgbm.LGBMClassifier(**SMALL, sigmoid=0.5).fit(X, TWO))
     assert model.classes.tolist() == ["no", "yes"]
-    assert np.allclose(model.answers(X), model.hard(X), atol=1e-9)
+    assert np.allclose(model.answers(X), model.unsmoothed(X), atol=1e-9)
 
 
 @pytest.mark.parametrize("objective", ["regression", "regression_l1", "huber", "quantile", "poisson", "gamma"])
@@ -52,7 +52,7 @@ def test_numbers(objective: str) -> None:
 
 def test_missing_where_none_was_seen_counts_as_zero() -> None:
     model = read_model(lightgbm.LGBMRegressor(**SMALL).fit(X, NUMBER))
-    assert np.allclose(model.answers(WITH_HOLES), model.hard(WITH_HOLES), atol=1e-9)
+    assert np.allclose(model.answers(WITH_HOLES), model.unsmoothed(WITH_HOLES), atol=1e-9)
 
 
 @pytest.mark.parametrize("rows", [X, WITH_HOLES], ids=["whole", "with holes"])
@@ -63,7 +63,7 @@ def test_nominal_codes(rows: np.ndarray) -> None:
     assert model.n_levels.tolist() == [0, 0, 0, 5]
     assert any(len(tree.subsets) for tree in model.sum.trees)
     strange = np.vstack([rows, rows[:5] + np.array([0, 0, 0, 90])])
-    assert np.allclose(model.answers(strange), model.hard(strange), atol=1e-9)
+    assert np.allclose(model.answers(strange), model.unsmoothed(strange), atol=1e-9)
 
 
 def test_categories_of_a_frame() -> None:
@@ -71,7 +71,7 @@ def test_categories_of_a_frame() -> None:
     model = read_model(lightgbm.LGBMRegressor(**SMALL, min_data_per_group=5, cat_smooth=1).fit(frame, NUMBER))
     assert model.feature_names == ("size", "color")
     assert model.levels[1].tolist() == list("abcde")
-    assert np.allclose(model.answers(frame), model.hard(frame), atol=1e-9)
+    assert np.allclose(model.answers(frame), model.unsmoothed(frame), atol=1e-9)
 
 
 def test_an_unused_nominal_attribute_makes_the_levels_of_others_uncertain() -> None:

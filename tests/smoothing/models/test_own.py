@@ -57,7 +57,7 @@ REGRESSORS = [
 
 def difference(fitted: Any, table: Any) -> float:
     model = read_model(fitted)
-    return float(np.abs(model.answers(table) - model.hard(table)).max())
+    return float(np.abs(model.answers(table) - model.unsmoothed(table)).max())
 
 
 @pytest.mark.parametrize("estimator", TREES + AVERAGES, ids=str)
@@ -189,7 +189,7 @@ def test_rows_left_out_are_told_for_the_rows_of_the_training_alone() -> None:
 
 
 def test_boosting_leaves_no_rows_out() -> None:
-    assert not read_model(tm.AdaBoostM1Classifier(n_estimators=3).fit(FRAME, CLASSES)).knows_left_out
+    assert not read_model(tm.AdaBoostM1Classifier(n_estimators=3).fit(FRAME, CLASSES)).knows_inbag
 
 
 @pytest.mark.parametrize("estimator", [tm.C45Classifier(), tm.CARTRegressor(), tm.BaggingClassifier()], ids=str)

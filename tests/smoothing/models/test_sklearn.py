@@ -29,7 +29,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTre
 from tremula import C45Classifier
 from tremula.errors import ColumnMismatch, InvalidInput, UnsupportedModel
 from tremula.smoothing.models import read_model
-from tremula.smoothing.models.check_rows import probes
+from tremula.smoothing.models.reader import probe_rows
 
 X, TWO = make_classification(200, 6, n_informative=4, random_state=0)
 THREE = make_classification(200, 6, n_informative=4, n_classes=3, random_state=1)[1]
@@ -71,8 +71,10 @@ REGRESSORS = [
 def difference(estimator: Any, rows: Any) -> float:
     """Largest difference between what a model answers and what its trees do, on rows and on its thresholds."""
     model = read_model(estimator)
-    scale = np.abs(model.hard(rows)).max()
-    return max(np.abs(model.answers(table) - model.hard(table)).max() / scale for table in (rows, probes(model.sum)))
+    scale = np.abs(model.unsmoothed(rows)).max()
+    return max(
+        np.abs(model.answers(table) - model.unsmoothed(table)).max() / scale for table in (rows, probe_rows(model.sum))
+    )
 
 
 @pytest.mark.parametrize("estimator", CLASSIFIERS, ids=str)
@@ -135,7 +137,7 @@ def test_rows_left_out_give_the_models_own_score(kind: Any) -> None:
 
 
 def test_rows_left_out_are_not_known_without_a_draw() -> None:
-    assert not read_model(ExtraTreesClassifier(3).fit(X, TWO)).knows_left_out
+    assert not read_model(ExtraTreesClassifier(3).fit(X, TWO)).knows_inbag
     assert read_model(GradientBoostingClassifier(n_estimators=3).fit(X, TWO)).inbag_counts(X, TWO) is None
 
 
@@ -149,7 +151,7 @@ def test_frames_by_name() -> None:
     frame = pd.DataFrame(X, columns=list("abcdef"))
     model = read_model(RandomForestClassifier(3).fit(frame, TWO))
     assert model.feature_names == tuple("abcdef")
-    assert np.allclose(model.answers(frame), model.hard(frame))
+    assert np.allclose(model.answers(frame), model.unsmoothed(frame))
     with pytest.raises(ColumnMismatch, match="columns of fit in their order"):
         model.rows(frame.rename(columns={"f": "g"}))
 

@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from tremula.errors import MissingLibrary, UnsupportedModel
 from tremula.smoothing.models import read_model
-from tremula.smoothing.models.check_rows import probes
+from tremula.smoothing.models.reader import probe_rows
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(200, 4))
@@ -33,7 +33,7 @@ def one_thread() -> Iterator[None]:
 
 def difference(estimator: Any, rows: np.ndarray) -> float:
     model = read_model(estimator)
-    return max(np.abs(model.answers(table) - model.hard(table)).max() for table in (rows, probes(model.sum)))
+    return max(np.abs(model.answers(table) - model.unsmoothed(table)).max() for table in (rows, probe_rows(model.sum)))
 
 
 @pytest.mark.parametrize("rows", [X, WITH_HOLES], ids=["whole", "with holes"])
@@ -83,8 +83,8 @@ def test_nominal_codes_known_and_unknown(rows: np.ndarray, classes: bool) -> Non
     others = rows.copy()
     others[:, 1] = RANDOM.integers(0, 12, 200)
     assert any(len(tree.subsets) for tree in model.sum.trees)
-    assert np.allclose(model.answers(rows), model.hard(rows), atol=1e-9)
-    assert np.allclose(model.answers(others), model.hard(others), atol=1e-9)
+    assert np.allclose(model.answers(rows), model.unsmoothed(rows), atol=1e-9)
+    assert np.allclose(model.answers(others), model.unsmoothed(others), atol=1e-9)
     assert set(model.levels[1]) <= set(LEVELS)
 
 

@@ -82,4 +82,4 @@ def test_thresholds_that_tell_missing_values_from_all_others() -> None:
     assert any(np.isinf(tree.threshold).any() for tree in model.sum.trees)
     soft = soften(model.sum, holes, np.array([0.1])).margins
     assert np.isfinite(soft).all()
-    assert np.allclose(soft[np.isnan(holes[:, 0])], model.hard(holes)[np.isnan(holes[:, 0])])
+    assert np.allclose(soft[np.isnan(holes[:, 0])], model.unsmoothed(holes)[np.isnan(holes[:, 0])])

@@ -9,7 +9,7 @@ from sklearn.exceptions import NotFittedError
 
 from tremula.errors import UnsupportedModel
 from tremula.smoothing.models import read_model
-from tremula.smoothing.models.check_rows import probes
+from tremula.smoothing.models.reader import probe_rows
 
 xgboost = pytest.importorskip("xgboost", reason="XGBoost is not installed")
 
@@ -26,8 +26,10 @@ SINGLE = 2e-6
 
 def difference(estimator: Any, rows: np.ndarray) -> float:
     model = read_model(estimator)
-    scale = np.abs(model.hard(rows)).max()
-    return max(np.abs(model.answers(table) - model.hard(table)).max() / scale for table in (rows, probes(model.sum)))
+    scale = np.abs(model.unsmoothed(rows)).max()
+    return max(
+        np.abs(model.answers(table) - model.unsmoothed(table)).max() / scale for table in (rows, probe_rows(model.sum))
+    )
 
 
 @pytest.mark.parametrize("rows", [X, WITH_HOLES], ids=["whole", "with holes"])
@@ -64,7 +66,7 @@ def test_a_value_on_a_threshold_goes_right() -> None:
     model = read_model(fitted)
     threshold = model.sum.trees[0].threshold[0]
     on = np.array([[threshold], [np.nextafter(np.float32(threshold), np.float32(-9))]])
-    assert np.allclose(model.answers(on), model.hard(on))
+    assert np.allclose(model.answers(on), model.unsmoothed(on))
     assert model.answers(on)[0] > model.answers(on)[1]
 
 
@@ -78,7 +80,7 @@ def test_categories_of_a_frame(options: dict[str, Any]) -> None:
     assert model.feature_names == ("size", "color")
     assert model.levels[1].tolist() == list("abcde")
     assert any(len(tree.subsets) for tree in model.sum.trees)
-    assert np.allclose(model.answers(frame), model.hard(frame), atol=SINGLE)
+    assert np.allclose(model.answers(frame), model.unsmoothed(frame), atol=SINGLE)
 
 
 def test_nominal_codes_of_an_array() -> None:
@@ -88,7 +90,7 @@ def test_nominal_codes_of_an_array() -> None:
     assert model.n_levels[:3].tolist() == [0, 0, 0]
     assert model.n_levels[3] > 0
     others = np.vstack([X, WITH_HOLES, X[:20] + np.array([0, 0, 0, 5])])
-    assert np.allclose(model.answers(others), model.hard(others), atol=SINGLE)
+    assert np.allclose(model.answers(others), model.unsmoothed(others), atol=SINGLE)
 
 
 def test_a_booster() -> None:

@@ -15,12 +15,10 @@ from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
 from tremula.errors import UnsupportedModel
-from tremula.smoothing.models.links import link_of
+from tremula.smoothing.models.boosting import link_of
 from tremula.smoothing.models.members import USE_SAMPLE
-from tremula.smoothing.models.model import ForeignModel
-from tremula.smoothing.models.names import Read, name_of
-from tremula.smoothing.models.nested_trees import Split, flatten
-from tremula.smoothing.models.tree_builder import build_tree
+from tremula.smoothing.models.model import Read, TreeModel, name_of
+from tremula.smoothing.models.tree_builder import Split, build_tree, flatten
 from tremula.trees.tree import Tree
 from tremula.trees.tree_sum import sum_of_trees
 
@@ -35,7 +33,7 @@ LINKS = {
 MISSING_IS_GREATER = {"AsIs": False, "AsFalse": False, "AsTrue": True}
 
 
-def read_catboost(estimator: Any, read: Read) -> ForeignModel:
+def read_catboost(estimator: Any, read: Read) -> TreeModel:
     """Read a model of trees of any shape."""
     if not estimator.is_fitted():
         raise NotFittedError(f"This {type(estimator).__name__} is not fitted yet: call 'fit' before it is read.")
@@ -53,7 +51,7 @@ def read_catboost(estimator: Any, read: Read) -> ForeignModel:
     trees += [free_tree(tree, features, n_levels) for tree in dump.get("trees", [])]
     whole = sum_of_trees(trees, bias, link, weights=np.full(len(trees), float(scale)), single_precision=True)
     is_classifier = link in ("logistic", "softmax")
-    return ForeignModel(
+    return TreeModel(
         estimator=estimator,
         name=name_of(estimator),
         sum=whole,

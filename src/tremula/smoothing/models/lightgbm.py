@@ -13,12 +13,10 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from tremula.errors import UnsupportedModel
-from tremula.smoothing.models.links import link_of
+from tremula.smoothing.models.boosting import classes_of, link_of
 from tremula.smoothing.models.members import USE_SAMPLE
-from tremula.smoothing.models.model import ForeignModel
-from tremula.smoothing.models.names import Read, name_of
-from tremula.smoothing.models.nested_trees import Split, flatten
-from tremula.smoothing.models.tree_builder import build_tree
+from tremula.smoothing.models.model import Read, TreeModel, name_of
+from tremula.smoothing.models.tree_builder import Split, build_tree, flatten
 from tremula.trees.tree import Tree
 from tremula.trees.tree_sum import sum_of_trees
 
@@ -35,7 +33,7 @@ LINKS = {
 NO_NAME = re.compile(r"Column_\d+")
 
 
-def read_lightgbm(estimator: Any, read: Read) -> ForeignModel:
+def read_lightgbm(estimator: Any, read: Read) -> TreeModel:
     """Read a booster, or an estimator in scikit-learn's manner; with early stopping, up to the best round."""
     if not hasattr(estimator, "dump_model"):
         check_is_fitted(estimator)
@@ -58,7 +56,7 @@ def read_lightgbm(estimator: Any, read: Read) -> ForeignModel:
         weights=np.full(len(trees), weight),
     )
     names = dump["feature_names"]
-    return ForeignModel(
+    return TreeModel(
         estimator=estimator,
         name=name_of(estimator),
         sum=whole,
@@ -67,13 +65,6 @@ def read_lightgbm(estimator: Any, read: Read) -> ForeignModel:
         feature_names=None if all(map(NO_NAME.fullmatch, names)) else tuple(names),
         levels=levels,
     )
-
-
-def classes_of(estimator: Any, link: str, n_margins: int) -> NDArray[Any] | None:
-    """Class labels; a bare booster has numbers."""
-    if link not in ("logistic", "softmax"):
-        return None
-    return np.asarray(getattr(estimator, "classes_", np.arange(max(n_margins, 2))))
 
 
 def levels_of(dump: dict[str, Any]) -> tuple[NDArray[np.int32], tuple[NDArray[Any] | None, ...]]:

@@ -17,7 +17,7 @@ USE_SAMPLE = 'give a model of a kind that is read, or use method="sample", which
 
 
 @dataclass(frozen=True)
-class Placed:
+class PlacedMember:
     """A member of an ensemble.
 
     Attributes
@@ -35,7 +35,7 @@ class Placed:
     attributes: NDArray[np.int64] | None = None
 
 
-def check_parts(name: str, members: Sequence[Placed]) -> None:
+def check_members(name: str, members: Sequence[PlacedMember]) -> None:
     """Refuse members whose answers do not add up to a sum of trees."""
     if any(member.part.link != "identity" for member in members):
         raise UnsupportedModel(
@@ -57,10 +57,10 @@ def is_constant(part: TreeSum) -> bool:
 
 
 def mean_of_members(
-    name: str, members: Sequence[Placed], weights: NDArray[np.float64], n_outputs: int, n_attributes: int
+    name: str, members: Sequence[PlacedMember], weights: NDArray[np.float64], n_outputs: int, n_attributes: int
 ) -> TreeSum:
     """Return the weighted mean of members."""
-    check_parts(name, members)
+    check_members(name, members)
     shares = np.asarray(weights, dtype=np.float64) / np.sum(weights)
     n_levels = np.zeros(n_attributes, dtype=np.int32)
     trees: list[Tree] = []
@@ -83,7 +83,7 @@ def mean_of_members(
     )
 
 
-def _placed_tree(tree: Tree, output: int, member: Placed, n_outputs: int, n_levels: NDArray[np.int32]) -> Tree:
+def _placed_tree(tree: Tree, output: int, member: PlacedMember, n_outputs: int, n_levels: NDArray[np.int32]) -> Tree:
     """Tree in the numbers of the ensemble's attributes and, if it has a value for each output, of its outputs."""
     attributes = np.arange(tree.n_attributes) if member.attributes is None else member.attributes
     placed = with_attributes(tree, attributes, n_levels)
@@ -94,7 +94,7 @@ def _placed_tree(tree: Tree, output: int, member: Placed, n_outputs: int, n_leve
     return tree_with_values(placed, values)
 
 
-def voting_member(name: str, member: Placed) -> Placed:
+def voting_member(name: str, member: PlacedMember) -> PlacedMember:
     """Turn a member's distribution into its vote; only that of a single tree is again a tree."""
     part = member.part
     if len(part.trees) != 1 or part.link != "identity" or part.outputs[0] >= 0:
@@ -105,6 +105,6 @@ def voting_member(name: str, member: Placed) -> Placed:
     return replace(member, part=part.with_votes())
 
 
-def constant_part(values: NDArray[np.float64], n_attributes: int) -> TreeSum:
+def constant_sum(values: NDArray[np.float64], n_attributes: int) -> TreeSum:
     """Sum of one tree that is one leaf."""
     return sum_of_trees([constant_tree(values, np.zeros(n_attributes, np.int32))])

@@ -15,7 +15,7 @@ from tremula.trees.tree_sum import TreeSum
 
 
 @dataclass(frozen=True, eq=False)
-class ForeignModel:
+class TreeModel:
     """A trained model as a sum of trees.
 
     Attributes
@@ -47,7 +47,7 @@ class ForeignModel:
     >>> model = read_model(RandomForestClassifier(n_estimators=5, random_state=0).fit(X, y))
     >>> model.name, model.n_members, model.sum.link
     ('RandomForestClassifier of sklearn', 5, 'identity')
-    >>> bool(abs(model.answers(X) - model.hard(X)).max() < 1e-9)
+    >>> bool(abs(model.answers(X) - model.unsmoothed(X)).max() < 1e-9)
     True
     """
 
@@ -61,7 +61,7 @@ class ForeignModel:
     drawn: Callable[[Any, Any, Any], NDArray[Any]] | None = None
 
     @property
-    def knows_left_out(self) -> bool:
+    def knows_inbag(self) -> bool:
         """Whether it can be told which rows each member was not trained on."""
         return self.drawn is not None
 
@@ -99,7 +99,7 @@ class ForeignModel:
         """Round values to single precision where the model does so before it tests them."""
         return values.astype(np.float32).astype(np.float64) if self.sum.single_precision else values
 
-    def hard(self, X: Any) -> NDArray[np.float64]:
+    def unsmoothed(self, X: Any) -> NDArray[np.float64]:
         """Ask the model itself: class shares, or the number predicted in one column."""
         return two_dimensional(self.asked(X), self.n_outputs)
 
@@ -140,3 +140,32 @@ def two_dimensional(answers: Any, n_outputs: int) -> NDArray[np.float64]:
     if n_outputs == 2 and values.ndim == 1:
         return np.column_stack([1.0 - values, values])
     return values.reshape(len(values), n_outputs)
+
+
+def library_of(kind: type) -> str:
+    """Library that a class comes from.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> library_of(DecisionTreeClassifier)
+    'sklearn'
+    """
+    return kind.__module__.split(".")[0]
+
+
+def name_of(estimator: Any) -> str:
+    """Class and library of a model.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> name_of(DecisionTreeClassifier())
+    'DecisionTreeClassifier of sklearn'
+    """
+    kind = estimator if isinstance(estimator, type) else type(estimator)
+    return f"{kind.__name__} of {library_of(kind)}"
+
+
+Read = Callable[[Any], TreeModel]
+Reader = Callable[[Any, Read], TreeModel]

@@ -12,13 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tremula.errors import UnsupportedModel
-from tremula.smoothing.models.members import USE_SAMPLE, Placed, mean_of_members, voting_member
-from tremula.smoothing.models.model import ForeignModel
-from tremula.smoothing.models.names import Read, name_of
+from tremula.smoothing.models.members import USE_SAMPLE, PlacedMember, mean_of_members, voting_member
+from tremula.smoothing.models.model import Read, TreeModel, name_of
 from tremula.trees.tree_sum import TreeSum
 
 
-def read_own(estimator: Any, read: Read) -> ForeignModel:
+def read_own(estimator: Any, read: Read) -> TreeModel:
     """Read a tree, an ensemble, or trees stored from another library."""
     members = getattr(estimator, "members_", [])
     if members and all(hasattr(member, "estimator") for member in members):
@@ -29,9 +28,9 @@ def read_own(estimator: Any, read: Read) -> ForeignModel:
         raise UnsupportedModel(f"{error}; or {USE_SAMPLE}") from error
 
 
-def _model(estimator: Any, whole: TreeSum) -> ForeignModel:
+def _model(estimator: Any, whole: TreeSum) -> TreeModel:
     names = getattr(estimator, "feature_names_in_", None)
-    return ForeignModel(
+    return TreeModel(
         estimator=estimator,
         name=getattr(estimator, "source", "") or name_of(estimator),
         sum=whole,
@@ -53,7 +52,7 @@ def _sum_of_estimators(estimator: Any, read: Read) -> TreeSum:
     return mean_of_members(name, members, weights, max(estimator.members_[0].n_classes, 1), n_attributes)
 
 
-def _placed(member: Any, read: Read) -> Placed:
+def _placed(member: Any, read: Read) -> PlacedMember:
     inner = read(member.estimator)
     columns = np.zeros(1, np.int64) if inner.classes is None else np.asarray(inner.classes).astype(np.int64)
-    return Placed(inner.sum, columns, member.attributes)
+    return PlacedMember(inner.sum, columns, member.attributes)

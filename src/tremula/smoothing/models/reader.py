@@ -9,13 +9,12 @@ import warnings
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tremula.errors import UnsupportedModel
 from tremula.smoothing.models.catboost import read_catboost
-from tremula.smoothing.models.check_rows import probes
 from tremula.smoothing.models.lightgbm import read_lightgbm
-from tremula.smoothing.models.model import ForeignModel
-from tremula.smoothing.models.names import Reader, library_of, name_of
+from tremula.smoothing.models.model import Reader, TreeModel, library_of, name_of
 from tremula.smoothing.models.own import read_own
 from tremula.smoothing.models.sklearn import (
     read_bagging,
@@ -28,6 +27,7 @@ from tremula.smoothing.models.sklearn import (
 )
 from tremula.smoothing.models.sklearn_hist import read_histogram
 from tremula.smoothing.models.xgboost import read_xgboost
+from tremula.trees.tree_sum import TreeSum
 
 # By library and class; a class that derives from one of these is read like it.
 READERS: dict[tuple[str, str], Reader] = {
@@ -59,9 +59,11 @@ ACCEPTED = (
 )
 # Margins of some libraries are summed in single precision.
 TOLERANCE = 1e-4
+# LightGBM puts thresholds of about 1e-35 around 0, and takes values as small as that for 0.
+TINY = 1e-30
 
 
-def read_model(estimator: Any) -> ForeignModel:
+def read_model(estimator: Any) -> TreeModel:
     """Read the trees of a fitted model; nothing is trained.
 
     Parameters
@@ -72,7 +74,7 @@ def read_model(estimator: Any) -> ForeignModel:
 
     Returns
     -------
-    ForeignModel
+    TreeModel
 
     Raises
     ------
@@ -100,7 +102,7 @@ def read_model(estimator: Any) -> ForeignModel:
     return model
 
 
-def _read(estimator: Any) -> ForeignModel:
+def _read(estimator: Any) -> TreeModel:
     if hasattr(type(estimator), "as_tree_sum"):
         return read_own(estimator, _read)
     for kind in type(estimator).__mro__:
@@ -113,12 +115,12 @@ def _read(estimator: Any) -> ForeignModel:
     )
 
 
-def _compare(model: ForeignModel) -> None:
+def _compare(model: TreeModel) -> None:
     """Refuse a model whose trees, as read, answer otherwise than it does."""
-    rows = probes(model.sum)
+    rows = probe_rows(model.sum)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the rows have no names
-        own = model.hard(rows)
+        own = model.unsmoothed(rows)
     read = model.sum.answers(model.rounded(rows))
     difference = float(np.abs(own - read).max())
     if not difference <= TOLERANCE * max(1.0, float(np.abs(own).max())):
@@ -127,3 +129,28 @@ def _compare(model: ForeignModel) -> None:
             'release of the library, or an option of the model, is not understood. Use method="sample", which takes '
             "any model"
         )
+
+
+def probe_rows(model: TreeSum, n_rows: int = 32) -> NDArray[np.float64]:
+    """Rows without missing values: half of them on thresholds, half a little away; levels at random, as codes.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> probe_rows(read_model(DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1])).sum, n_rows=4)[:2]
+    array([[0.5],
+           [0.5]])
+    """
+    random = np.random.default_rng(0)
+    rows = np.zeros((n_rows, model.n_attributes))
+    tested = np.concatenate([tree.attribute[~tree.is_leaf] for tree in model.trees])
+    thresholds = np.concatenate([tree.threshold[~tree.is_leaf] for tree in model.trees])
+    is_finite = np.isfinite(thresholds)
+    for attribute in np.unique(tested[is_finite]):
+        if model.n_levels[attribute]:
+            rows[:, attribute] = random.integers(0, model.n_levels[attribute], n_rows)
+            continue
+        known = thresholds[is_finite & (tested == attribute)]
+        away = random.normal(0.0, known.std() + 1e-3 * np.abs(known).max(), n_rows)
+        rows[:, attribute] = random.choice(known, n_rows) + np.where(np.arange(n_rows) < n_rows // 2, 0.0, away)
+    return np.where(np.abs(rows) < TINY, 0.0, rows)

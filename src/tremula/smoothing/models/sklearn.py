@@ -18,13 +18,12 @@ from sklearn.utils.validation import check_is_fitted
 from tremula.errors import InvalidInput, UnsupportedModel
 from tremula.smoothing.models.members import (
     USE_SAMPLE,
-    Placed,
-    constant_part,
+    PlacedMember,
+    constant_sum,
     mean_of_members,
     voting_member,
 )
-from tremula.smoothing.models.model import ForeignModel
-from tremula.smoothing.models.names import Read, name_of
+from tremula.smoothing.models.model import Read, TreeModel, name_of
 from tremula.smoothing.models.tree_builder import BinaryNodes, build_tree
 from tremula.trees.tree import Tree
 from tremula.trees.tree_sum import TreeSum, mean_of_trees, sum_of_trees, tree_with_values
@@ -44,10 +43,10 @@ def tree_of(estimator: Any) -> Tree:
     return build_tree(nodes, np.zeros(estimator.n_features_in_, np.int32), strict=False)
 
 
-def model_of(estimator: Any, whole: TreeSum, **known: Any) -> ForeignModel:
+def model_of(estimator: Any, whole: TreeSum, **known: Any) -> TreeModel:
     """Model of a scikit-learn estimator and its trees."""
     names = getattr(estimator, "feature_names_in_", None)
-    return ForeignModel(
+    return TreeModel(
         estimator=estimator,
         name=name_of(estimator),
         sum=whole,
@@ -67,23 +66,23 @@ def check_one_target(estimator: Any) -> None:
         )
 
 
-def read_tree(estimator: Any, read: Read) -> ForeignModel:
+def read_tree(estimator: Any, read: Read) -> TreeModel:
     """Read a decision tree or extra tree."""
     check_is_fitted(estimator)
     check_one_target(estimator)
     return model_of(estimator, sum_of_trees([tree_of(estimator)], single_precision=True))
 
 
-def read_dummy(estimator: Any, read: Read) -> ForeignModel:
+def read_dummy(estimator: Any, read: Read) -> TreeModel:
     """Read a constant answer, which ensembles have for a member of one class."""
     check_is_fitted(estimator)
     check_one_target(estimator)
     n_attributes, row = getattr(estimator, "n_features_in_", 1), np.zeros((1, 1))
     answer = estimator.predict_proba(row) if hasattr(estimator, "classes_") else estimator.predict(row)
-    return model_of(estimator, constant_part(np.asarray(answer, dtype=np.float64), n_attributes))
+    return model_of(estimator, constant_sum(np.asarray(answer, dtype=np.float64), n_attributes))
 
 
-def read_forest(estimator: Any, read: Read) -> ForeignModel:
+def read_forest(estimator: Any, read: Read) -> TreeModel:
     """Read a random forest or extra trees: the mean of the trees."""
     check_is_fitted(estimator)
     check_one_target(estimator)
@@ -92,7 +91,7 @@ def read_forest(estimator: Any, read: Read) -> ForeignModel:
     return model_of(estimator, whole, drawn=drawn)
 
 
-def read_bagging(estimator: Any, read: Read) -> ForeignModel:
+def read_bagging(estimator: Any, read: Read) -> TreeModel:
     """Read bagging: the mean of its members, each with the attributes it was given."""
     check_is_fitted(estimator)
     n_attributes, n_outputs = estimator.n_features_in_, len(getattr(estimator, "classes_", [0]))
@@ -100,7 +99,7 @@ def read_bagging(estimator: Any, read: Read) -> ForeignModel:
     for member, attributes in zip(estimator.estimators_, estimator.estimators_features_):
         inner = read(member)
         columns = np.zeros(1, np.int64) if inner.classes is None else np.asarray(inner.classes).astype(np.int64)
-        members.append(Placed(inner.sum, columns, np.asarray(attributes)))
+        members.append(PlacedMember(inner.sum, columns, np.asarray(attributes)))
     weights = np.ones(len(members))
     whole = mean_of_members(name_of(estimator), members, weights, n_outputs, n_attributes)
     return model_of(estimator, whole, drawn=partial(times_sampled, estimator))
@@ -116,7 +115,7 @@ def times_sampled(estimator: Any, X: Any, y: Any, sample_weight: Any) -> NDArray
     return np.array([np.bincount(rows, minlength=n_rows) for rows in drawn])
 
 
-def read_boosted_votes(estimator: Any, read: Read) -> ForeignModel:
+def read_boosted_votes(estimator: Any, read: Read) -> TreeModel:
     """Read AdaBoost (SAMME): shares are the softmax of the votes, counted as 1 for a class and against the others."""
     check_is_fitted(estimator)
     name, n_classes = name_of(estimator), len(estimator.classes_)
@@ -125,7 +124,7 @@ def read_boosted_votes(estimator: Any, read: Read) -> ForeignModel:
     members = []
     for member in estimator.estimators_:
         inner = read(member)
-        members.append(Placed(inner.sum, np.searchsorted(estimator.classes_, member.classes_)))
+        members.append(PlacedMember(inner.sum, np.searchsorted(estimator.classes_, member.classes_)))
     weights = np.asarray(estimator.estimator_weights_, dtype=np.float64)[: len(members)]
     voting = [voting_member(name, member) for member in members]
     votes = mean_of_members(name, voting, weights, n_classes, estimator.n_features_in_)
@@ -133,14 +132,14 @@ def read_boosted_votes(estimator: Any, read: Read) -> ForeignModel:
     return model_of(estimator, replace(votes, trees=trees, link="softmax"))
 
 
-def refuse_median(estimator: Any, read: Read) -> ForeignModel:
+def refuse_median(estimator: Any, read: Read) -> TreeModel:
     """Refuse AdaBoost for numbers, whose answer is no sum."""
     raise UnsupportedModel(
         f"{name_of(estimator)} predicts the weighted median of its members, which is no sum of trees: {USE_SAMPLE}"
     )
 
 
-def read_gradient_boosting(estimator: Any, read: Read) -> ForeignModel:
+def read_gradient_boosting(estimator: Any, read: Read) -> TreeModel:
     """Read gradient boosting: a constant and the trees, each times the learning rate, in the scale of the margins."""
     check_is_fitted(estimator)
     name, by_round = name_of(estimator), estimator.estimators_

@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from tremula.errors import MissingLibrary, UnsupportedModel
-from tremula.smoothing.models.links import link_of
+from tremula.smoothing.models.boosting import link_of
 from tremula.smoothing.models.members import USE_SAMPLE
-from tremula.smoothing.models.model import ForeignModel
-from tremula.smoothing.models.names import Read, name_of
+from tremula.smoothing.models.model import Read, TreeModel, name_of
 from tremula.smoothing.models.sklearn import model_of
 from tremula.smoothing.models.sklearn_hist_levels import known_levels
 from tremula.smoothing.models.tree_builder import BinaryNodes, build_tree
@@ -38,7 +37,7 @@ NOMINAL_SPLIT = 2
 UNLISTED = -1
 
 
-def read_histogram(estimator: Any, read: Read) -> ForeignModel:
+def read_histogram(estimator: Any, read: Read) -> TreeModel:
     """Read histogram gradient boosting for classes or numbers."""
     check_is_fitted(estimator)
     trees, header = _load(estimator)
@@ -49,7 +48,7 @@ def read_histogram(estimator: Any, read: Read) -> ForeignModel:
     asked = model_of(estimator, _sum(estimator, trees, header, with_another))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # the rows have no names
-        levels = known_levels(asked.hard, asked.sum, listed)
+        levels = known_levels(asked.unsmoothed, asked.sum, listed)
     return model_of(estimator, _sum(estimator, trees, header, levels), levels=tuple(levels))
 
 

@@ -20,7 +20,7 @@ from tremula.data.encoding import ColumnEncoder
 from tremula.data.table_input import TableInputMixin
 from tremula.errors import FileDamaged, InvalidInput
 from tremula.persistence.registry import storable
-from tremula.smoothing.models.model import ForeignModel
+from tremula.smoothing.models.model import TreeModel
 from tremula.trees.tree import Tree
 from tremula.trees.tree_sum import LINKS, TreeSum, sum_of_trees
 
@@ -107,7 +107,7 @@ class TrainedTreesClassifier(ClassifierMixin, TrainedTrees):
     >>> from tremula.smoothing.models import read_model
     >>> X, y = load_iris(return_X_y=True)
     >>> forest = RandomForestClassifier(n_estimators=5, random_state=0).fit(X, y)
-    >>> kept = keep_trees(read_model(forest))
+    >>> kept = store_trees(read_model(forest))
     >>> bool(abs(kept.predict_proba(X) - forest.predict_proba(X)).max() < 1e-12)
     True
     """
@@ -132,12 +132,12 @@ class TrainedTreesRegressor(RegressorMixin, TrainedTrees):
         return self._answers(X)[:, 0]
 
 
-def keep_trees(model: ForeignModel) -> TrainedTrees:
+def store_trees(model: TreeModel) -> TrainedTrees:
     """Take the trees of a model over, so that the model itself is needed no longer.
 
     Parameters
     ----------
-    model : ForeignModel
+    model : TreeModel
         As `read_model` gives it. Of members that vote, rows with missing values may be answered otherwise than by the
         model itself.
     """

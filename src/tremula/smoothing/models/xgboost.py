@@ -16,10 +16,9 @@ from scipy.special import logit
 from sklearn.utils.validation import check_is_fitted
 
 from tremula.errors import UnsupportedModel
-from tremula.smoothing.models.links import link_of
+from tremula.smoothing.models.boosting import classes_of, link_of
 from tremula.smoothing.models.members import USE_SAMPLE
-from tremula.smoothing.models.model import ForeignModel
-from tremula.smoothing.models.names import Read, name_of
+from tremula.smoothing.models.model import Read, TreeModel, name_of
 from tremula.smoothing.models.tree_builder import BinaryNodes, build_tree
 from tremula.trees.tree import Tree
 from tremula.trees.tree_sum import sum_of_trees
@@ -40,7 +39,7 @@ TO_MARGIN = {"logistic": logit, "exponential": np.log}
 N_CODES = 256
 
 
-def read_xgboost(estimator: Any, read: Read) -> ForeignModel:
+def read_xgboost(estimator: Any, read: Read) -> TreeModel:
     """Read a booster, or an estimator in scikit-learn's manner; with early stopping, that one up to the best round."""
     booster = booster_of(estimator)
     learner = json.loads(bytes(booster.save_raw("json")))["learner"]
@@ -66,7 +65,7 @@ def read_xgboost(estimator: Any, read: Read) -> ForeignModel:
         weights=weights,
         single_precision=True,
     )
-    return ForeignModel(
+    return TreeModel(
         estimator=estimator,
         name=name_of(estimator),
         sum=whole,
@@ -98,13 +97,6 @@ def ask(estimator: Any, X: Any) -> Any:
     from xgboost import DMatrix
 
     return estimator.predict(DMatrix(X, feature_names=estimator.feature_names, feature_types=estimator.feature_types))
-
-
-def classes_of(estimator: Any, link: str, n_margins: int) -> NDArray[Any] | None:
-    """Class labels; a bare booster has numbers."""
-    if link not in ("logistic", "softmax"):
-        return None
-    return np.asarray(getattr(estimator, "classes_", np.arange(max(n_margins, 2))))
 
 
 def levels_of(model: dict[str, Any], n_attributes: int) -> tuple[NDArray[Any] | None, ...]:

@@ -14,19 +14,18 @@ from tremula.data.target import read_weights
 from tremula.errors import InvalidInput, InvalidParameter
 from tremula.seeds import make_generator
 from tremula.smoothing.certificate import most_tests
-from tremula.smoothing.methods import Noise
-from tremula.smoothing.noise_amounts import read_levels
-from tremula.smoothing.noise_search import Judges, PooledLoss, golden_section, search_by_attribute
-from tremula.smoothing.trained_model import WrappedModel
-from tremula.smoothing.validation_rows import (
+from tremula.smoothing.noise.amounts import Noise, read_amounts
+from tremula.smoothing.noise.search import PooledLoss, ValidationRows, golden_section, search_by_attribute
+from tremula.smoothing.noise.validation_rows import (
     Fold,
-    LeftOutAnswers,
+    OutOfBagAnswers,
     count_inbag,
     first_member,
-    held_out_judges,
-    left_out_judges,
+    held_out_rows,
     make_folds,
+    out_of_bag_rows,
 )
+from tremula.smoothing.trained_model import WrappedModel
 
 Floats = NDArray[np.float64]
 
@@ -41,7 +40,7 @@ def n_rows_of(y: Any) -> int:
     return len(np.asarray(y))
 
 
-class NoiseChoosing:
+class NoiseChoiceMixin:
     """What a wrapper does to choose its noise."""
 
     noise: Any
@@ -90,9 +89,9 @@ class NoiseChoosing:
                     f"X_val and y_val were given, but noise={self.noise!r} is not chosen on them: leave them out, or "
                     "set noise='auto'"
                 )
-            self.noise_ = read_levels("noise", self.noise, self.n_features_in_)
+            self.noise_ = read_amounts("noise", self.noise, self.n_features_in_)
             return
-        loss = PooledLoss(self._judges(X, y, sample_weight, X_val, y_val), self.scoring, self.n_features_in_)
+        loss = PooledLoss(self._validation_rows(X, y, sample_weight, X_val, y_val), self.scoring, self.n_features_in_)
         chosen = golden_section(loss, self.max_noise)
         if self.per_attribute:
             chosen = search_by_attribute(loss, chosen, self._worth_trying())
@@ -102,19 +101,19 @@ class NoiseChoosing:
         trees = self._wrapped.trees
         return (self.scale_ > 0) & (True if trees is None else most_tests(trees.sum) > 0)
 
-    def _judges(self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any) -> list[Judges]:
+    def _validation_rows(self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any) -> list[ValidationRows]:
         tuning = self.tuning
         if tuning == "validation" or (tuning == "auto" and X_val is not None):
             if X_val is None:
                 raise InvalidParameter("tuning='validation' needs rows to judge the noise by: give fit X_val and y_val")
             target = self._read_target(y_val, n_rows_of(y_val))
-            return [held_out_judges(self._part(self._wrapped), X_val, target, self._noise_at, self.n_jobs)]
+            return [held_out_rows(self._part(self._wrapped), X_val, target, self._noise_at, self.n_jobs)]
         if X is None or y is None:
             raise InvalidInput(
                 "noise='auto' needs rows to judge the noise by: give fit X_val and y_val, or the training rows X and y"
             )
         if tuning in ("auto", "oob") and self.method != "sample" and self.combine == "average":
-            judges = self._left_out_judges(X, y, sample_weight)
+            judges = self._out_of_bag_rows(X, y, sample_weight)
             if judges is not None:
                 return [judges]
         if tuning == "oob":
@@ -122,12 +121,12 @@ class NoiseChoosing:
                 f"tuning='oob' was given, but {type(self.estimator_).__name__} has no rows that are known to be left "
                 "out by members that are averaged: use tuning='cv', or give X_val and y_val"
             )
-        return self._fold_judges(X, y, sample_weight)
+        return self._rows_of_folds(X, y, sample_weight)
 
     def _part(self, wrapped: WrappedModel) -> WrappedModel:
         return first_member(wrapped) if self.tune_on == "tree" else wrapped
 
-    def _left_out_judges(self, X: Any, y: Any, sample_weight: Any) -> Judges | None:
+    def _out_of_bag_rows(self, X: Any, y: Any, sample_weight: Any) -> ValidationRows | None:
         inbag = count_inbag(self._wrapped.trees, X, y, sample_weight)
         if inbag is None:
             return None
@@ -135,20 +134,20 @@ class NoiseChoosing:
         assert part.trees is not None
         form = "path" if self.method == "path" else "exact"
         members = inbag[: part.trees.n_members]
-        answers = LeftOutAnswers(part.trees, part.rows(X), members, self._noise_at, form, self.tol, self.n_jobs)
+        answers = OutOfBagAnswers(part.trees, part.rows(X), members, self._noise_at, form, self.tol, self.n_jobs)
         weights = read_weights(sample_weight, n_rows_of(y))
-        return left_out_judges(answers, self._read_target(y, n_rows_of(y)), weights)
+        return out_of_bag_rows(answers, self._read_target(y, n_rows_of(y)), weights)
 
-    def _fold_judges(self, X: Any, y: Any, sample_weight: Any) -> list[Judges]:
+    def _rows_of_folds(self, X: Any, y: Any, sample_weight: Any) -> list[ValidationRows]:
         target = self._read_target(y, n_rows_of(y))
         weights = read_weights(sample_weight, len(target))
         random = make_generator(self._root_seed)
         return [
-            self._judges_of_fold(X, y, sample_weight, target, weights, fold)
+            self._rows_of_fold(X, y, sample_weight, target, weights, fold)
             for fold in make_folds(target, self._is_classifier, self.cv, random)
         ]
 
-    def _judges_of_fold(
+    def _rows_of_fold(
         self,
         X: Any,
         y: Any,
@@ -156,7 +155,7 @@ class NoiseChoosing:
         target: NDArray[Any],
         weights: Floats | None,
         fold: Fold,
-    ) -> Judges:
+    ) -> ValidationRows:
         """Train on some rows, with the scale of these, and let the others judge."""
         twin: Any = clone(self).set_params(noise=0.0, prefit=False, estimator=clone(self._given()))
         given = [None if each is None else np.asarray(each)[fold.training] for each in (y, sample_weight)]
@@ -168,4 +167,4 @@ class NoiseChoosing:
             codes = np.array([place.get(label, -1) for label in self.classes_.tolist()])
             fold_target = np.where(fold_target >= 0, codes[fold_target], -1)
         fold_weights = None if weights is None else weights[fold.judging]
-        return held_out_judges(part, table, fold_target, twin._noise_at, self.n_jobs, fold_weights)
+        return held_out_rows(part, table, fold_target, twin._noise_at, self.n_jobs, fold_weights)

@@ -18,9 +18,10 @@ from sklearn.model_selection import check_cv
 from tremula.combine import RowSums
 from tremula.errors import InvalidInput, InvalidParameter
 from tremula.folds import stratified_parts
-from tremula.smoothing.methods import Noise, TreeSmoother
-from tremula.smoothing.models import ForeignModel
-from tremula.smoothing.noise_search import Judges
+from tremula.smoothing.methods import TreeSmoother
+from tremula.smoothing.models import TreeModel
+from tremula.smoothing.noise.amounts import Noise
+from tremula.smoothing.noise.search import ValidationRows
 from tremula.smoothing.trained_model import WrappedModel
 
 Floats = NDArray[np.float64]
@@ -29,18 +30,18 @@ MakeNoise = Callable[[Floats], Noise]  # from one level for each attribute
 TUNINGS = ("auto", "validation", "oob", "cv")
 
 
-def held_out_judges(
+def held_out_rows(
     wrapped: WrappedModel, X: Any, target: NDArray[Any], noise: MakeNoise, n_jobs: int | None, weights: Any = None
-) -> Judges:
+) -> ValidationRows:
     """Let rows judge that did not train the model."""
     smoother, rows = wrapped.smoother(X), wrapped.rows(X)
-    return Judges(lambda levels: smoother.smooth(rows, noise(levels), n_jobs).answers, target, weights)
+    return ValidationRows(lambda levels: smoother.smooth(rows, noise(levels), n_jobs).answers, target, weights)
 
 
 # --- rows that members left out ---
 
 
-def is_mean_of_trees(trees: ForeignModel | None) -> bool:
+def is_mean_of_trees(trees: TreeModel | None) -> bool:
     """Whether a model is the weighted mean of members that are one tree each."""
     return trees is not None and trees.sum.link == "identity" and trees.n_members == len(trees.sum.trees)
 
@@ -54,19 +55,19 @@ def first_member(wrapped: WrappedModel) -> WrappedModel:
     return replace(wrapped, trees=replace(wrapped.trees, sum=wrapped.trees.sum.member_tree(0)))
 
 
-def count_inbag(trees: ForeignModel | None, X: Any, y: Any, sample_weight: Any) -> NDArray[Any] | None:
+def count_inbag(trees: TreeModel | None, X: Any, y: Any, sample_weight: Any) -> NDArray[Any] | None:
     """Count how often each member had each row, None where that is not known or no row was left out."""
-    if trees is None or not is_mean_of_trees(trees) or not trees.knows_left_out or X is None or y is None:
+    if trees is None or not is_mean_of_trees(trees) or not trees.knows_inbag or X is None or y is None:
         return None
     counts = trees.inbag_counts(X, y, sample_weight)
     return counts if counts is not None and (counts == 0).any() else None
 
 
 @dataclass(frozen=True, eq=False)
-class LeftOutAnswers:
+class OutOfBagAnswers:
     """Smoothed answers of the members that left a row out, for every row that some left out."""
 
-    trees: ForeignModel
+    trees: TreeModel
     rows: Floats
     inbag: NDArray[Any]
     noise: MakeNoise
@@ -95,10 +96,10 @@ class LeftOutAnswers:
         return sums.means(np.flatnonzero(self.judged))
 
 
-def left_out_judges(answers: LeftOutAnswers, target: NDArray[Any], weights: Floats | None) -> Judges:
+def out_of_bag_rows(answers: OutOfBagAnswers, target: NDArray[Any], weights: Floats | None) -> ValidationRows:
     """Let rows judge the members that left them out."""
     judged = answers.judged
-    return Judges(answers, target[judged], None if weights is None else weights[judged])
+    return ValidationRows(answers, target[judged], None if weights is None else weights[judged])
 
 
 # --- folds ---

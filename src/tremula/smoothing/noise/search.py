@@ -21,7 +21,7 @@ MAX_EVALUATIONS = 15  # of the paper
 GOLDEN = (5.0**0.5 - 1.0) / 2.0
 FACTORS = (0.0, 0.5, 2.0)  # tried on the level of each attribute
 N_SWEEPS = 2
-LEAST_LEVEL = 0.1  # where the search by attribute starts from if no common noise helped
+LEAST_AMOUNT = 0.1  # where the search by attribute starts from if no common noise helped
 
 
 # Losses of rows, from their targets and the model's outputs. A class that the model does not know has code -1.
@@ -34,7 +34,7 @@ LOSSES: dict[str, Callable[[NDArray[Any], Floats], Floats]] = {
 
 
 @dataclass(frozen=True, eq=False)
-class Judges:
+class ValidationRows:
     """Rows that judge a level of noise.
 
     Attributes
@@ -55,7 +55,7 @@ class Judges:
 class PooledLoss:
     """The mean loss over all rows that judge, as a function of the level."""
 
-    judges: Sequence[Judges]
+    judges: Sequence[ValidationRows]
     scoring: str
     n_attributes: int
 
@@ -145,7 +145,7 @@ def search_by_attribute(loss: Callable[[Floats], float], start: ChosenNoise, tes
     for _ in range(N_SWEEPS):
         before = best
         for attribute in np.flatnonzero(tested):
-            base = max(levels[attribute], LEAST_LEVEL)
+            base = max(levels[attribute], LEAST_AMOUNT)
             for level in (factor * base for factor in FACTORS):
                 tried = levels.copy()
                 tried[attribute] = level

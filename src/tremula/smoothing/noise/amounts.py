@@ -5,6 +5,7 @@ Behind it all are finite, none is negative, and those of nominal attributes are 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,31 @@ from numpy.typing import NDArray
 from tremula.errors import InvalidInput, InvalidParameter
 
 Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Noise:
+    """What shakes a row.
+
+    Attributes
+    ----------
+    sd : float64 array (n_attributes,) or (n_rows, n_attributes)
+        Standard deviation on every attribute, or value; 0 on nominal attributes.
+    flip : float
+        Probability that a nominal level is replaced by another.
+    level_shares : tuple of arrays or None, one an attribute
+        Training shares of the levels of nominal attributes.
+    """
+
+    sd: Floats
+    flip: float = 0.0
+    level_shares: tuple[Floats | None, ...] = ()
+
+    @property
+    def is_none(self) -> bool:
+        """Whether nothing is shaken."""
+        flips = self.flip > 0 and any(shares is not None for shares in self.level_shares)
+        return not flips and not self.sd.any()
 
 
 def _numbers(name: str, given: Any, what: str) -> Floats:
@@ -26,12 +52,12 @@ def _numbers(name: str, given: Any, what: str) -> Floats:
     return numbers
 
 
-def read_levels(name: str, given: Any, n_attributes: int) -> float | Floats:
+def read_amounts(name: str, given: Any, n_attributes: int) -> float | Floats:
     """Return one level for all attributes, or one for each.
 
     Examples
     --------
-    >>> read_levels("noise", 0.2, 3), read_levels("noise", [0.1, 0.2], 2)
+    >>> read_amounts("noise", 0.2, 3), read_amounts("noise", [0.1, 0.2], 2)
     (0.2, array([0.1, 0.2]))
     """
     levels = _numbers(name, given, "'auto', a number or one number an attribute")
