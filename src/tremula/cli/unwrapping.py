@@ -8,7 +8,7 @@ from sklearn.pipeline import Pipeline
 
 from tremula.data.table_schema import TableSchema
 from tremula.errors import MissingLibrary, UnsupportedModel
-from tremula.lab.comparison.peers import CodedClassifier, ToldBooster
+from tremula.lab.comparison.peers import CodedClassifier, NominalBooster
 from tremula.lab.comparison.refit import SCHEMA_ATTRIBUTE
 from tremula.lab.datasets.schema import ReadColumns
 from tremula.smoothing.models import read_model
@@ -25,7 +25,7 @@ def model_inside(model: Any) -> tuple[Any, NDArray[Any] | None]:
     if not is_ours or schema is None or any(levels is not None for levels in schema.levels):
         return model, None
     inner, labels = model.steps[-1][1], None
-    while isinstance(inner, CodedClassifier | ToldBooster):
+    while isinstance(inner, CodedClassifier | NominalBooster):
         labels = inner.classes_ if isinstance(inner, CodedClassifier) else labels
         inner = inner.estimator
     try:

@@ -1,7 +1,7 @@
-"""How fast tremula is beside its peers, on this machine and now: both do the same work in turns, in one thread.
+"""Measures the speed of tremula and its peers on this machine: they take turns at the same work, in one thread.
 
-A ratio is taken within a round, so that a machine that is busy for a while slows both; the rounds' spread is told with
-it. What each gets wrong is told too: speed alone says little.
+Ratios are taken within a round, so that other load on the machine affects both sides; their spread over rounds is
+reported. So are the errors: speed alone means little.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ NOISE = 0.1
 
 
 class Rows(NamedTuple):
-    """Training and test rows, made up."""
+    """Synthetic training and test rows."""
 
     X: NDArray[np.float64]
     y: NDArray[np.int64]
@@ -46,13 +46,13 @@ class Race:
     ----------
     name : str
     work : str
-        What is done, in words.
+        Description of the work.
     jobs : mapping of str to callable
-        By who does it, tremula first; each returns a model or its answers.
+        By library, tremula first; each returns a model or its predictions.
     error : callable
-        From what a job returned to the share of test rows that it gets wrong.
+        From the return value of a job to its error rate on the test rows.
     note : str
-        In what the work differs, where it does.
+        How the work differs between libraries, if it does.
     """
 
     name: str
@@ -64,7 +64,7 @@ class Race:
 
 @dataclass(frozen=True)
 class Timing:
-    """How long one of them took.
+    """The time of one library.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class Timing:
     low, high : float
         The quartiles of the ratio over rounds.
     error : float
-        Share of test rows that it gets wrong.
+        Error rate on the test rows.
     rounds : int
     """
 
@@ -93,7 +93,7 @@ class Timing:
 
 
 def measure(race: Race, seconds: float) -> list[Timing]:
-    """Let all take turns for so many seconds, at least three rounds.
+    """Let all libraries take turns for a number of seconds, at least three rounds.
 
     Examples
     --------
@@ -103,7 +103,7 @@ def measure(race: Race, seconds: float) -> list[Timing]:
     >>> ours.ratio, theirs.ratio > 1
     (1.0, True)
     """
-    last = {who: job() for who, job in race.jobs.items()}  # the first time is not counted: it may load something
+    last = {who: job() for who, job in race.jobs.items()}  # warm-up, not timed
     errors = {who: race.error(returned) for who, returned in last.items()}
     rounds: list[dict[str, float]] = []
     start = time.perf_counter()
@@ -128,7 +128,7 @@ def _seconds(job: Callable[[], Any]) -> float:
 
 
 def make_rows(n_rows: int, seed: int = 0) -> Rows:
-    """Make rows of 20 numbers and 3 classes, as many to test as to train."""
+    """Make rows with 20 numbers and 3 classes, half for training and half for testing."""
     X, y = make_classification(
         2 * n_rows, 20, n_informative=10, n_classes=3, n_clusters_per_class=3, flip_y=0.05, random_state=seed
     )
@@ -174,7 +174,7 @@ def forest_race(size: float) -> Race:
 
 
 def smoothing_race(size: float) -> Race:
-    """Smooth a forest of scikit-learn's: exactly, or by the mean of its answers to shaken rows."""
+    """Smooth a forest of scikit-learn: exactly, or by the mean prediction over random draws."""
     rows = make_rows(int(2000 * size))
     forest = RandomForestClassifier(20, random_state=0, n_jobs=1).fit(rows.X, rows.y)
     soft = tm.DualPerturbClassifier(forest, noise=NOISE).fit(rows.X)
@@ -182,12 +182,12 @@ def smoothing_race(size: float) -> Race:
 
     def by_drawing() -> NDArray[np.float64]:
         random = np.random.default_rng(0)
-        shaken = (asked + spread * random.standard_normal(asked.shape) for _ in range(N_DRAWS))
-        return np.mean([forest.predict_proba(each) for each in shaken], axis=0)
+        noisy = (asked + spread * random.standard_normal(asked.shape) for _ in range(N_DRAWS))
+        return np.mean([forest.predict_proba(each) for each in noisy], axis=0)
 
     jobs: dict[str, Callable[[], Any]] = {OURS: partial(soft.predict_proba, asked), "scikit-learn": by_drawing}
     work = f"a forest of 20 trees smoothed, {len(asked)} rows"
-    note = f"scikit-learn answers {N_DRAWS} shaken copies of each row, tremula gives what that tends to."
+    note = f"scikit-learn averages {N_DRAWS} noisy copies of each row; tremula computes the limit exactly."
 
     def wrong(shares: NDArray[np.float64]) -> float:
         return float(np.mean(shares.argmax(axis=1) != rows.y_test[: len(asked)]))
@@ -205,12 +205,12 @@ def counts_race(size: float) -> Race:
     }
     work = f"20 bagged trees, {len(rows.X):,} rows x 10 of 4 levels"
     jobs = {who: partial(_fit, make, levels) for who, make in makers.items()}
-    note = "tremula sees counts alone, and splits into all levels; scikit-learn sees the rows, and splits in two."
+    note = "tremula sees only counts and splits into all levels; scikit-learn sees the rows and splits in two."
     return Race("counts", work, jobs, partial(_wrong, levels), note)
 
 
 def _cut(X: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Make levels of the first ten numbers."""
+    """Cut the first ten numbers into levels."""
     return np.digitize(X[:, :10], [-1.0, 0.0, 1.0]).astype(np.float64)
 
 
@@ -223,7 +223,7 @@ RACES: dict[str, Callable[[float], Race]] = {
 
 
 def choose_races(names: Sequence[str]) -> list[str]:
-    """Return the names of races; none given are all of them."""
+    """Return the names of races, all of them if none is given."""
     for name in names:
         if name not in RACES:
             hint = did_you_mean(name, RACES) or ": give some of these"

@@ -113,15 +113,15 @@ def test_significant_differences_are_found_and_named() -> None:
     said = {row[0]: row[2:] for row in claims.rows}
     assert said["significant wins over bagging"] == ["1 of 1", "differs", "glass"]
     assert said["significant losses to any other"] == [1, "differs", "glass"]
-    assert said["mean level of spambase"][1] == "not measured"
+    assert said["mean noise of spambase"][1] == "not measured"
 
 
-def test_levels_are_held_against_the_papers() -> None:
+def test_amounts_of_noise_are_compared_with_the_paper() -> None:
     same = {SMEARING: 50.0, BAGGING: 50.0, UNPRUNED: 50.0, PRUNED: 50.0}
     made = results_of("2dplanes", "rrse", same, noise=0.3) + results_of("ailerons", "rrse", same, noise=0.2)
     said = {row[0]: row[2:4] for row in show_numbers(made, "quick")[1].rows}
-    assert said["mean level of 2dplanes"] == ["0.30", "agrees"]
-    assert said["mean level of ailerons"] == ["0.20", "differs"]
+    assert said["mean noise of 2dplanes"] == ["0.30", "agrees"]
+    assert said["mean noise of ailerons"] == ["0.20", "differs"]
 
 
 def test_failures_are_told() -> None:

@@ -8,7 +8,7 @@ import pytest
 from tremula.lab.experiments.cell import Cell, Outcome
 from tremula.lab.experiments.result import Result
 from tremula.lab.papers.geurts2001.curves import (
-    LEVELS,
+    AMOUNTS,
     MeasureBoundary,
     MeasureLevel,
     boundary_experiment,
@@ -83,7 +83,7 @@ def test_levels_by_attribute_are_compared_with_a_common_one() -> None:
 
 
 def test_little_noise_lowers_bias_and_variance_on_the_diagonal() -> None:
-    hard, soft = (MeasureLevel(5)(Cell("diagonal square", "path", LEVELS.index(level))) for level in (0.0, 0.2))
+    hard, soft = (MeasureLevel(5)(Cell("diagonal square", "path", AMOUNTS.index(level))) for level in (0.0, 0.2))
     assert all(soft.values[name] < hard.values[name] for name in ("error", "bias", "variance", "share_variance"))
 
 
@@ -128,7 +128,7 @@ def test_levels_are_shown_with_their_change() -> None:
 def test_figures_are_drawn_from_results() -> None:
     cells = curves_experiment("quick").cells
     names = ("error", "bias", "variance", "share_bias", "share_variance")
-    results = [result(cell, dict.fromkeys(names, 0.1 + abs(LEVELS[cell.split] - 0.3))) for cell in cells]
+    results = [result(cell, dict.fromkeys(names, 0.1 + abs(AMOUNTS[cell.split] - 0.3))) for cell in cells]
     shown = show_curves(results, "quick")
     figures = [each for each in shown if not isinstance(each, ShownTable)]
     assert [figure.name for figure in figures] == ["figure3", "figure4"]

@@ -34,7 +34,7 @@ def test_a_division_follows_from_its_seed() -> None:
 
 @pytest.mark.parametrize("n_test", [0, 10, 11])
 def test_a_division_needs_rows_of_both_kinds(n_test: int) -> None:
-    with pytest.raises(InvalidParameter, match="leave some rows of each kind"):
+    with pytest.raises(InvalidParameter, match="leave at least one training row"):
         random_division(10, n_test, seed=0)
 
 

@@ -169,14 +169,14 @@ METHODS_OF: Mapping[str, Mapping[str, Method]] = {"classification": METHODS, "re
 
 
 def choose_methods(names: Iterable[str] = (), task: str = "classification") -> list[Method]:
-    """Look methods up by their short names; no names are the usual ones.
+    """Return methods by their names, or the default methods if no name is given.
 
     Parameters
     ----------
     names : iterable of str, default=()
-        Which, those given twice once.
+        Names of methods; duplicates are ignored.
     task : {'classification', 'regression'}, default='classification'
-        What they are to predict.
+        The task.
 
     Returns
     -------
@@ -203,5 +203,5 @@ def _unknown(name: str, task: str) -> str:
     for other, methods in METHODS_OF.items():
         if name in methods and other != task:
             return f"method {name!r} is for {other}, but this is {task} (there are {', '.join(known)}): give others"
-    hint = did_you_mean(name, known) or ": give some of these, separated by commas"
+    hint = did_you_mean(name, known) or ": give some of these, comma-separated"
     return f"no method {name!r} for {task} (there are {', '.join(known)}){hint}"

@@ -1,7 +1,7 @@
-"""Methods of other libraries, at their own defaults, for a comparison on the same folds.
+"""Methods of other libraries at their defaults, for a comparison on the same folds.
 
-Only what says how the work is done is set: the seed, one thread as for all methods, and no chatter. A library that is
-not installed is refused before any work.
+Only the seed, one thread and silent output are set. A library that is not installed raises an error before the work
+starts.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -21,7 +21,7 @@ ENDING = {"classification": "Classifier", "regression": "Regressor"}
 
 
 class UnknownLibrary(TremulaError, LookupError):
-    """No library of the given name to compare with."""
+    """No library with the given name."""
 
 
 class CodedClassifier(ClassifierMixin, BaseEstimator):
@@ -30,7 +30,7 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     estimator : classifier
-        It is trained itself, not a copy.
+        It is fitted in place.
     """
 
     def __init__(self, estimator: Any) -> None:
@@ -81,15 +81,15 @@ def _xgboost(task: str) -> list[Method]:
 
 def _build_booster(library: str, task: str, nominal: Sequence[int], seed: int) -> Any:
     kind = getattr(import_module(library), PREFIX[library] + ENDING[task])
-    booster = ToldBooster(kind(random_state=seed, n_jobs=1, verbosity=QUIET[library]), list(nominal))
+    booster = NominalBooster(kind(random_state=seed, n_jobs=1, verbosity=QUIET[library]), list(nominal))
     return CodedClassifier(booster) if task == "classification" else booster
 
 
-def _tell_lightgbm(booster: Any, nominal: Sequence[int], n_columns: int) -> dict[str, Any]:
+def _declare_lightgbm(booster: Any, nominal: Sequence[int], n_columns: int) -> dict[str, Any]:
     return {"categorical_feature": list(nominal)}
 
 
-def _tell_xgboost(booster: Any, nominal: Sequence[int], n_columns: int) -> dict[str, Any]:
+def _declare_xgboost(booster: Any, nominal: Sequence[int], n_columns: int) -> dict[str, Any]:
     types = ["c" if index in nominal else "q" for index in range(n_columns)]
     booster.set_params(feature_types=types, enable_categorical=True)
     return {}
@@ -97,21 +97,21 @@ def _tell_xgboost(booster: Any, nominal: Sequence[int], n_columns: int) -> dict[
 
 PREFIX = {"lightgbm": "LGBM", "xgboost": "XGB"}
 QUIET = {"lightgbm": -1, "xgboost": 0}
-TELL: dict[str, Callable[[Any, Sequence[int], int], dict[str, Any]]] = {
-    "lightgbm": _tell_lightgbm,
-    "xgboost": _tell_xgboost,
+DECLARE: dict[str, Callable[[Any, Sequence[int], int], dict[str, Any]]] = {
+    "lightgbm": _declare_lightgbm,
+    "xgboost": _declare_xgboost,
 }
 
 
-class ToldBooster(RegressorMixin, BaseEstimator):
-    """LightGBM or XGBoost that is told which columns of an array are nominal once it sees how many there are.
+class NominalBooster(RegressorMixin, BaseEstimator):
+    """LightGBM or XGBoost with nominal columns, which are declared at `fit`, when the number of columns is known.
 
     Parameters
     ----------
     estimator : estimator
-        It is trained itself, not a copy.
+        It is fitted in place.
     nominal : list of int
-        Numbers of the columns.
+        Indices of the nominal columns.
     """
 
     def __init__(self, estimator: Any, nominal: Sequence[int]) -> None:
@@ -121,7 +121,7 @@ class ToldBooster(RegressorMixin, BaseEstimator):
     def fit(self, X: Any, y: Any) -> Self:
         """Train."""
         library = type(self.estimator).__module__.partition(".")[0]
-        options = TELL[library](self.estimator, self.nominal, X.shape[1]) if self.nominal else {}
+        options = DECLARE[library](self.estimator, self.nominal, X.shape[1]) if self.nominal else {}
         self.estimator.fit(X, y, **options)
         self.n_features_in_ = X.shape[1]
         return self
@@ -141,7 +141,7 @@ def _peer(name: str, label: str, library: str, build: Build) -> Method:
     return Method(name, label, build, library=library, family="peer")
 
 
-# By the name given to --against: the module, how it is installed, and its methods.
+# By the name in --against: the module, the distribution, and the methods.
 LIBRARIES: dict[str, tuple[str, str, Callable[[str], list[Method]]]] = {
     "sklearn": ("sklearn", "scikit-learn", _scikit_learn),
     "lightgbm": ("lightgbm", "lightgbm", _lightgbm),
@@ -156,9 +156,9 @@ def choose_peers(libraries: Iterable[str], task: str = "classification") -> list
     Parameters
     ----------
     libraries : iterable of str
-        Of 'sklearn', 'lightgbm' and 'xgboost'.
+        Some of 'sklearn', 'lightgbm' and 'xgboost'.
     task : {'classification', 'regression'}, default='classification'
-        What they are to predict.
+        The task.
 
     Returns
     -------
@@ -173,7 +173,7 @@ def choose_peers(libraries: Iterable[str], task: str = "classification") -> list
     chosen = []
     for given in dict.fromkeys(OTHER_NAMES.get(name, name) for name in libraries):
         if given not in LIBRARIES:
-            hint = did_you_mean(given, LIBRARIES) or ": give some of these, separated by commas"
+            hint = did_you_mean(given, LIBRARIES) or ": give some of these, comma-separated"
             raise UnknownLibrary(f"no library {given!r} to compare with (there are {', '.join(LIBRARIES)}){hint}")
         module, package, methods = LIBRARIES[given]
         if find_spec(module) is None:

@@ -1,7 +1,7 @@
-"""One method trained on all rows of a table, with what it takes to answer for other rows.
+"""Trains one method on all rows of a table, and stores the schema that new rows must match.
 
-A model of tremula's takes frames with the columns it was trained on; one of another library stands behind a step that
-reads the columns.
+A model of tremula takes frames with the columns it was trained on. A model of another library gets a pipeline step that
+converts the columns.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ SCHEMA_ATTRIBUTE = "table_"
 
 
 def fit_method(method: Method, dataset: Dataset, schema: TableSchema, seed: int = 0, **options: Any) -> Any:
-    """Train a method on all rows; the model has the schema as its attribute `table_`.
+    """Train a method on all rows; the model gets the schema as its attribute `table_`.
 
     Parameters
     ----------
     method : Method
     dataset : Dataset
     schema : TableSchema
-        What the columns of the dataset are.
+        The columns of the dataset.
     seed : int, default=0
-        Its `random_state`.
+        The `random_state` of the method.
     **options
-        Parameters of the estimator to set besides, where it has them.
+        Further parameters to set, if the estimator has them.
 
     Returns
     -------
@@ -58,13 +58,13 @@ def fit_method(method: Method, dataset: Dataset, schema: TableSchema, seed: int 
 
 
 def is_made_from(model: Any, method: Method, dataset: Dataset, schema: TableSchema, seed: int) -> bool:
-    """Whether a model is what `fit_method` would give for these."""
-    told = getattr(getattr(model, SCHEMA_ATTRIBUTE, None), "made_from", "")
-    return bool(told == _made_from(method, dataset, schema, seed))
+    """Return whether `fit_method` would return this model for these arguments."""
+    origin = getattr(getattr(model, SCHEMA_ATTRIBUTE, None), "made_from", "")
+    return bool(origin == _made_from(method, dataset, schema, seed))
 
 
 def _made_from(method: Method, dataset: Dataset, schema: TableSchema, seed: int) -> str:
-    # The rows hold codes: the same codes under other names are another table.
+    # The rows hold codes: the same codes with other level names are another table.
     names = repr((schema.names, schema.kinds, schema.levels, schema.target, schema.task))
     digest = hashlib.sha256(names.encode()).hexdigest()[:16]
     return f"{checksum(dataset)} {digest} {method.name} {seed} {__version__}"

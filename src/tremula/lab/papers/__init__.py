@@ -1,4 +1,4 @@
-"""The papers that can be reproduced, by name; a paper's module is read only when it is asked for.
+"""The papers that can be reproduced, by name; the module of a paper is imported on demand.
 
 A new paper is a module with a `Paper` called ``PAPER``, and one line of `PAPERS`.
 """
@@ -16,7 +16,7 @@ PAPERS = {
     "geurts2001": "tremula.lab.papers.geurts2001",
     "vanassche2006": "tremula.lab.papers.vanassche2006",
     "variance_reduction": "tremula.lab.papers.variance_reduction",
-    "default": "tremula.lab.studies.default",  # of tremula's own
+    "default": "tremula.lab.studies.default",  # a study of tremula's own
 }
 
 
@@ -53,7 +53,7 @@ def load_paper(name: str) -> Paper:
 
 
 def find_parts(paper: Paper, names: list[str]) -> list[Part]:
-    """Return the parts of a paper that are named, all of them if none is.
+    """Return the named parts of a paper, or all of them if no name is given.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
-"""What a paper is to the laboratory: parts (tables and figures), each an experiment and a way to show its results.
+"""A paper: parts (tables and figures), each with an experiment and a function that shows its results.
 
-A file of `lab/papers/` holds one `Paper`; `tremula reproduce` knows nothing else of it.
+A package of `lab/papers/` defines one `Paper`, and `tremula reproduce` uses nothing else of it.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ Budget = Literal["quick", "default", "full"]
 
 @dataclass(frozen=True, repr=False)
 class ShownTable(ShownAsTable):
-    """A table to print and to write: ours beside theirs.
+    """A table to print and to write, with our numbers and the published ones.
 
     Attributes
     ----------
     name : str
-        File name without ending.
+        File name without extension.
     caption : str
     columns : sequence of str
     rows : sequence of sequences
-        Strings and numbers, None where there is nothing to say.
+        Strings and numbers; None is an empty cell.
     notes : sequence of str
-        What a reader must know: what was chosen on test data, what is not comparable and why.
+        Notes for the reader, such as what was chosen on test data, or what is not comparable and why.
     """
 
     name: str
@@ -45,7 +45,7 @@ class ShownTable(ShownAsTable):
 
 @dataclass(frozen=True)
 class ShownFigure:
-    """A figure: `draw` gives a matplotlib Figure when it is called."""
+    """A figure; `draw` returns a matplotlib Figure."""
 
     name: str
     caption: str

@@ -1,6 +1,6 @@
-"""Published numbers as they are printed, read from the small files beside the papers' modules.
+"""Published numbers as printed, read from small CSV files.
 
-Each file opens with its citation in lines that begin with ``#``; numbers stay as they were printed.
+Each file starts with its citation in lines that begin with ``#``; numbers are kept as printed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class PublishedTable:
 
 @cache
 def read_published(name: str) -> PublishedTable:
-    """Read a published table by the name of its file, without the ending.
+    """Read a published table by its file name without extension.
 
     Parameters
     ----------

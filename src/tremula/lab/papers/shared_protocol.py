@@ -1,6 +1,6 @@
-"""Pieces of protocol that papers share: folds, divisions, seeds, and one training timed and counted.
+"""Protocols that papers share: seeds, datasets, random divisions, and one timed training of a classifier.
 
-Whatever is drawn here follows from the seed and the names given, never from what was drawn before.
+Every random draw depends only on the seed and the names given, never on earlier draws.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from tremula.lab.experiments.cell import Outcome
 
 
 def seed_of(*words: Any) -> int:
-    """Return a seed below 2**31 that follows from words and numbers: the same ones, the same seed, on any machine.
+    """Return a seed below 2**31 derived from words and numbers, the same on any machine.
 
     Parameters
     ----------
     *words
-        What the seed is for, such as an experiment's seed, a dataset's name and the number of a split.
+        Such as the seed of an experiment, the name of a dataset and the number of a split.
 
     Examples
     --------
@@ -33,8 +33,8 @@ def seed_of(*words: Any) -> int:
     >>> seed_of(0, "sonar", 3) == seed_of(0, "sonar", 3), seed_of(0, "sonar", 3) == seed_of(0, "sonar", 4)
     (True, False)
     """
-    told = hashlib.sha256("\x1f".join(map(str, words)).encode()).digest()
-    return int.from_bytes(told[:4], "big") >> 1
+    digest = hashlib.sha256("\x1f".join(map(str, words)).encode()).digest()
+    return int.from_bytes(digest[:4], "big") >> 1
 
 
 @lru_cache(maxsize=64)
@@ -46,21 +46,21 @@ def _try_to_load(name: str) -> Dataset | TremulaError:
 
 
 def kept_dataset(name: str) -> Dataset:
-    """Load a dataset as `load_dataset` does, once for all cells of a process; an error is kept too."""
-    found = _try_to_load(name)
-    if isinstance(found, TremulaError):
-        raise found
-    return found
+    """Load a dataset with `load_dataset`, once per process; an error is cached too."""
+    loaded = _try_to_load(name)
+    if isinstance(loaded, TremulaError):
+        raise loaded
+    return loaded
 
 
 def random_division(n_rows: int, n_test: int, seed: int) -> Split:
-    """Draw so many rows to test on, without replacement; the others are to learn from.
+    """Draw test rows without replacement; the others are training rows.
 
     Parameters
     ----------
     n_rows, n_test : int
     seed : int
-        Another seed for every repetition.
+        Use another seed for every repetition.
 
     Examples
     --------
@@ -70,18 +70,20 @@ def random_division(n_rows: int, n_test: int, seed: int) -> Split:
     (7, 3, True)
     """
     if not 0 < n_test < n_rows:
-        raise InvalidParameter(f"{n_test} of {n_rows} rows were to be tested on: leave some rows of each kind")
+        raise InvalidParameter(
+            f"{n_test} of {n_rows} rows were requested as test rows: leave at least one training row and one test row"
+        )
     order = np.random.default_rng(seed).permutation(n_rows)
     return np.sort(order[n_test:]), np.sort(order[:n_test])
 
 
 def official_split(n_rows: int, n_train: int) -> Split:
-    """Return the split of data that comes in two files, put one after the other."""
+    """Return the split of data that was published as two files, here concatenated."""
     return np.arange(n_train), np.arange(n_train, n_rows)
 
 
 def count_nodes(model: Any) -> int | None:
-    """Return the nodes of a tree or of all trees of an ensemble, None where there are none to count.
+    """Return the number of nodes of a tree or of all trees of an ensemble, None if there are no trees.
 
     Examples
     --------
@@ -97,23 +99,23 @@ def count_nodes(model: Any) -> int | None:
 
 
 def try_classifier(model: Any, X: Any, y: Any, split: Split, seed: int | None = None) -> tuple[Any, Outcome]:
-    """Train a classifier on some rows, test it on others, and count and time what happens.
+    """Train a classifier on the training rows, test it on the test rows, and measure errors and times.
 
     Parameters
     ----------
     model : classifier
-        Is fitted.
+        It is fitted in place.
     X : array or frame of shape (n_rows, n_attributes)
     y : array of shape (n_rows,)
     split : pair of arrays
-        Rows to learn from and to test on.
+        Training rows and to test on.
     seed : int or None, default=None
-        What the model was given, to be kept with the outcome.
+        The seed of the model, stored with the outcome.
 
     Returns
     -------
     model
-        As it was fitted.
+        The fitted model.
     Outcome
         With the values ``error`` and ``n_wrong``.
 

@@ -1,7 +1,7 @@
-"""Ours against a published number: the difference, what counts as the same, and a verdict with its reason.
+"""Compares our number with a published one: the difference, the tolerated interval, and a verdict with its reason.
 
-What counts as the same follows from how the published number was made and from sampling error, before ours is known;
-there is nothing in it to adjust until a number fits.
+The interval follows from the definition of the published number and from sampling error, before our number is known.
+It has no parameter that could be tuned to make a number fit.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ MOST_ADDED = 5  # at most half a row a fold was added to the wrong ones, see `ra
 
 @dataclass(frozen=True)
 class Judgement:
-    """What is said of one number.
+    """The verdict on one number.
 
     Attributes
     ----------
     ours, published : float
-        Of the same quantity, of which less is better.
+        Two values of the same quantity; less is better.
     difference : float
-        Ours minus the published one.
+        Our value minus the published one.
     interval : tuple of two floats
-        Values of ours that count as the same as the published one; NaN where the two cannot be compared.
+        Values that count as equal to the published one; NaN if the two cannot be compared.
     verdict : {"within", "better", "worse", "not comparable"}
     reason : str
-        By which rule.
+        The rule behind the verdict.
 
     Examples
     --------
@@ -54,12 +54,12 @@ class Judgement:
 
     @property
     def is_miss(self) -> bool:
-        """Whether ours is outside what counts as the same, on either side."""
+        """Whether our value is outside the interval."""
         return self.verdict in ("better", "worse")
 
 
 def not_comparable(ours: float, published: float, reason: str) -> Judgement:
-    """Judge a number that stands for something else than ours does.
+    """Return the verdict on a published number that measures something else.
 
     Examples
     --------
@@ -72,13 +72,13 @@ def not_comparable(ours: float, published: float, reason: str) -> Judgement:
 def _judge(ours: float, published: float, low: float, high: float, reason: str) -> Judgement:
     if math.isnan(ours):
         return not_comparable(ours, published, "not measured")
-    low = max(low, 0.0) if published >= 0 else low  # an error is none below 0
+    low = max(low, 0.0) if published >= 0 else low  # errors are not negative
     verdict: Word = "better" if ours < low else "worse" if ours > high else "within"
     return Judgement(ours, published, ours - published, (low, high), verdict, reason)
 
 
 def raw_band(published: float, n_rows: int) -> tuple[float, float]:
-    """Return the shares of wrong rows that a cross-validated rate of Dietterich (2000) may stand for.
+    """Return the range of raw error rates behind a cross-validated rate of Dietterich (2000).
 
     Every rate of his Table 1 is a whole number over n + 10: one row too many in each of ten folds, of which some part
     up to a half counts as wrong. So the raw error lies in [(e(n + 10) - 5) / n, e(n + 10) / n].
@@ -111,9 +111,9 @@ def judge_cross_validated(ours: float, n_tested: int, published: float, n_publis
     Parameters
     ----------
     ours : float
-        Share of rows answered wrongly.
+        Error rate.
     n_tested : int
-        Rows tested on: all of the dataset, or those of some folds.
+        Number of test rows: the whole dataset, or the rows of some folds.
     published : float
         The rate as printed.
     n_published : int
@@ -122,8 +122,7 @@ def judge_cross_validated(ours: float, n_tested: int, published: float, n_publis
     Returns
     -------
     Judgement
-        Within if ours is in the band of `raw_band`, or beyond it by no more than the sampling error of the rows
-        tested.
+        Within if our value is in the band of `raw_band`, extended by the sampling error of the test rows.
 
     Examples
     --------
@@ -143,11 +142,11 @@ def judge_on_test_set(ours: float, n_tested: int, published: float, n_published:
     Parameters
     ----------
     ours : float
-        Share of rows answered wrongly.
+        Error rate.
     n_tested : int
     published : float
     n_published : int
-        Rows of the test set that the published error is of.
+        Number of rows of the published test set.
 
     Returns
     -------

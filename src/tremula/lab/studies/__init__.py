@@ -1,1 +1,1 @@
-"""Studies of the project's own, beside the papers: the same command runs them."""
+"""Studies of the project itself; ``tremula reproduce`` runs them too."""

@@ -78,7 +78,7 @@ class Measured:
     Attributes
     ----------
     domain : str
-        As cells call it.
+        Its name in cells.
     variants : dict of str to list of Result
         By the variant's name, in the order of folds.
     """

@@ -58,12 +58,12 @@ DOMAINS = {
     row["domain"]: Domain(row["domain"], row["dataset"], row["confirmed"] == "yes", row["fixed_test_set"] == "yes")
     for row in read_published("dietterich2000_domains").rows
 }
-# What cells call a domain with and without noise, and what that means.
+# Names of domains in cells, with and without noise, and their meaning.
 NOISY_NAMES = {f"{name}, {rate} % noise" if rate else name: (name, rate) for name in DOMAINS for rate in NOISE_RATES}
 
 
 def noisy_name(domain: str, rate: int) -> str:
-    """Return what cells call a domain with so many percent of class noise."""
+    """Return the name of a domain with a percentage of class noise in cells."""
     return f"{domain}, {rate} % noise" if rate else domain
 
 
@@ -102,5 +102,5 @@ def split_of(noisy: str, y: NDArray[Any], number: int, seed: int) -> Split:
 
 
 def n_splits(name: str, n_folds: int = FOLDS) -> int:
-    """Return how many trainings a domain takes: one where there is a test set."""
+    """Return the number of folds of a domain: one if there is a test set."""
     return 1 if DOMAINS[name].has_test_set else n_folds

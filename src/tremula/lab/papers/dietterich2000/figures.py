@@ -98,18 +98,20 @@ class MeasureKappa:
         seed = seed_of(self.seed, NOISY_NAMES[cell.dataset], "kappa")
         model = build(cell.method, "unpruned", self.members[cell.method], table.categorical_features, seed)
         model.fit(table.X[train], table.y[train])
-        found = kappa_error(model, table.X[test], table.y[test])
-        few = min(DRAWN_MEMBERS, found.n_members)
-        values = {"kappa": float(found.kappa.mean()), "member_error": float(found.member_error.mean())}
-        values |= {"error": found.ensemble_error, "n_members": float(found.n_members)}
-        for (one, two), kappa, error in zip(found.pairs.tolist(), found.kappa.tolist(), found.mean_error.tolist()):
+        agreement = kappa_error(model, table.X[test], table.y[test])
+        few = min(DRAWN_MEMBERS, agreement.n_members)
+        values = {"kappa": float(agreement.kappa.mean()), "member_error": float(agreement.member_error.mean())}
+        values |= {"error": agreement.ensemble_error, "n_members": float(agreement.n_members)}
+        for (one, two), kappa, error in zip(
+            agreement.pairs.tolist(), agreement.kappa.tolist(), agreement.mean_error.tolist()
+        ):
             if two < few:
                 values |= {f"kappa {one} {two}": kappa, f"mean_error {one} {two}": error}
         return Outcome(values, n_test=len(test), seed=seed)
 
 
 def kappa_experiment(budget: Budget) -> Experiment:
-    """Return what the kappa-error diagrams are made of."""
+    """Return the experiment behind the kappa-error diagrams."""
     members = _members(budget)
     cells = [Cell(noisy_name("sick", rate), method, 0) for rate in (0, NOISE) for method in METHODS[1:]]
     settings = {"members": members, "seed": SEED, "drawn": DRAWN_MEMBERS}
@@ -174,7 +176,7 @@ class MeasureWeights:
 
 
 def weights_experiment(budget: Budget) -> Experiment:
-    """Return what the weight trace is made of."""
+    """Return the experiment behind the weight trace."""
     members = _members(budget)[BOOSTED]
     cells = [Cell(noisy_name("sick", NOISE), BOOSTED, 0)]
     settings = {"members": members, "seed": SEED}

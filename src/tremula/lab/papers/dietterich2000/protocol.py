@@ -1,4 +1,4 @@
-"""How Dietterich (2000) measured, and how much of it a budget pays for.
+"""How Dietterich (2000) measured, and the sizes of each budget.
 
 Trees are C4.5's of Release 1, pruned at confidence 0.10 and unpruned. A cell also measures, within its training rows,
 what the choice between the two can honestly be based on.
@@ -41,7 +41,7 @@ LEAST_INNER_MEMBERS = 5
 
 @dataclass(frozen=True)
 class Sizes:
-    """What a budget pays for.
+    """Sizes of a budget.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class Sizes:
     noise_rates: Sequence[int]
 
     def n_splits(self, domain: str) -> int:
-        """Return how many trainings of a domain are measured."""
+        """Return the number of folds of a domain that are measured."""
         return n_splits(domain, self.folds)
 
 
@@ -172,7 +172,7 @@ def _error_experiment(sizes: Sizes, cells: Sequence[Cell]) -> Experiment:
 
 
 def table1_experiment(budget: Budget) -> Experiment:
-    """Return what Tables 1 and 2 and the Kohavi plots are made of."""
+    """Return the experiment behind Tables 1 and 2 and the Kohavi plots."""
     sizes = SIZES[budget]
     return _error_experiment(sizes, error_cells(sizes, sizes.domains, [0]))
 

@@ -1,4 +1,4 @@
-"""Tables 1, 2 and 3 of Dietterich (2000), ours beside the published ones and judged."""
+"""Tables 1, 2 and 3 of Dietterich (2000), our numbers, the published ones and verdicts."""
 
 from __future__ import annotations
 
@@ -84,10 +84,10 @@ def _judged_table(measured: Mapping[str, Measured], notes: Sequence[str]) -> Sho
         if row["domain"] in measured and row["method"] in measured[row["domain"]].methods
     ]
     counts = {word: sum(row[-1] == word for row in rows) for word in ("within", "better", "worse")}
-    told = ", ".join(f"{count} {word}" for word, count in counts.items())
+    words = ", ".join(f"{count} {word}" for word, count in counts.items())
     return ShownTable(
         "table1_judged",
-        f"The ten published rows, judged: {told}",
+        f"The ten published rows, judged: {words}",
         columns,
         rows,
         [
@@ -158,7 +158,7 @@ def show_table3(results: Sequence[Result], budget: Budget) -> list[ShownTable]:
     rows: list[list[object]] = []
     n_domains = []
     for rate in NOISE_RATES:
-        of_rate = [one for name, one in measured.items() if NOISY_NAMES[name][1] == rate and one.methods]
+        of_rate = [domain for name, domain in measured.items() if NOISY_NAMES[name][1] == rate and domain.methods]
         if of_rate:
             n_domains.append(len(of_rate))
             theirs = [row for row in published if int(row["noise"]) == rate]

@@ -16,7 +16,7 @@ PAPER = Paper(
         Part("bias", "Share of the bias in bias and variance, smearing against bagging", bias_experiment, show_bias),
         Part(
             "options",
-            "What goes beyond the paper: other noise, and cheaper ways to its level",
+            "Beyond the paper: other kinds of noise, and cheaper ways to choose its amount",
             options_experiment,
             show_options,
         ),

@@ -20,7 +20,7 @@ MOST_ROWS = 2000
 
 @dataclass(frozen=True)
 class MeasureBias:
-    """Takes the error of one method on one dataset apart."""
+    """Decomposes the error of one method on one dataset."""
 
     most_rows: int | None
     models: int
@@ -63,11 +63,11 @@ def _verdict(shares: np.ndarray) -> str:
 
 def show_bias(results: Sequence[Result], budget: Budget) -> list[ShownTable]:
     """Show the parts, and on how many datasets the share of the bias is larger with smearing."""
-    found = {(result.dataset, result.method): result.values for result in results if result.failure is None}
+    measured = {(result.dataset, result.method): result.values for result in results if result.failure is None}
     rows: list[list[Any]] = []
     shares: list[list[float]] = []
     for dataset in dict.fromkeys(result.dataset for result in results):
-        pair = [found[dataset, method] for method in (SMEARING, BAGGING) if (dataset, method) in found]
+        pair = [measured[dataset, method] for method in (SMEARING, BAGGING) if (dataset, method) in measured]
         if len(pair) == 2:
             shares.append([_share(values) for values in pair])
             numbers = [f"{100 * values[name]:.2f}" for values in pair for name in ("bias", "variance")]
@@ -86,7 +86,7 @@ def show_bias(results: Sequence[Result], budget: Budget) -> list[ShownTable]:
         _verdict(np.array(shares).reshape(-1, 2)),
         f"{sizes.models} learning sets of a quarter of the rows each, drawn from one half of them and judged by the "
         "other; zero-one loss after Kohavi and Wolpert, noise counted in the bias, both parts freed of the finite "
-        "number of models. The level of smearing is chosen anew in every learning set, by its out-of-bag rows.",
+        "number of models. The amount of noise is chosen anew in every learning set, on its out-of-bag rows.",
         *(result.failure_note for result in results if result.failure),
     ]
     return [ShownTable("bias", "Bias and variance in percent, and the share of the bias in them", columns, rows, notes)]

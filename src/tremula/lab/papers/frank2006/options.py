@@ -65,12 +65,12 @@ class Joined:
     def fit(self, X: np.ndarray, y: np.ndarray) -> None:
         """Choose both levels and train."""
         wrapper = DualPerturbClassifier(self.smeared, scoring="error", random_state=0)
-        self.found = tune_together(wrapper, X, y, levels=self.levels)
-        self.noise_, self.noise_curve_ = self.found.training_noise, None
+        self.tuned = tune_together(wrapper, X, y, levels=self.levels)
+        self.noise_, self.noise_curve_ = self.tuned.training_noise, None
 
     def predict(self, X: np.ndarray) -> Any:
         """Return the classes."""
-        return self.found.model.predict(X)
+        return self.tuned.model.predict(X)
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class MeasureVariant:
     """Trains and tests one variant on one split."""
 
     def __call__(self, cell: Cell) -> Outcome:
-        """Measure the error, and the level chosen."""
+        """Measure the error and the chosen amount of noise."""
         dataset = load_rows(cell.dataset, MOST_ROWS, SEED)
         seed = seed_of(SEED, cell.dataset, cell.split, "learner")
         if cell.method in TEST_TIME:
@@ -113,17 +113,17 @@ def options_experiment(budget: Budget) -> Experiment:
 
 def show_options(results: Sequence[Result], budget: Budget) -> list[ShownTable]:
     """Show for each variant how its error compares with the first's, dataset by dataset and in the mean."""
-    found, failures = gather(results)
-    shown = [_table("classes", "error", CLASSES, found), _table("numbers", "rrse", NUMBERS, found)]
+    measured, failures = gather(results)
+    shown = [_table("classes", "error", CLASSES, measured), _table("numbers", "rrse", NUMBERS, measured)]
     notes = [
-        f"{n_splits(found)} splits of 90 % and 10 %, {N_MEMBERS} members, at most {MOST_ROWS} rows of a "
+        f"{n_splits(measured)} splits of 90 % and 10 %, {N_MEMBERS} members, at most {MOST_ROWS} rows of a "
         f"dataset. Every variant differs in one thing from the first, {BASE!r}, to which it is compared: the ratio of "
         "the mean errors, of which the geometric mean over datasets is taken; wins and losses are significant "
         "differences by the corrected resampled t test at 5 %.",
         "Cost is the number of members trained, compared with the first variant's.",
         *failures,
     ]
-    columns = ["variant", "datasets", "error compared", "wins", "losses", "mean level", "cost", "best on", "worst on"]
+    columns = ["variant", "datasets", "error compared", "wins", "losses", "mean noise", "cost", "best on", "worst on"]
     captions = {"classes": "Error on classes", "numbers": "Root relative squared error on numbers"}
     return [ShownTable(f"options-{name}", captions[name], columns, rows, notes) for name, rows in shown if rows]
 
@@ -131,31 +131,33 @@ def show_options(results: Sequence[Result], budget: Budget) -> list[ShownTable]:
 Found = dict[str, dict[str, dict[str, np.ndarray]]]
 
 
-def _table(name: str, measure: str, datasets: Sequence[str], found: Found) -> tuple[str, list[list[Any]]]:
+def _table(name: str, measure: str, datasets: Sequence[str], measured: Found) -> tuple[str, list[list[Any]]]:
     rows = []
     for variant in VARIANTS:
         there = [
-            d for d in datasets if d in found and {BASE, variant} <= set(found[d]) and len(found[d][BASE][measure]) > 1
+            d
+            for d in datasets
+            if d in measured and {BASE, variant} <= set(measured[d]) and len(measured[d][BASE][measure]) > 1
         ]
         if there:
-            rows.append(_row(variant, there, measure, found))
+            rows.append(_row(variant, there, measure, measured))
     return name, rows
 
 
-def _row(variant: str, datasets: Sequence[str], measure: str, found: Found) -> list[Any]:
-    ratios, wins, losses, levels, costs = [], 0, 0, [], []
+def _row(variant: str, datasets: Sequence[str], measure: str, measured: Found) -> list[Any]:
+    ratios, wins, losses, amounts, costs = [], 0, 0, [], []
     for dataset in datasets:
-        ours, base = found[dataset][variant], found[dataset][BASE]
+        ours, base = measured[dataset][variant], measured[dataset][BASE]
         # Half a wrong row more in each, where there may be none.
         rest = 0.5 / ours["n_test"].sum() if measure == "error" else 0.0
         ratios.append((ours[measure].mean() + rest) / (base[measure].mean() + rest))
         test = corrected_t_test(ours[measure], base[measure], n_train=ours["n_train"], n_test=ours["n_test"])
         wins += test.p_value <= 0.05 and test.difference < 0
         losses += test.p_value <= 0.05 and test.difference > 0
-        levels.append(ours["noise"].mean())
+        amounts.append(ours["noise"].mean())
         costs.append(ours["n_trained"].mean() / base["n_trained"].mean())
     best, worst = datasets[int(np.argmin(ratios))], datasets[int(np.argmax(ratios))]
     mean = float(np.exp(np.mean(np.log(ratios))))
     extremes = [None, None] if variant == BASE else [f"{best} {min(ratios):.2f}", f"{worst} {max(ratios):.2f}"]
     cost = f"{np.mean(costs):.2f}" if np.mean(costs) else None
-    return [variant, len(datasets), f"{mean:.3f}", wins, losses, f"{np.mean(levels):.2f}", cost, *extremes]
+    return [variant, len(datasets), f"{mean:.3f}", wins, losses, f"{np.mean(amounts):.2f}", cost, *extremes]

@@ -1,4 +1,4 @@
-"""How Frank and Pfahringer (2006) measured, and how much of it a budget pays for.
+"""How Frank and Pfahringer (2006) measured, and the sizes of each budget.
 
 Every method of a split has the same rows to learn from and to test on: 90 % and 10 % at random, classes evenly spread.
 """
@@ -96,7 +96,7 @@ NUMBERS = (
 
 @dataclass(frozen=True)
 class Sizes:
-    """What a budget pays for.
+    """Sizes of a budget.
 
     Attributes
     ----------
@@ -137,7 +137,7 @@ def load_rows(name: str, most: int | None, seed: int) -> Dataset:
 
 
 def divide(dataset: Dataset, number: int, seed: int) -> Split:
-    """Return the rows to learn from and to test on."""
+    """Return the training rows and the test rows."""
     seed = seed_of(seed, dataset.name, number)
     if dataset.task == "regression":
         return random_division(len(dataset.y), round(TEST_SHARE * len(dataset.y)), seed)
@@ -199,7 +199,7 @@ class MeasureSplit:
     most_rows: int | None
 
     def __call__(self, cell: Cell) -> Outcome:
-        """Measure the error, and the level chosen."""
+        """Measure the error and the chosen amount of noise."""
         dataset = load_rows(cell.dataset, self.most_rows, SEED)
         seed = seed_of(SEED, cell.dataset, cell.split, "learner")
         makers = NUMBER_MAKERS if dataset.task == "regression" else CLASS_MAKERS
@@ -207,7 +207,7 @@ class MeasureSplit:
 
 
 def cost_of(cell: Cell) -> float:
-    """Return about how long a cell takes."""
+    """Return the approximate cost of a cell."""
     known = known_datasets()[cell.dataset]
     return known.rows * (known.numeric + known.nominal) * (30.0 if cell.method == SMEARING else 1.0)
 
@@ -220,12 +220,12 @@ def _experiment(name: str, datasets: Sequence[str], splits: int, most_rows: int 
 
 
 def classes_experiment(budget: Budget) -> Experiment:
-    """Return what Table 1 is made of."""
+    """Return the experiment behind Table 1."""
     sizes = SIZES[budget]
     return _experiment("classes", sizes.classes, sizes.splits, sizes.most_rows[0])
 
 
 def numbers_experiment(budget: Budget) -> Experiment:
-    """Return what Table 2 is made of."""
+    """Return the experiment behind Table 2."""
     sizes = SIZES[budget]
     return _experiment("numbers", sizes.numbers, sizes.splits, sizes.most_rows[1])

@@ -1,4 +1,4 @@
-"""Tables 1 and 2 of Frank and Pfahringer (2006), and what the paper says of them, held against ours.
+"""Tables 1 and 2 of Frank and Pfahringer (2006), and the claims of the paper about them, held against ours.
 
 Of the tables themselves no copy was found: what is compared are the claims of the text.
 """
@@ -59,10 +59,10 @@ class Comparison:
     outcome: int
 
 
-def compare(found: dict[str, Measured], measure: str) -> list[Comparison]:
+def compare(measured: dict[str, Measured], measure: str) -> list[Comparison]:
     """Compare smearing with every other method by the corrected resampled t test; less is better."""
     compared = []
-    for dataset, methods in found.items():
+    for dataset, methods in measured.items():
         for other in OTHERS:
             if not {SMEARING, other} <= set(methods) or len(methods[other][measure]) < 2:
                 continue
@@ -76,17 +76,20 @@ def compare(found: dict[str, Measured], measure: str) -> list[Comparison]:
 
 
 def _rows(
-    found: dict[str, Measured], compared: Sequence[Comparison], show: Callable[[dict[str, np.ndarray]], Any]
+    measured: dict[str, Measured], compared: Sequence[Comparison], show: Callable[[dict[str, np.ndarray]], Any]
 ) -> list[list[Any]]:
-    marks = {(one.dataset, one.other): {-1: " (better)", 0: "", 1: " (worse)"}[one.outcome] for one in compared}
+    marks = {
+        (comparison.dataset, comparison.other): {-1: " (better)", 0: "", 1: " (worse)"}[comparison.outcome]
+        for comparison in compared
+    }
     rows = []
-    for dataset, methods in found.items():
+    for dataset, methods in measured.items():
         if SMEARING not in methods:
             continue
         others = [show(methods[m]) + marks.get((dataset, m), "") if m in methods else None for m in OTHERS]
-        levels = methods[SMEARING]["noise"]
-        spread = f" ± {levels.std(ddof=1):.2f}" if len(levels) > 1 else ""
-        rows.append([dataset, show(methods[SMEARING]), *others, f"{levels.mean():.2f}{spread}"])
+        amounts = methods[SMEARING]["noise"]
+        spread = f" ± {amounts.std(ddof=1):.2f}" if len(amounts) > 1 else ""
+        rows.append([dataset, show(methods[SMEARING]), *others, f"{amounts.mean():.2f}{spread}"])
     return rows
 
 
@@ -95,16 +98,18 @@ def _spread(values: np.ndarray) -> str:
 
 
 def _count(compared: Sequence[Comparison], other: str, outcome: int) -> int:
-    return sum(one.other == other and one.outcome == outcome for one in compared)
+    return sum(comparison.other == other and comparison.outcome == outcome for comparison in compared)
 
 
 def _named(compared: Sequence[Comparison], others: Sequence[str], outcome: int) -> str:
-    names = dict.fromkeys(one.dataset for one in compared if one.other in others and one.outcome == outcome)
+    names = dict.fromkeys(
+        comparison.dataset for comparison in compared if comparison.other in others and comparison.outcome == outcome
+    )
     return ", ".join(names)
 
 
-def _mean_levels(found: dict[str, Measured]) -> dict[str, float]:
-    return {name: float(methods[SMEARING]["noise"].mean()) for name, methods in found.items() if SMEARING in methods}
+def _mean_amounts(measured: dict[str, Measured]) -> dict[str, float]:
+    return {name: float(methods[SMEARING]["noise"].mean()) for name, methods in measured.items() if SMEARING in methods}
 
 
 @dataclass(frozen=True)
@@ -123,12 +128,12 @@ class Claim:
         return [self.said, self.paper, self.ours, verdict, self.which or None]
 
 
-def _level_claim(levels: dict[str, float], name: str, paper: str, low: float, high: float) -> Claim:
-    """Hold the mean level of a dataset against the range that the paper's words stand for."""
-    level = levels.get(name)
-    if level is None:
-        return Claim(f"mean level of {name}", paper, None, None)
-    return Claim(f"mean level of {name}", paper, f"{level:.2f}", low <= level <= high)
+def _amount_claim(amounts: dict[str, float], name: str, paper: str, low: float, high: float) -> Claim:
+    """Compare the mean amount of noise of a dataset with the range that the paper states in words."""
+    amount = amounts.get(name)
+    if amount is None:
+        return Claim(f"mean noise of {name}", paper, None, None)
+    return Claim(f"mean noise of {name}", paper, f"{amount:.2f}", low <= amount <= high)
 
 
 def _is_near(count: int, n: int, share: float) -> bool:
@@ -136,28 +141,30 @@ def _is_near(count: int, n: int, share: float) -> bool:
     return abs(count / n - share) <= 2.0 * math.sqrt(share * (1.0 - share) / n)
 
 
-def _class_claims(found: dict[str, Measured], compared: Sequence[Comparison]) -> list[Claim]:
-    levels, n = _mean_levels(found), len(found)
+def _class_claims(measured: dict[str, Measured], compared: Sequence[Comparison]) -> list[Claim]:
+    amounts, n = _mean_amounts(measured), len(measured)
     wins, losses = _count(compared, BAGGING, 1), _count(compared, BAGGING, -1)
-    any_losses = sum(one.outcome < 0 for one in compared)
-    over_single = len({one.dataset for one in compared if one.other != BAGGING and one.outcome > 0})
+    any_losses = sum(comparison.outcome < 0 for comparison in compared)
+    over_single = len(
+        {comparison.dataset for comparison in compared if comparison.other != BAGGING and comparison.outcome > 0}
+    )
     is_near, is_half = _is_near(wins, n, 4 / 22), _is_near(over_single, n, 0.5)
-    zero = [name for name, level in levels.items() if level == 0]
-    highest = max(levels, key=levels.__getitem__)
+    zero = [name for name, amount in amounts.items() if amount == 0]
+    highest = max(amounts, key=amounts.__getitem__)
     lost = _named(compared, (BAGGING,), -1)
     return [
         Claim("significant wins over bagging", "4 of 22", f"{wins} of {n}", is_near, _named(compared, (BAGGING,), 1)),
         Claim("significant losses to bagging", "0", losses, losses == 0, lost),
         Claim("significant losses to any other", "0", any_losses, any_losses == 0, _named(compared, OTHERS, -1)),
         Claim("datasets with a significant win over a single tree", "about half", f"{over_single} of {n}", is_half),
-        _level_claim(levels, "spambase", "0", 0.0, NEAR_ZERO),
-        Claim("datasets whose level is always 0", "spambase alone", len(zero), zero == ["spambase"], ", ".join(zero)),
-        Claim("largest mean level", "0.29", f"{levels[highest]:.2f}", levels[highest] >= NEAR_EDGE, highest),
+        _amount_claim(amounts, "spambase", "0", 0.0, NEAR_ZERO),
+        Claim("datasets whose noise is always 0", "spambase alone", len(zero), zero == ["spambase"], ", ".join(zero)),
+        Claim("largest mean noise", "0.29", f"{amounts[highest]:.2f}", amounts[highest] >= NEAR_EDGE, highest),
     ]
 
 
-def _number_claims(found: dict[str, Measured], compared: Sequence[Comparison]) -> list[Claim]:
-    levels, n = _mean_levels(found), len(found)
+def _number_claims(measured: dict[str, Measured], compared: Sequence[Comparison]) -> list[Claim]:
+    amounts, n = _mean_amounts(measured), len(measured)
     wins, losses = _count(compared, BAGGING, 1), _count(compared, BAGGING, -1)
     to_pruned, lost = _count(compared, PRUNED, -1), _named(compared, (BAGGING,), -1)
     won = f"{wins} of {n} ({100 * wins / n:.0f} %)"
@@ -166,35 +173,35 @@ def _number_claims(found: dict[str, Measured], compared: Sequence[Comparison]) -
         Claim("significant wins over bagging", "9 of 23 (39 %)", won, is_near, _named(compared, (BAGGING,), 1)),
         Claim("significant losses to bagging", "1", losses, losses <= 1, lost),
         Claim("significant losses to one pruned tree", "3", to_pruned, to_pruned <= 3, pruned),
-        _level_claim(levels, "2dplanes", "at the edge, 0.3", NEAR_EDGE, 1.0),
-        _level_claim(levels, "ailerons", "0", 0.0, NEAR_ZERO),
-        _level_claim(levels, "house-8L", "close to 0", 0.0, NEAR_ZERO),
-        _level_claim(levels, "triazines", "close to 0", 0.0, NEAR_ZERO),
+        _amount_claim(amounts, "2dplanes", "at the edge, 0.3", NEAR_EDGE, 1.0),
+        _amount_claim(amounts, "ailerons", "0", 0.0, NEAR_ZERO),
+        _amount_claim(amounts, "house-8L", "close to 0", 0.0, NEAR_ZERO),
+        _amount_claim(amounts, "triazines", "close to 0", 0.0, NEAR_ZERO),
     ]
 
 
 def _claims_table(name: str, caption: str, claims: Sequence[Claim], splits: str) -> ShownTable:
     notes = [
         "A number of wins agrees if it is no further from the paper's than two standard errors of a sample of so many "
-        f"datasets, a number of losses if it is no larger; a level is close to 0 up to {NEAR_ZERO}, and at the edge "
-        f"from {NEAR_EDGE} on.",
+        f"datasets, a number of losses if it is no larger; an amount of noise is close to 0 up to {NEAR_ZERO}, "
+        f"and at the edge from {NEAR_EDGE} on.",
         f"With {splits} splits the test finds less than with the paper's 100.",
     ]
     return ShownTable(name, caption, CLAIM_COLUMNS, [claim.row() for claim in claims], notes)
 
 
-def n_splits(found: dict[str, Measured]) -> str:
+def n_splits(measured: dict[str, Measured]) -> str:
     """Say how many splits were measured, where datasets differ from the fewest to the most."""
-    counts = sorted({len(values["n_test"]) for methods in found.values() for values in methods.values()}) or [0]
+    counts = sorted({len(values["n_test"]) for methods in measured.values() for values in methods.values()}) or [0]
     return str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
 
 
-def _notes(most_rows: int | None, datasets: Sequence[str], found: dict[str, Measured]) -> list[str]:
+def _notes(most_rows: int | None, datasets: Sequence[str], measured: dict[str, Measured]) -> list[str]:
     rows = "all rows" if most_rows is None else f"at most {most_rows} rows, drawn once, of a dataset"
     return [
-        f"{n_splits(found)} random splits of 90 % and 10 % (the paper: 100), {N_MEMBERS} members, {rows}; {len(found)} "
-        f"of {len(datasets)} datasets. The level is chosen in every training set by cross-validation of five folds on "
-        "0, 0.05, ... 0.3, of equal ones the smaller.",
+        f"{n_splits(measured)} random splits of 90 % and 10 % (the paper: 100), {N_MEMBERS} members, {rows}; "
+        f"{len(measured)} of {len(datasets)} datasets. The amount of noise is chosen in every training set by "
+        "cross-validation of five folds on 0, 0.05, ... 0.3, of equal ones the smaller.",
         "Another method's number that is significantly worse or better than that of smearing is marked so: corrected "
         "resampled t test, two-sided, 5 %. ± is the standard deviation over splits.",
     ]
@@ -204,37 +211,39 @@ CLAIM_COLUMNS = ["claim", "paper", "ours", "verdict", "which"]
 
 
 def show_classes(results: Sequence[Result], budget: Budget) -> list[ShownTable]:
-    """Show accuracies, levels, and what the paper says of them."""
-    found, failures = gather(results)
-    found = {name: found[name] for name in CLASSES if name in found}
-    if not found:
+    """Show accuracies, levels, and the claims of the paper about them."""
+    measured, failures = gather(results)
+    measured = {name: measured[name] for name in CLASSES if name in measured}
+    if not measured:
         return []
-    compared = compare(found, "error")
-    columns = ["dataset", "smearing", "bagging", "REPTree, unpruned", "C4.5 (J48), pruned", "mean level"]
-    rows = _rows(found, compared, lambda values: _spread(100.0 - 100.0 * values["error"]))
+    compared = compare(measured, "error")
+    columns = ["dataset", "smearing", "bagging", "REPTree, unpruned", "C4.5 (J48), pruned", "mean noise"]
+    rows = _rows(measured, compared, lambda values: _spread(100.0 - 100.0 * values["error"]))
     notes = [
-        *_notes(SIZES[budget].most_rows[0], CLASSES, found),
+        *_notes(SIZES[budget].most_rows[0], CLASSES, measured),
         "The paper does not list its 22 datasets: these are those of UCI, in Weka's form, with numeric attributes "
         "alone.",
         *failures,
     ]
     return [
         ShownTable("table1", "Accuracy in percent", columns, rows, notes),
-        _claims_table("claims1", "What the paper says of Table 1", _class_claims(found, compared), n_splits(found)),
+        _claims_table(
+            "claims1", "Claims of the paper about Table 1", _class_claims(measured, compared), n_splits(measured)
+        ),
     ]
 
 
 def show_numbers(results: Sequence[Result], budget: Budget) -> list[ShownTable]:
-    """Show relative errors, levels, and what the paper says of them."""
-    found, failures = gather(results)
-    found = {name: found[name] for name in NUMBERS if name in found}
-    if not found:
+    """Show relative errors, levels, and the claims of the paper about them."""
+    measured, failures = gather(results)
+    measured = {name: measured[name] for name in NUMBERS if name in measured}
+    if not measured:
         return []
-    compared = compare(found, "rrse")
-    columns = ["dataset", "smearing", "bagging", "M5', unpruned", "M5', pruned", "mean level"]
-    rows = _rows(found, compared, lambda values: _spread(values["rrse"]))
+    compared = compare(measured, "rrse")
+    columns = ["dataset", "smearing", "bagging", "M5', unpruned", "M5', pruned", "mean noise"]
+    rows = _rows(measured, compared, lambda values: _spread(values["rrse"]))
     notes = [
-        *_notes(SIZES[budget].most_rows[1], NUMBERS, found),
+        *_notes(SIZES[budget].most_rows[1], NUMBERS, measured),
         "Root relative squared error in percent: 100 is the error of the mean target of the training rows.",
         "The paper does not list its 23 datasets: these are those of Torgo's collection with numeric attributes alone, "
         "without diabetes-numeric, which has 43 rows.",
@@ -242,5 +251,7 @@ def show_numbers(results: Sequence[Result], budget: Budget) -> list[ShownTable]:
     ]
     return [
         ShownTable("table2", "Root relative squared error", columns, rows, notes),
-        _claims_table("claims2", "What the paper says of Table 2", _number_claims(found, compared), n_splits(found)),
+        _claims_table(
+            "claims2", "Claims of the paper about Table 2", _number_claims(measured, compared), n_splits(measured)
+        ),
     ]

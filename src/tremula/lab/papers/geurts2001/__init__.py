@@ -14,6 +14,6 @@ PAPER = Paper(
         Part("draws", "Table 2 with other test rows", draws_experiment, show_draws),
         Part("figure2", "Boundary of a tree under noise", boundary_experiment, show_boundary),
         Part("curves", "Bias and variance against the noise: Figures 3 and 4", curves_experiment, show_curves),
-        Part("levels", "A level of noise for each attribute", levels_experiment, show_levels),
+        Part("levels", "An amount of noise for each attribute", levels_experiment, show_levels),
     ),
 )

@@ -26,8 +26,8 @@ from tremula.lab.papers.shared_protocol import seed_of
 
 SQUARE = "diagonal square"
 N_ROWS, N_POOL, LEARNING_ROWS = 20_000, 18_000, 500
-LEVELS = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0)
-FIGURE2_ROWS, FIGURE2_LEVELS = 100, (0.0, 0.28, 1.5)
+AMOUNTS = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0)
+FIGURE2_ROWS, FIGURE2_AMOUNTS = 100, (0.0, 0.28, 1.5)
 PUBLISHED_BEST = 0.25
 MEASURES = ("error", "bias", "variance", "share_bias", "share_variance")
 
@@ -35,7 +35,7 @@ Floats = NDArray[np.float64]
 
 
 def decompose(labels: NDArray[np.intp], shares: Floats, truth: NDArray[Any]) -> dict[str, float]:
-    """Take apart the error of models on test rows without noise in their classes, by equations 7 to 12 of the paper.
+    """Decompose the error of models on test rows without noise in their classes, by equations 7 to 12 of the paper.
 
     Parameters
     ----------
@@ -68,37 +68,37 @@ def decompose(labels: NDArray[np.intp], shares: Floats, truth: NDArray[Any]) -> 
 
 @dataclass(frozen=True)
 class MeasureLevel:
-    """Trains trees on learning sets from a pool, and takes apart their error at one level of noise."""
+    """Trains trees on learning sets from a pool, and decomposes their error at one amount of noise."""
 
     learning_sets: int
 
     def __call__(self, cell: Cell) -> Outcome:
-        """Measure at the level that the number of the split stands for."""
+        """Measure at the amount of noise that the number of the split stands for."""
         problem = diagonal_square(N_ROWS, seed_of(SEED, SQUARE))
         X_test, y_test = problem.X[N_POOL:], problem.y[N_POOL:]
         shares = []
         for number in range(self.learning_sets):
             rows = np.random.default_rng(seed_of(SEED, SQUARE, number)).choice(N_POOL, LEARNING_ROWS, replace=False)
             tree = CARTClassifier(criterion=CRITERION).fit(problem.X[rows], problem.y[rows])
-            soft = DualPerturbClassifier(tree, noise=LEVELS[cell.split], method=cell.method).fit(problem.X[rows])
+            soft = DualPerturbClassifier(tree, noise=AMOUNTS[cell.split], method=cell.method).fit(problem.X[rows])
             shares.append(soft.predict_proba(X_test))
         stacked = np.array(shares)
         return Outcome(decompose(stacked.argmax(axis=2), stacked, y_test), len(y_test))
 
 
 def curves_experiment(budget: Budget) -> Experiment:
-    """Return what Figures 3 and 4 are made of: a cell a level and form."""
-    cells = [Cell(SQUARE, form, number) for form in FORMS for number in range(len(LEVELS))]
+    """Return the experiment behind Figures 3 and 4: one cell per amount of noise and form."""
+    cells = [Cell(SQUARE, form, number) for form in FORMS for number in range(len(AMOUNTS))]
     n_sets = SIZES[budget].learning_sets
-    settings = {"learning_sets": n_sets, "levels": list(LEVELS), "seed": SEED}
+    settings = {"learning_sets": n_sets, "levels": list(AMOUNTS), "seed": SEED}
     return Experiment("geurts2001/curves", settings, cells, MeasureLevel(n_sets))
 
 
 def _curve(results: Sequence[Result], form: str) -> dict[str, Floats]:
-    found = {r.split: r.values for r in results if r.method == form and r.failure is None}
-    numbers = sorted(found)
-    curve = {name: np.array([found[number][name] for number in numbers]) for name in MEASURES}
-    return curve | {"level": np.array([LEVELS[number] for number in numbers])}
+    by_split = {r.split: r.values for r in results if r.method == form and r.failure is None}
+    numbers = sorted(by_split)
+    curve = {name: np.array([by_split[number][name] for number in numbers]) for name in MEASURES}
+    return curve | {"amount": np.array([AMOUNTS[number] for number in numbers])}
 
 
 def _draw(results: Sequence[Result], names: dict[str, str], label: str) -> Any:
@@ -107,14 +107,14 @@ def _draw(results: Sequence[Result], names: dict[str, str], label: str) -> Any:
             curve = _curve(results, form)
             for colour, (name, said) in zip(PALETTE, names.items()):
                 said = said if form == FORMS[0] else f"{said}, exact form"
-                axes.plot(curve["level"], curve[name], style, color=colour, label=said, linewidth=1.2)
-        axes.set(xlabel="noise level λ", ylabel=label, ylim=(0, None))
+                axes.plot(curve["amount"], curve[name], style, color=colour, label=said, linewidth=1.2)
+        axes.set(xlabel="amount of noise λ", ylabel=label, ylim=(0, None))
         legend_above(axes, n_columns=2)
         return axes.figure
 
 
 def show_curves(results: Sequence[Result], budget: Budget) -> list[ShownTable | ShownFigure]:
-    """Show Figures 3 and 4, and what the paper says of them."""
+    """Show Figures 3 and 4, and the claims of the paper about them."""
     zero_one = {"error": "error", "bias": "bias²", "variance": "variance"}
     of_shares = {"share_bias": "bias²", "share_variance": "variance"}
     said = (
@@ -135,29 +135,30 @@ def show_curves(results: Sequence[Result], budget: Budget) -> list[ShownTable | 
 def _curve_table(results: Sequence[Result]) -> ShownTable:
     curve = _curve(results, "path")
     rows = [
-        [f"{level:g}", *(f"{100 * curve[name][i]:.2f}" for name in MEASURES)] for i, level in enumerate(curve["level"])
+        [f"{amount:g}", *(f"{100 * curve[name][i]:.2f}" for name in MEASURES)]
+        for i, amount in enumerate(curve["amount"])
     ]
     columns = ["λ", "error %", "bias² %", "variance %", "bias² of shares %", "variance of shares %"]
     return ShownTable("curves", "Bias and variance against the noise, path form", columns, rows)
 
 
 def _curve_claims(results: Sequence[Result]) -> ShownTable:
-    """Check what the paper says of its Figures 3 and 4."""
+    """Check the claims of the paper about Figures 3 and 4."""
     rows: list[list[Any]] = []
     for form in FORMS:
         curve = _curve(results, form)
-        if not len(curve["level"]):
+        if not len(curve["amount"]):
             continue
-        lowest = {name: float(curve["level"][curve[name].argmin()]) for name in ("error", "bias", "variance")}
+        lowest = {name: float(curve["amount"][curve[name].argmin()]) for name in ("error", "bias", "variance")}
         falls = bool(np.all(np.diff(curve["share_variance"]) <= 1e-6))
-        inside = all(0 < level < LEVELS[-1] for level in lowest.values())
-        least = ", ".join(f"{name} {level:g}" for name, level in lowest.items())
+        inside = all(0 < amount < AMOUNTS[-1] for amount in lowest.values())
+        least = ", ".join(f"{name} {amount:g}" for name, amount in lowest.items())
         rows += [
             [form, "error, bias² and variance fall, then rise", least, f"both at {PUBLISHED_BEST}", _held(inside)],
             [form, "variance of class shares falls all the way", falls, True, _held(falls)],
         ]
     notes = ["Where the least lies depends on the problem, which is not the paper's: the shape is what is compared."]
-    return ShownTable("curve_claims", "What the paper says of its figures", _CLAIM_COLUMNS, rows, notes)
+    return ShownTable("curve_claims", "Claims of the paper about its figures", _CLAIM_COLUMNS, rows, notes)
 
 
 _CLAIM_COLUMNS = ["form", "claim", "ours", "published", "verdict"]
@@ -172,14 +173,14 @@ def _held(claim: bool) -> str:
 
 @dataclass(frozen=True)
 class MeasureBoundary:
-    """Tests one tree at the levels of Figure 2."""
+    """Tests one tree with the amounts of noise of Figure 2."""
 
     def __call__(self, cell: Cell) -> Outcome:
         """Count errors on fresh rows."""
         tree, X, _ = _figure2_tree()
         test = diagonal_square(5000, seed_of(SEED, SQUARE, "figure2 test"))
-        soft = DualPerturbClassifier(tree, noise=FIGURE2_LEVELS[cell.split], method="path").fit(X)
-        return Outcome({"error": 1 - soft.score(test.X, test.y), "noise": FIGURE2_LEVELS[cell.split]}, 5000)
+        soft = DualPerturbClassifier(tree, noise=FIGURE2_AMOUNTS[cell.split], method="path").fit(X)
+        return Outcome({"error": 1 - soft.score(test.X, test.y), "noise": FIGURE2_AMOUNTS[cell.split]}, 5000)
 
 
 def _figure2_tree() -> tuple[CARTClassifier, Floats, NDArray[Any]]:
@@ -188,28 +189,28 @@ def _figure2_tree() -> tuple[CARTClassifier, Floats, NDArray[Any]]:
 
 
 def boundary_experiment(budget: Budget) -> Experiment:
-    """Return what Figure 2 is made of."""
-    cells = [Cell(SQUARE, "tree", number) for number in range(len(FIGURE2_LEVELS))]
-    return Experiment("geurts2001/figure2", {"levels": list(FIGURE2_LEVELS)}, cells, MeasureBoundary())
+    """Return the experiment behind Figure 2."""
+    cells = [Cell(SQUARE, "tree", number) for number in range(len(FIGURE2_AMOUNTS))]
+    return Experiment("geurts2001/figure2", {"levels": list(FIGURE2_AMOUNTS)}, cells, MeasureBoundary())
 
 
 def _draw_boundaries() -> Any:
     plt = import_pyplot()
     tree, X, y = _figure2_tree()
     with plt.rc_context(LETTERS):
-        figure, axes = plt.subplots(1, len(FIGURE2_LEVELS), figsize=(7, 2.7), sharex=True, sharey=True)
+        figure, axes = plt.subplots(1, len(FIGURE2_AMOUNTS), figsize=(7, 2.7), sharex=True, sharey=True)
         figure.set_layout_engine("constrained")
-        for level, ax in zip(FIGURE2_LEVELS, axes):
-            soft = DualPerturbClassifier(tree, noise=level, method="path").fit(X)
+        for amount, ax in zip(FIGURE2_AMOUNTS, axes):
+            soft = DualPerturbClassifier(tree, noise=amount, method="path").fit(X)
             BoundaryDisplay.from_estimator(soft, X, y, ax=ax, legend=False)
             ax.axline((0, 0), slope=-1, color=BLACK, linestyle=":", linewidth=1)
-            ax.set(title=f"λ = {level:g}" if level else "the tree", box_aspect=1)
+            ax.set(title=f"λ = {amount:g}" if amount else "the tree", box_aspect=1)
             ax.label_outer()
     return figure
 
 
 def show_boundary(results: Sequence[Result], budget: Budget) -> list[ShownTable | ShownFigure]:
-    """Show Figure 2: the regions of one tree without noise, with the paper's best level, and with too high a one."""
+    """Show Figure 2: the regions of one tree without noise, with the best noise of the paper, and with too much."""
     rows = [[f"{r.values['noise']:g}", f"{100 * r.values['error']:.2f}"] for r in results if r.failure is None]
     return [
         ShownFigure("figure2", "Regions of one tree under noise; dotted the true boundary.", _draw_boundaries),

@@ -24,7 +24,7 @@ PROXY = "one machine (a proxy)"
 
 @dataclass(frozen=True)
 class Problem:
-    """A set as cells call it.
+    """A set by its name in cells.
 
     Attributes
     ----------

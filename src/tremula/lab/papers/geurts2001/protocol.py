@@ -25,7 +25,7 @@ FORMS = ("path", "exact")
 
 @dataclass(frozen=True)
 class Sizes:
-    """What a budget pays for."""
+    """Sizes of a budget."""
 
     divisions: int
     members: int
@@ -58,7 +58,7 @@ GROWERS: dict[str, Callable[[Division, int, int], Any]] = {TREE: grow_tree, BAGG
 
 
 def soften(model: Any, division: Division, **options: Any) -> DualPerturbClassifier:
-    """Put noise on the cases of a trained model, its level chosen on the pruning rows unless it is given."""
+    """Smooth a trained model with an amount of noise, chosen on the pruning rows unless it is given."""
     growing, _ = division.rows("growing")
     if "noise" in options:
         return DualPerturbClassifier(model, **options).fit(growing)
@@ -118,7 +118,7 @@ class MeasureDraw:
 
 @dataclass(frozen=True)
 class MeasureLevels:
-    """Compares one level for all attributes with a level for each, chosen by errors or by log loss."""
+    """Compares one amount of noise for all attributes with one per attribute, chosen by error or by log loss."""
 
     members: int
 
@@ -145,7 +145,7 @@ def _cells(problems: Sequence[str], methods: Sequence[str], divisions: int) -> l
 
 
 def table2_experiment(budget: Budget) -> Experiment:
-    """Return what Table 2 is made of."""
+    """Return the experiment behind Table 2."""
     sizes = SIZES[budget]
     cells = _cells(sizes.problems, (TREE, BAGGED), sizes.divisions)
     settings = {"members": sizes.members, "seed": SEED}
@@ -166,7 +166,7 @@ def draws_experiment(budget: Budget) -> Experiment:
 
 
 def levels_experiment(budget: Budget) -> Experiment:
-    """Return what the comparison of levels by attribute is made of."""
+    """Return the experiment behind the comparison of noise by attribute."""
     sizes = SIZES[budget]
     cells = _cells(sizes.problems, sizes.level_methods, sizes.divisions)
     settings = {"members": sizes.members, "seed": SEED}

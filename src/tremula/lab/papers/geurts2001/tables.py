@@ -1,4 +1,4 @@
-"""Table 2 of Geurts (2001), ours beside theirs and judged; the cost of the shortcut; and levels by attribute."""
+"""Table 2 of Geurts (2001) with verdicts; the cost of the shortcut; and noise by attribute."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def _percent(errors: Floats) -> str:
     return f"{100 * errors.mean():.2f} ± {100 * errors.std(ddof=1):.2f}" if len(errors) > 1 else "-"
 
 
-def _level(levels: Floats) -> str:
-    return f"{levels.mean():.2f} ± {levels.std(ddof=1):.2f}" if len(levels) > 1 else "-"
+def _amount(amounts: Floats) -> str:
+    return f"{amounts.mean():.2f} ± {amounts.std(ddof=1):.2f}" if len(amounts) > 1 else "-"
 
 
 def _published(dataset: str) -> dict[str, str] | None:
@@ -67,15 +67,15 @@ CAPTIONS = {
 
 
 def _row(results: Sequence[Result], dataset: str, method: str) -> list[Any] | None:
-    """Return ours beside theirs, for the model, the softened model and the change."""
+    """Return our numbers and the published ones, for the model, the softened model and the change."""
     hard, soft = (values_of(results, dataset, method, name) for name in ("error", "path_error"))
     if len(hard) < 2:
         return None
-    exact, levels = (
+    exact, amounts = (
         values_of(results, dataset, method, "exact_error"),
         values_of(results, dataset, method, "path_noise"),
     )
-    ours, change = [_percent(hard), _percent(soft), _percent(exact), _level(levels)], _signed((soft - hard).mean())
+    ours, change = [_percent(hard), _percent(soft), _percent(exact), _amount(amounts)], _signed((soft - hard).mean())
     theirs, prefix = _published(dataset), PREFIXES[method]
     if theirs is None:
         return [dataset, *ours, None, None, change, None, *["not comparable"] * 3]
@@ -95,7 +95,7 @@ def _signed(share: float) -> str:
 
 
 def show_table2(results: Sequence[Result], budget: Budget) -> list[ShownTable]:
-    """Show Table 2 with ours beside theirs, in two halves."""
+    """Show Table 2 with our numbers and the published ones, in two halves."""
     sizes = SIZES[budget]
     notes = [
         f"Mean ± standard deviation over {sizes.divisions} divisions of the learning rows with one test set; bagged "
@@ -115,18 +115,18 @@ def _there(rows: Sequence[list[Any] | None]) -> list[list[Any]]:
     return [row for row in rows if row is not None]
 
 
-# --- what the paper says of the table ---
+# --- claims of the paper ---
 
 
 def _changes(results: Sequence[Result], budget: Budget, method: str) -> dict[str, tuple[float, float]]:
     """Return the change in percent, and half the width of its 95 % interval over divisions, of each set."""
-    found = {}
+    changes = {}
     for name in SIZES[budget].problems:
         hard, soft = (values_of(results, name, method, each) for each in ("error", "path_error"))
         if len(hard) > 1:
             low, high = paired_t_test(soft, hard).interval
-            found[name] = (100 * float((soft - hard).mean()), 50 * (high - low))
-    return found
+            changes[name] = (100 * float((soft - hard).mean()), 50 * (high - low))
+    return changes
 
 
 def _held(claim: bool) -> str:
@@ -151,7 +151,7 @@ def _claims(results: Sequence[Result], budget: Budget) -> ShownTable:
         ["noise lowers the error of bagging (95 %)", _listed(bagged_gains), "6 of 9 sets", _held(bool(bagged_gains))],
         ["noise helps both", _listed(better_together), "strongly correlated", _held(bool(better_together))],
     ]
-    return ShownTable("claims", "What the paper says of Table 2", ["claim", "ours", "published", "verdict"], rows)
+    return ShownTable("claims", "Claims of the paper about Table 2", ["claim", "ours", "published", "verdict"], rows)
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -198,19 +198,19 @@ def show_shortcut(results: Sequence[Result], budget: Budget) -> ShownTable:
         if len(own) < 2:
             continue
         low, high = paired_t_test(short, own).interval
-        levels = [_level(values_of(results, name, BAGGED, each)) for each in ("path_noise", "shortcut_noise")]
+        amounts = [_amount(values_of(results, name, BAGGED, each)) for each in ("path_noise", "shortcut_noise")]
         difference = f"{100 * (short - own).mean():+.2f} [{100 * low:+.2f}, {100 * high:+.2f}]"
-        rows.append([name, *levels, _percent(own), _percent(short), difference])
+        rows.append([name, *amounts, _percent(own), _percent(short), difference])
     columns = ["dataset", "λ of the ensemble", "λ of one tree", "error %", "error % by the shortcut", "cost [95 %]"]
     caption = "The shortcut: noise chosen for a single tree, used for the bagged trees"
     return ShownTable("shortcut", caption, columns, rows, ["The paper left this cost to be evaluated."])
 
 
-# --- levels by attribute ---
+# --- amounts of noise by attribute ---
 
 
 def show_levels(results: Sequence[Result], budget: Budget) -> list[ShownTable]:
-    """Show whether a level for each attribute pays."""
+    """Show whether an amount of noise for each attribute pays off."""
     rows = []
     for method in SIZES[budget].level_methods:
         for name in SIZES[budget].problems:
@@ -221,7 +221,7 @@ def show_levels(results: Sequence[Result], budget: Budget) -> list[ShownTable]:
                 low, high = paired_t_test(each, common).interval
                 difference = f"{100 * (each - common).mean():+.2f} [{100 * low:+.2f}, {100 * high:+.2f}]"
                 rows.append([name, method, scoring, _percent(common), _percent(each), difference])
-    columns = ["dataset", "model", "chosen by", "one level", "a level for each attribute", "change [95 %]"]
-    caption = "One level of noise for all attributes, or one for each; exact form"
-    notes = ["The paper names levels by attribute as future work.", *_failures(results)]
+    columns = ["dataset", "model", "chosen by", "one amount", "one per attribute", "change [95 %]"]
+    caption = "One amount of noise for all attributes, or one per attribute; exact form"
+    notes = ["The paper names noise by attribute as future work.", *_failures(results)]
     return [ShownTable("levels", caption, columns, rows, notes)]

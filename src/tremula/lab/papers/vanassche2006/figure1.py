@@ -70,7 +70,7 @@ class MeasureShare:
 
 
 def figure1_experiment(budget: Budget) -> Experiment:
-    """Return what the comparison of A and B is made of."""
+    """Return the experiment behind the comparison of A and B."""
     cells = [Cell(table, method, 0) for table in (FIGURE, COPY) for method in (ALONE, TOGETHER)]
     settings = {"draws": N_DRAWS[budget], "seed": SEED}
     return Experiment("vanassche2006/figure1", settings, cells, MeasureShare(N_DRAWS[budget]))
@@ -86,7 +86,7 @@ def _verdict(result: Result) -> str | None:
 
 
 def show_figure1(results: Sequence[Result], budget: Budget) -> list[ShownTable]:
-    """Show the shares beside the published ones."""
+    """Show the shares next to the published ones."""
     rows = [
         [
             result.dataset,

@@ -1,4 +1,4 @@
-"""How Van Assche and Blockeel (2006) measured, and how much of it a budget pays for.
+"""How Van Assche and Blockeel (2006) measured, and the sizes of each budget.
 
 Every method of a fold has the same rows to learn from and to test on, prepared in the same way.
 """
@@ -60,14 +60,14 @@ BINNINGS = {
 
 @dataclass(frozen=True)
 class Sizes:
-    """What a budget pays for: datasets, and folds of each, of the fifty there are."""
+    """Sizes of a budget: datasets, and folds of each, of the fifty there are."""
 
     datasets: Sequence[str]
     folds: int
     fewer_folds: Mapping[str, int]
 
     def folds_of(self, dataset: str) -> int:
-        """Return how many folds of a dataset are measured."""
+        """Return the number of folds of a dataset that are measured."""
         return self.fewer_folds.get(dataset, self.folds)
 
 
@@ -90,7 +90,7 @@ MAKERS: dict[str, Callable[[int], Any]] = {
 
 
 def cell_name(dataset: str, binning: str) -> str:
-    """Return what cells call a dataset whose numbers are binned in one of the ways.
+    """Return the name in cells of a dataset with a kind of bins.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def cell_name(dataset: str, binning: str) -> str:
     return f"{dataset}, {binning}" if dataset in WITH_NUMBERS else dataset
 
 
-# What cells call a dataset, and what that means.
+# Names of datasets in cells, and their meaning.
 CELL_NAMES = {cell_name(dataset, binning): (dataset, binning) for dataset in DATASETS for binning in BINNINGS}
 
 
@@ -129,13 +129,13 @@ def measure_fold(cell: Cell) -> Outcome:
 
 
 def cost_of(cell: Cell) -> float:
-    """Return about how long a cell takes."""
+    """Return the approximate cost of a cell."""
     known = known_datasets()[CELL_NAMES[cell.dataset][0]]
     return known.rows * (known.numeric + known.nominal) * (1.0 if cell.method == BAG else 10.0)
 
 
 def table1_experiment(budget: Budget) -> Experiment:
-    """Return what Table 1 is made of."""
+    """Return the experiment behind Table 1."""
     sizes = SIZES[budget]
     settings = {"members": N_MEMBERS, "seed": SEED, "folds": FOLDS, "min_rows": MIN_ROWS}
     cells = [

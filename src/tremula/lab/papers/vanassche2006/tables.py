@@ -1,4 +1,4 @@
-"""Table 1 of Van Assche and Blockeel (2006), ours beside theirs, and what the paper concludes from it, judged."""
+"""Table 1 of Van Assche and Blockeel (2006) with verdicts, and the conclusions that the paper draws from it."""
 
 from __future__ import annotations
 
@@ -99,8 +99,8 @@ def _size_rows(measured: dict[str, dict[str, Folds]], what: str, form: str) -> l
         ours = [methods[method][what].mean() for method in METHODS]
         theirs = [float(published[CELL_NAMES[name][0], method][what]) for method in METHODS]
         shares = [f"{values[0] / max(values[2], 1e-9):.2f}" for values in (ours, theirs)]
-        told = [(form.format(one), form.format(other)) for one, other in zip(ours, theirs)]
-        rows.append([name, *(text for pair in told for text in pair), *shares])
+        words = [(form.format(one), form.format(other)) for one, other in zip(ours, theirs)]
+        rows.append([name, *(text for pair in words for text in pair), *shares])
     return rows
 
 
@@ -119,12 +119,12 @@ def _notes(budget: Budget, failures: Sequence[str]) -> list[str]:
 
 
 def show_table1(results: Sequence[Result], budget: Budget) -> list[ShownTable]:
-    """Show accuracy, size and time beside the published ones, and simulated bagging against bagging."""
+    """Show accuracy, size and time next to the published ones, and simulated bagging against bagging."""
     measured, failures = gather(results)
     notes = _notes(budget, failures)
     accuracy = _accuracy_rows(measured)
     counts = {word: sum(row[-1] == word for row in accuracy) for word in ("within", "better", "worse")}
-    told = ", ".join(f"{count} {word}" for word, count in counts.items())
+    words = ", ".join(f"{count} {word}" for word, count in counts.items())
     pairs = [f"{method}{by}" for method in METHODS for by in (", ours", ", published")]
     columns = ["dataset", *pairs, "SB / Bag, ours", "SB / Bag, published"]
     against = _against_bagging(measured)
@@ -132,7 +132,7 @@ def show_table1(results: Sequence[Result], budget: Budget) -> list[ShownTable]:
     return [
         ShownTable(
             "table1_accuracy",
-            f"Accuracy in percent, judged: {told}",
+            f"Accuracy in percent, judged: {words}",
             ["dataset", "method", "folds", "ours", "published", "difference", "verdict"],
             accuracy,
             [

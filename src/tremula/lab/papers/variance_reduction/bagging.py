@@ -50,7 +50,7 @@ NUMERIC = ("waveform", "ionosphere", "diabetes", "glass")  # complete and numeri
 
 @dataclass(frozen=True)
 class Sizes:
-    """What a budget pays for: divisions, members and datasets."""
+    """Sizes of a budget: divisions, members and datasets."""
 
     divisions: int
     members: int
@@ -148,7 +148,7 @@ def _experiment(name: str, members: int, cells: Sequence[Cell]) -> Experiment:
 
 
 def bagging_experiment(budget: Budget) -> Experiment:
-    """Return what Breiman's table is made of."""
+    """Return the experiment behind Breiman's table."""
     sizes = SIZES[budget]
     cells = [
         Cell(name, method, split)
@@ -160,7 +160,7 @@ def bagging_experiment(budget: Budget) -> Experiment:
 
 
 def neighbours_experiment(budget: Budget) -> Experiment:
-    """Return what the comparison of trees and neighbours is made of."""
+    """Return the experiment behind the comparison of trees and neighbours."""
     sizes = SIZES[budget]
     methods = (TREE, BAGGED_TREES, NEIGHBOUR, BAGGED_NEIGHBOUR)
     names = [name for name in NUMERIC if name in sizes.datasets]

@@ -1,4 +1,4 @@
-"""Tables of bagging: Breiman's, ours beside the published one and judged, and that of trees and neighbours."""
+"""Tables of bagging: Breiman's, our numbers, the published ones and verdicts, and that of trees and neighbours."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _decrease(single: np.ndarray, bagged: np.ndarray) -> float:
 
 
 def show_bagging(results: Sequence[Result], budget: Budget) -> list[ShownTable]:
-    """Show Breiman's table, ours beside the published one and judged."""
+    """Show Breiman's table, our numbers, the published ones and verdicts."""
     errors, failures = _errors(results)
     rows: list[list[Any]] = []
     for published in read_published("breiman1996_bagging").rows:

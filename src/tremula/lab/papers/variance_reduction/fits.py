@@ -56,7 +56,7 @@ def _truth(X: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class MeasureFits:
-    """Fits a method to 50 samples of 20 points, and takes its error on new points apart."""
+    """Fits a method to 50 samples of 20 points, and decomposes its error on new points."""
 
     n_test: int
     seed: int
@@ -64,11 +64,11 @@ class MeasureFits:
     def __call__(self, cell: Cell) -> Outcome:
         """Keep the terms, their intervals, and of straight lines the fits themselves."""
         seed = seed_of(self.seed, DATASET, cell.split)
-        found = bias_variance(
+        terms = bias_variance(
             MAKERS[cell.method](), _draw_points, n_models=N_FITS, train_size=N_POINTS, test_size=self.n_test,
             truth=_truth, random_state=seed,
         )  # fmt: skip
-        values = {name: float(getattr(found, name)) for name in ("error", "bias", "variance", "noise")}
+        values = {name: float(getattr(terms, name)) for name in ("error", "bias", "variance", "noise")}
         if cell.method == DRAWN:
             values |= _lines(seed)
         return Outcome(values, n_test=self.n_test, seed=seed)
@@ -85,7 +85,7 @@ def _lines(seed: int) -> dict[str, float]:
 
 
 def fits_experiment(budget: Budget) -> Experiment:
-    """Return what the table of fits is made of."""
+    """Return the experiment behind the table of fits."""
     cells = [Cell(DATASET, method, 0) for method in MAKERS]
     settings = {"fits": N_FITS, "points": N_POINTS, "test": N_TEST[budget], "bagged": N_BAGGED, "seed": SEED}
     return Experiment("variance_reduction/fits", settings, cells, MeasureFits(N_TEST[budget], SEED))
@@ -93,28 +93,28 @@ def fits_experiment(budget: Budget) -> Experiment:
 
 # What the slides say, as a comparison of two terms: name of the claim, and whether it holds.
 CLAIMS: dict[str, Callable[[dict[str, Result]], bool]] = {
-    "a constant has low variance and high bias": lambda found: (
-        found["constant"].values["variance"] < found["tree"].values["variance"]
-        and found["constant"].values["bias"] > found["constant"].values["variance"]
+    "a constant has low variance and high bias": lambda fits: (
+        fits["constant"].values["variance"] < fits["tree"].values["variance"]
+        and fits["constant"].values["bias"] > fits["constant"].values["variance"]
     ),
-    "a straight line through highly non-linear data has high bias": lambda found: (
-        found[DRAWN].values["bias"] > found[DRAWN].values["variance"]
+    "a straight line through highly non-linear data has high bias": lambda fits: (
+        fits[DRAWN].values["bias"] > fits[DRAWN].values["variance"]
     ),
-    "a polynomial of high degree has high variance": lambda found: (
-        found["polynomial of degree 9"].values["variance"] > found["polynomial of degree 9"].values["bias"]
-        and found["polynomial of degree 9"].values["variance"] > found[DRAWN].values["variance"]
+    "a polynomial of high degree has high variance": lambda fits: (
+        fits["polynomial of degree 9"].values["variance"] > fits["polynomial of degree 9"].values["bias"]
+        and fits["polynomial of degree 9"].values["variance"] > fits[DRAWN].values["variance"]
     ),
-    "averaging lowers the variance": lambda found: (
-        found["bagged trees"].values["variance"] < found["tree"].values["variance"]
+    "averaging lowers the variance": lambda fits: (
+        fits["bagged trees"].values["variance"] < fits["tree"].values["variance"]
     ),
 }
 
 
 def show_fits(results: Sequence[Result], budget: Budget) -> list[ShownTable | ShownFigure]:
     """Show the terms of every method, what the slides claim of them, and the fits."""
-    found = {result.method: result for result in results if result.failure is None}
+    by_method = {result.method: result for result in results if result.failure is None}
     terms = ("bias", "variance", "noise", "error")
-    rows = [[name, *(round(result.values[term], 4) for term in terms)] for name, result in found.items()]
+    rows = [[name, *(round(result.values[term], 4) for term in terms)] for name, result in by_method.items()]
     notes = [
         f"{N_FITS} fits of {N_POINTS} points each, judged at {N_TEST[budget]} new points, x even from 0 to 10; the "
         "slides do not give the range. Noise has a standard deviation of 0.2, so the third term is about 0.04.",
@@ -125,21 +125,21 @@ def show_fits(results: Sequence[Result], budget: Budget) -> list[ShownTable | Sh
         "fits", "Squared error taken apart", ["method", "bias²", "variance", "noise", "error"], rows, notes
     )
     shown: list[ShownTable | ShownFigure] = [table]
-    if len(found) == len(MAKERS):
-        claims = [[claim, "holds" if holds(found) else "does not hold"] for claim, holds in CLAIMS.items()]
+    if len(by_method) == len(MAKERS):
+        claims = [[claim, "holds" if holds(by_method) else "does not hold"] for claim, holds in CLAIMS.items()]
         shown.append(ShownTable("fits_claims", "What the slides say of bias and variance", ["claim", "here"], claims))
-    if found:
-        shown.append(ShownFigure("fits_terms", "Bias², variance and noise by method", partial(_draw_terms, found)))
-    if DRAWN in found:
+    if by_method:
+        shown.append(ShownFigure("fits_terms", "Bias², variance and noise by method", partial(_draw_terms, by_method)))
+    if DRAWN in by_method:
         caption = f"{N_FITS} straight lines, each through {N_POINTS} points"
-        shown.append(ShownFigure("fits_lines", caption, partial(_draw_lines, found[DRAWN])))
+        shown.append(ShownFigure("fits_lines", caption, partial(_draw_lines, by_method[DRAWN])))
     return shown
 
 
-def _draw_terms(found: dict[str, Result]) -> Any:
+def _draw_terms(by_method: dict[str, Result]) -> Any:
     # The ninth degree, whose terms are many times those of the others, would leave nothing of them to see.
-    names = [name for name, result in found.items() if result.values["error"] < 20]
-    terms = [[found[name].values[term] for name in names] for term in ("bias", "variance", "noise", "error")]
+    names = [name for name, result in by_method.items() if result.values["error"] < 20]
+    terms = [[by_method[name].values[term] for name in names] for term in ("bias", "variance", "noise", "error")]
     labels = [name.replace(" ", "\n") for name in names]
     return BiasVarianceDisplay(labels, *terms, parameter="method").plot().figure_
 

@@ -57,7 +57,7 @@ class MeasureShare:
 
 
 def share_experiment(budget: Budget) -> Experiment:
-    """Return what the table of shares is made of."""
+    """Return the experiment behind the table of shares."""
     cells = [Cell(f"{n_rows} rows", METHOD, 0) for n_rows in ROWS[budget]]
     return Experiment(
         "variance_reduction/share", {"samples": SAMPLES, "seed": SEED}, cells, MeasureShare(SAMPLES, SEED)

@@ -1,4 +1,4 @@
-"""What the measured cells say: mean ranks, wins and losses by tests made for shared rows, and times compared.
+"""Comparisons of the results: mean ranks, wins and losses by tests that account for shared rows, and times.
 
 Methods are compared on splits that all of them have; a dataset that a method lacks is left out of its comparison.
 """
@@ -50,11 +50,11 @@ class Measured:
         return shared_splits({method: self.cells.get(dataset, {}).get(method, {}) for method in methods})
 
     def datasets(self, names: Iterable[str], methods: Sequence[str]) -> list[str]:
-        """Return those of these datasets on which all methods have at least two splits in common."""
+        """Return the datasets on which all methods share at least two splits."""
         return [name for name in names if len(self.splits(name, methods)) >= 2]
 
     def tested(self, names: Iterable[str], methods: Sequence[str]) -> list[str]:
-        """Return those of these datasets on which all methods have all splits, so that tests can tell them apart."""
+        """Return the datasets on which all methods have all splits, as the tests need."""
         return [name for name in names if len(self.splits(name, methods)) >= ALL_SPLITS]
 
     def values(self, dataset: str, method: str, measure: str, splits: Iterable[int]) -> Floats:
@@ -117,7 +117,7 @@ def count_wins(measured: Measured, datasets: Sequence[str], methods: Sequence[st
 
 
 def times_of(measured: Measured, datasets: Sequence[str], method: str, base: str, measure: str) -> float | None:
-    """Return how many times as long as the base a method takes: the median over datasets of ratios of medians."""
+    """Return the time of a method relative to the base: the median over datasets of ratios of medians."""
     there = measured.datasets(datasets, (method, base))
     if not there:
         return None

@@ -20,10 +20,10 @@ def _named(names: Sequence[str]) -> str | None:
 
 def _losses_row(view: View, which: str, other: str, measure: Measure) -> list[Any]:
     pair = (ASPEN, other)
-    there = view.found.datasets(view.datasets[which], pair)
-    means = view.found.means(there, pair, measure.name)
-    tested = view.found.tested(view.datasets[which], pair)
-    verdicts = {name: judge(view.found, name, *pair, measure.name) for name in tested}
+    there = view.measured.datasets(view.datasets[which], pair)
+    means = view.measured.means(there, pair, measure.name)
+    tested = view.measured.tested(view.datasets[which], pair)
+    verdicts = {name: judge(view.measured, name, *pair, measure.name) for name in tested}
     counts: list[str | None] = []
     lost: set[str] = set()
     for test in ("by_t", "by_f"):
@@ -49,7 +49,7 @@ def losses_table(view: View, measure: Measure) -> ShownTable:
         _losses_row(view, which, other, measure)
         for which in HALVES
         for other in view.methods
-        if other != ASPEN and view.found.datasets(view.datasets[which], (ASPEN, other))
+        if other != ASPEN and view.measured.datasets(view.datasets[which], (ASPEN, other))
     ]
     tests = ["corrected t: wins-losses-ties", "5 x 2 F: wins-losses-ties"]
     notes = [
@@ -64,7 +64,7 @@ def losses_table(view: View, measure: Measure) -> ShownTable:
 
 def wins_table(view: View, measure: Measure) -> list[ShownTable]:
     """Show significant wins, losses and ties of every pair over the judged half."""
-    counted = count_wins(view.found, view.datasets[JUDGED], view.methods, measure.name)
+    counted = count_wins(view.measured, view.datasets[JUDGED], view.methods, measure.name)
     if counted is None:
         return []
     rows = [
@@ -81,14 +81,14 @@ def kinds_table(view: View, measure: Measure) -> ShownTable:
     methods = view.methods
     names = [method for method in (ASPEN, FOREST, *BOOSTING) if method in methods]
     boosting = [place for place, method in enumerate(methods) if method in BOOSTING]
-    every = view.found.datasets(view.every_dataset, methods)
+    every = view.measured.datasets(view.every_dataset, methods)
     rows: list[list[Any]] = []
     for kind in KINDS:
         there = [name for name in every if kind_of(name) == kind]
-        means = view.found.means(there, methods, measure.name)
+        means = view.measured.means(there, methods, measure.name)
         ours = means[:, methods.index(ASPEN)]
         ahead = [name for name, own, others in zip(there, ours, means[:, boosting]) if (others < own).any()]
-        ranking = rank(view.found, there, methods, measure.name)
+        ranking = rank(view.measured, there, methods, measure.name)
         ranks = [show_number(rank_of(ranking, method)) for method in names]
         rows.append([kind, len(there), *ranks, len(ahead), _named(ahead)])
     columns = ["attributes", "datasets", *(f"rank of {name}" for name in names), "some boosting is ahead on", "which"]

@@ -35,7 +35,7 @@ LEARNERS: Mapping[str, Mapping[str, Learner]] = {"classification": CLASS_LEARNER
 
 @dataclass(frozen=True)
 class Sizes:
-    """What a budget pays for.
+    """Sizes of a budget.
 
     Attributes
     ----------
@@ -102,7 +102,7 @@ def _attributes(name: str, most: int | None, reads: str) -> Any:
 
 
 def divide(dataset: Dataset, number: int) -> Split:
-    """Return the rows to learn from and to test on: splits 2k and 2k + 1 are the folds of repetition k."""
+    """Return the training rows and the test rows: splits 2k and 2k + 1 are the folds of repetition k."""
     repetition, fold = divmod(number, 2)
     seed = seed_of(SEED, dataset.name, repetition, "folds")
     return shuffled_folds(dataset.y, 2, seed, stratified=dataset.task == "classification")[fold]

@@ -52,22 +52,22 @@ def _headings(measures: Sequence[Measure]) -> list[str]:
 
 def _sizes(rankings: Rankings) -> str:
     """Say over how many datasets was ranked, and how far apart ranks must be."""
-    told = {
+    words = {
         which: f"{len(one.dataset_names)} {which} (critical difference {one.critical_difference:.2f})"
         for (which, _), one in rankings.items()
         if one is not None
     }
-    return " and ".join(told.values()) or "none"
+    return " and ".join(words.values()) or "none"
 
 
 def _splits(view: View) -> str:
     """Say how many splits the comparisons of a half stand on."""
-    told = []
+    words = []
     for which in HALVES:
         names = view.measured.datasets(view.datasets[which], view.methods)
         counts = [len(view.measured.splits(name, view.methods)) for name in names]
-        told += [f"{which} {min(counts)} to {max(counts)}"] if counts else []
-    return ", ".join(told) or "none"
+        words += [f"{which} {min(counts)} to {max(counts)}"] if counts else []
+    return ", ".join(words) or "none"
 
 
 def ranks_table(view: View, measures: Sequence[Measure]) -> ShownTable:
@@ -147,8 +147,13 @@ def show_times(results: Sequence[Result], budget: Budget) -> list[Shown]:
             ratios = [times_of(measured, [name], method, FOREST, measure) for method in others]
             row += [f"{seconds:.3f}", *map(show_number, ratios)]
         rows.append(row)
-    told = [f"{FOREST}, seconds", *(f"{method}, times that" for method in others)]
-    columns = ["dataset", "rows", "attributes", *(f"{verb}: {words}" for verb in ("fit", "predict") for words in told)]
+    headings = [f"{FOREST}, seconds", *(f"{method}, times that" for method in others)]
+    columns = [
+        "dataset",
+        "rows",
+        "attributes",
+        *(f"{verb}: {heading}" for verb in ("fit", "predict") for heading in headings),
+    ]
     notes = [
         "Half of all rows is learned from, the other half predicted. Seconds of one processor, the median of three.",
         *measured.failures,
