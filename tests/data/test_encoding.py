@@ -1,4 +1,4 @@
-"""The border for tables: every kind of table comes in right, or is refused with words that help."""
+"""Tables of every kind are read correctly, or refused with a helpful message."""
 
 import pickle
 from collections.abc import Callable
@@ -420,7 +420,7 @@ def test_another_kind_of_value_than_in_fit_is_refused() -> None:
         learn_and_read(numbers, words)
 
 
-# --- frames of plain numbers, which have a way of their own into prediction ---
+# --- frames of plain numbers, which prediction reads in a faster way ---
 
 NUMBERS_LIKE_IN_FIT: dict[str, Any] = {
     "float": [0.5, 1.5],
@@ -541,11 +541,11 @@ def test_an_encoder_survives_pickling() -> None:
     assert_array_equal(estimator._encode_columns(pickle.loads(pickle.dumps(encoder)), frame), values)
 
 
-# --- what scikit-learn asks of an estimator behind this border ---
+# --- scikit-learn's checks of estimators that read tables ---
 
 
 class MostFrequentClass(ClassifierMixin, TableInputMixin, BaseEstimator):
-    """The smallest classifier that uses the border."""
+    """The smallest classifier that reads tables."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -571,7 +571,7 @@ class MostFrequentClass(ClassifierMixin, TableInputMixin, BaseEstimator):
 
 
 class MeanTarget(RegressorMixin, TableInputMixin, BaseEstimator):
-    """The smallest regressor that uses the border."""
+    """The smallest regressor that reads tables."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -591,7 +591,7 @@ class MeanTarget(RegressorMixin, TableInputMixin, BaseEstimator):
 
 
 @parametrize_with_checks([MostFrequentClass(), MeanTarget(), ID3Classifier(categorical_features="all")])
-def test_scikit_learn_accepts_the_border(estimator: BaseEstimator, check: Callable[[BaseEstimator], None]) -> None:
+def test_scikit_learns_checks(estimator: BaseEstimator, check: Callable[[BaseEstimator], None]) -> None:
     check(estimator)
 
 

@@ -1,4 +1,4 @@
-"""The border for targets and weights: every kind comes in right, or is refused with words that help."""
+"""Targets and weights of every kind are read correctly, or refused with a helpful message."""
 
 from typing import Any
 
@@ -9,8 +9,16 @@ import pyarrow as pa
 import pytest
 from numpy.testing import assert_array_equal
 
-from tremula.data.target import read_classes, read_further_classes, read_further_target, read_target, read_weights
-from tremula.errors import ConstantTarget, InvalidTarget, InvalidWeights, OneClassTarget
+from tremula import CARTClassifier, DualPerturbClassifier
+from tremula.data.target import (
+    check_validation_pair,
+    read_classes,
+    read_further_classes,
+    read_further_target,
+    read_target,
+    read_weights,
+)
+from tremula.errors import ConstantTarget, InvalidInput, InvalidTarget, InvalidWeights, OneClassTarget
 
 NAN = float("nan")
 
@@ -170,7 +178,7 @@ def test_weights_become_float64() -> None:
         ([0, 0, 0], "sample_weight is zero in every row"),
         ([1, 1], r"shape \(2,\), but X has 3 rows"),
         ([[1, 1, 1]], r"shape \(1, 3\), but X has 3 rows"),
-        (["a", "b", "c"], "no number"),
+        (["a", "b", "c"], "a value that is not a number"),
     ],
 )
 def test_weights_that_are_none_are_refused(weights: Any, message: str) -> None:
@@ -188,3 +196,19 @@ def test_whole_numbers_keep_their_type_and_order(labels: list[int], dtype: type)
     assert classes.dtype == given.dtype
     assert classes.tolist() == sorted(set(labels))
     assert (classes[codes] == given).all()
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ({"X_val": [[1.0], [2.0]]}, "X_val was given without y_val: give both, or neither"),
+        ({"y_val": [0, 1]}, "y_val was given without X_val: give both, or neither"),
+    ],
+)
+def test_validation_rows_need_both_attributes_and_targets(rows: dict[str, Any], message: str) -> None:
+    X, y = [[1.0], [2.0], [3.0], [4.0]], [0, 0, 1, 1]
+    for estimator in (CARTClassifier(ccp_alpha="validation"), DualPerturbClassifier(noise=0.1)):
+        with pytest.raises(InvalidInput, match=f"^{message}$"):
+            estimator.fit(X, y, **rows)
+    assert not check_validation_pair(None, None)
+    assert check_validation_pair([[1.0]], [0])

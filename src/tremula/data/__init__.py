@@ -1,5 +1,5 @@
-"""Tables, columns and targets: what users give becomes float64 values, level codes and class codes.
+"""Reads tables, targets and row weights, and checks them: the rest of the package relies on these checks.
 
-Everything behind this package may trust them: checked types, NaN for missing, no infinity.
+Values become float64 numbers or codes of levels, with NaN where missing and no infinity; classes become codes.
 Open `encoding.py` first.
 """

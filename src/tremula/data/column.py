@@ -1,6 +1,6 @@
-"""One column of any library becomes numbers, NaN where missing, or labels with a code for each row.
+"""Reads one column of any library: as numbers with NaN where missing, or as labels with a code for each row.
 
-Tables (`tremula.data.encoding`) and targets (`tremula.data.target`) are read through it. Numbers are never infinite.
+Tables (`tremula.data.table`) and targets (`tremula.data.target`) are read column by column. Infinity is refused.
 """
 
 from collections.abc import Iterable
@@ -22,7 +22,7 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 NUMERIC_KINDS = "biuf"
 MISSING_TYPES = {"NoneType", "NAType", "NaTType"}
 TIME_TYPES = ("date", "time", "duration", "period")
-UNKNOWN_TO_NUMPY = (nw.Boolean, nw.Decimal, nw.Int128, nw.UInt128)  # at least where values are missing
+UNKNOWN_TO_NUMPY = (nw.Boolean, nw.Decimal, nw.Int128, nw.UInt128)  # at least if values are missing
 PLAIN_TYPES = {str, bool, int, float}
 FLOATING_TYPES = (float, np.floating, Decimal)
 PLAIN_CONTAINERS = (np.ndarray, list, tuple)
@@ -31,12 +31,12 @@ BLOCK = 8_192
 
 
 def is_numeric_array(data: Any, n_dimensions: int) -> bool:
-    """Tell whether scikit-learn's checks, slow beside the growing of a small tree, would find nothing to say."""
+    """Return whether data is a plain numeric array, which scikit-learn's slow checks would accept as it is."""
     return type(data) is np.ndarray and data.ndim == n_dimensions and data.size > 0 and data.dtype.kind in NUMERIC_KINDS
 
 
 def show(values: Iterable[Any]) -> str:
-    """Write the first of some values, for an error message."""
+    """Format the first few values for an error message."""
     items = [repr(value) for value in values]
     return ", ".join(items[:3]) + (", …" if len(items) > 3 else "")
 
@@ -45,9 +45,9 @@ def show(values: Iterable[Any]) -> str:
 
 
 def first_infinity(values: Floats) -> tuple[int, int] | None:
-    """Return row and column of an infinite value of a contiguous matrix, without a copy where there is none."""
+    """Return the row and column of the first infinite value of a contiguous matrix, or None."""
     flat = values if values.flags.c_contiguous else values.T
-    # The sum of squares is the cheapest look at some values: finite unless one is missing, infinite or huge.
+    # The sum of squares is the cheapest test, and makes no copy: it is finite unless a value is NaN, infinite or huge.
     if flat.size <= BLOCK and isfinite(np.vdot(flat, flat)):
         return None
     flat = flat.reshape(-1)
@@ -60,7 +60,7 @@ def first_infinity(values: Floats) -> tuple[int, int] | None:
 
 
 def refuse_infinity(label: str, row: int) -> NoReturn:
-    """Raise the error for an infinite value."""
+    """Raise the error about an infinite value."""
     raise InfiniteValue(
         f"{label} is infinite (inf) in row {row}; finite numbers and missing values (NaN) were expected: replace it"
     )
@@ -78,15 +78,15 @@ class Numbers:
     nominal_by_type: bool = False
 
     def to_numbers(self) -> Floats:
-        """Return the column as that of a numeric attribute."""
+        """Return the values of the column as a numeric attribute."""
         return self.numbers
 
     def find_levels(self) -> Array:
-        """Return the levels of the column as that of a nominal attribute, in their order."""
+        """Return the levels of the column as a nominal attribute, in their order."""
         return np.array([False, True]) if self.nominal_by_type else np.unique(self.numbers[~np.isnan(self.numbers)])
 
     def encode(self, levels: Array) -> Floats:
-        """Return the code of each number among `levels`, NaN where it is none of them."""
+        """Return for each row the code of its level, NaN if the number is not among the levels."""
         codes = np.full(len(self.numbers), np.nan)
         if len(levels) == 0 or np.isnan(self.numbers).all():
             return codes
@@ -95,25 +95,25 @@ class Numbers:
                 f"{self.label} holds numbers, but in fit its levels were {show(levels.tolist())}: give such values"
             )
         order = np.argsort(levels, kind="stable")
-        in_order = levels[order].astype(np.float64)
-        place = np.searchsorted(in_order, self.numbers).clip(max=len(levels) - 1)
-        known = in_order[place] == self.numbers
-        codes[known] = order[place[known]]
+        sorted_levels = levels[order].astype(np.float64)
+        position = np.searchsorted(sorted_levels, self.numbers).clip(max=len(levels) - 1)
+        known = sorted_levels[position] == self.numbers
+        codes[known] = order[position[known]]
         return codes
 
 
 @dataclass(frozen=True)
 class Labels:
-    """A column of labels: the distinct ones and, for each row, which of them it holds (-1 = missing)."""
+    """A column of labels: the distinct labels, and for each row the position of its label (-1 = missing)."""
 
     label: str
     distinct: list[Any]
     codes: npt.NDArray[np.integer[Any]]
-    listed: list[Any] | None = None  # levels that the type of the column lists, in its order
+    listed: list[Any] | None = None  # the levels listed by a category type, in its order
     nominal_by_type: ClassVar[bool] = True
 
     def to_numbers(self) -> Floats:
-        """Return the column as that of a numeric attribute, if its labels are numbers."""
+        """Return the values of the column as a numeric attribute, if its labels are numbers."""
         if not all(isinstance(value, Real) for value in self.distinct):
             raise UnsupportedType(
                 f"{self.label} holds {show(self.distinct)} where numbers were expected: "
@@ -122,7 +122,7 @@ class Labels:
         return np.array([*self.distinct, np.nan], dtype=np.float64)[self.codes]
 
     def find_levels(self) -> Array:
-        """Return the levels of the column as that of a nominal attribute, in their order."""
+        """Return the levels of the column as a nominal attribute, in their order."""
         values = sorted(self.distinct) if self.listed is None else self.listed
         kinds = set(map(type, values)) or {str}
         if len(kinds) == 1 and kinds <= PLAIN_TYPES:
@@ -130,7 +130,7 @@ class Labels:
         return np.fromiter(values, dtype=object, count=len(values))
 
     def encode(self, levels: Array) -> Floats:
-        """Return the code of each label among `levels`, by its value, NaN where it is none of them."""
+        """Return for each row the code of its level, NaN if the label is not among the levels."""
         numeric = len(levels) > 0 and levels.dtype.kind in NUMERIC_KINDS
         if numeric and any(isinstance(value, str) for value in self.distinct):
             raise UnsupportedType(
@@ -149,7 +149,7 @@ Column: TypeAlias = Numbers | Labels
 
 
 def read_vector(label: str, column: Array) -> Column:
-    """Read a column of an array; `label` names it in messages."""
+    """Read a column of an array; error messages refer to it by `label`."""
     kind = column.dtype.kind
     if kind in NUMERIC_KINDS:
         return _read_numbers(label, column.astype(np.float64), nominal_by_type=kind == "b")
@@ -157,7 +157,7 @@ def read_vector(label: str, column: Array) -> Column:
 
 
 def read_series(label: str, series: nw.Series[Any], *, in_fit: bool) -> Column:
-    """Read a column of a frame; the levels its type lists are kept where a fit may need them."""
+    """Read a column of a frame; in fit, the levels listed by a category type are kept."""
     dtype = series.dtype
     if dtype.is_numeric() or isinstance(dtype, nw.Boolean):
         plain = series.cast(nw.Float64) if isinstance(dtype, UNKNOWN_TO_NUMPY) else series
@@ -171,7 +171,7 @@ def read_series(label: str, series: nw.Series[Any], *, in_fit: bool) -> Column:
 
 
 def is_present(objects: Array) -> npt.NDArray[np.bool_]:
-    """Tell for each of some Python objects whether it is something else than a missing value."""
+    """Return for each Python object of an array whether it is present, that is not a missing value."""
     kinds = set(map(type, objects))
     if not any(kind.__name__ in MISSING_TYPES or issubclass(kind, FLOATING_TYPES) for kind in kinds):
         return np.ones(len(objects), dtype=bool)
@@ -190,7 +190,7 @@ def _read_numbers(label: str, numbers: Floats, *, nominal_by_type: bool) -> Numb
 
 
 def _read_objects(label: str, column: Array) -> Column:
-    """Read a column of Python objects: numbers, booleans or strings throughout, save for missing values."""
+    """Read a column of Python objects: all numbers, all booleans or all strings, apart from missing values."""
     present = is_present(column)
     kinds = set(map(type, column[present]))
     if all(issubclass(kind, (Real, Decimal, np.bool_)) for kind in kinds):
@@ -214,14 +214,14 @@ def _refuse_type(label: str, dtype: Any) -> NoReturn:
 
 
 def _number_labels(labels: list[Any]) -> tuple[list[Any], npt.NDArray[np.integer[Any]]]:
-    """Return the distinct labels and, for each row, which of them it holds (-1 = missing)."""
+    """Return the distinct labels, and for each row the position of its label (-1 = missing)."""
     distinct = [label for label in dict.fromkeys(labels) if not _is_missing(label)]
     code_of = {label: code for code, label in enumerate(distinct)}
     return distinct, np.array([code_of.get(label, -1) for label in labels], dtype=np.intp)
 
 
 def _factorize(series: nw.Series[Any]) -> tuple[list[Any], npt.NDArray[np.integer[Any]]]:
-    """Return what `_number_labels` does, by the fastest way there is for the library and the number of rows."""
+    """Do the same as `_number_labels` in the fastest way for the library and the number of rows."""
     native: Any = series.to_native()
     if series.implementation.is_pandas() and hasattr(native, "cat"):
         return native.cat.categories.tolist(), native.cat.codes.to_numpy()
@@ -233,13 +233,13 @@ def _factorize(series: nw.Series[Any]) -> tuple[list[Any], npt.NDArray[np.intege
     if series.implementation.is_pyarrow():
         encoded = native.dictionary_encode().unify_dictionaries().combine_chunks()
         return encoded.dictionary.to_pylist(), encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-    found = series.drop_nulls().unique().to_list()
-    numbered = series.replace_strict(found, list(range(len(found))), return_dtype=nw.Int64)
-    return found, numbered.fill_null(-1).to_numpy()
+    labels = series.drop_nulls().unique().to_list()
+    codes = series.replace_strict(labels, list(range(len(labels))), return_dtype=nw.Int64)
+    return labels, codes.fill_null(-1).to_numpy()
 
 
 def _listed_levels(series: nw.Series[Any]) -> list[Any] | None:
-    """Return the levels that a category type lists. polars' Categorical lists none: all frames share one pool."""
+    """Return the levels listed by a category type; polars' Categorical lists none, since all frames share one pool."""
     if isinstance(series.dtype, nw.Enum):
         return list(series.dtype.categories)
     if series.implementation.is_pandas():

@@ -1,4 +1,4 @@
-"""Some rows or columns of a table, which stays what it is: an array, a sparse matrix or a frame of any library."""
+"""Takes rows or columns of a table without changing its type: an array, a sparse matrix or a frame of any library."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ import numpy as np
 
 
 def take_rows(table: Any, rows: np.ndarray) -> Any:
-    """Return rows in the given order, repeated where a row is named more than once.
+    """Return the rows with the given numbers, in that order; numbers may repeat.
 
     Examples
     --------
@@ -23,7 +23,7 @@ def take_rows(table: Any, rows: np.ndarray) -> Any:
 
 
 def take_columns(table: Any, columns: np.ndarray) -> Any:
-    """Return columns in the given order.
+    """Return the columns with the given numbers, in that order.
 
     Examples
     --------

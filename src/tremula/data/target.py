@@ -1,6 +1,6 @@
-"""The border for targets and row weights: what users give becomes class codes, or float64 numbers, one for each row.
+"""Reads targets as class codes or float64 numbers, and row weights, with one value for each row.
 
-Behind it a target has no missing value, and weights are finite, none negative and not all zero.
+A target that has been read has no missing value; weights are finite, not negative and not all zero.
 """
 
 from typing import Any
@@ -21,11 +21,11 @@ from tremula.data.column import (
     read_vector,
     show,
 )
-from tremula.errors import ConstantTarget, InvalidTarget, InvalidWeights, OneClassTarget
+from tremula.errors import ConstantTarget, InvalidInput, InvalidTarget, InvalidWeights, OneClassTarget
 
 
 def _unwrap_series(data: Any) -> Any:
-    """Return a column of pandas, polars or pyarrow as an array, anything else as it is."""
+    """Return a pandas, polars or pyarrow column as an array, anything else unchanged."""
     series = data if isinstance(data, PLAIN_CONTAINERS) else nw.from_native(data, series_only=True, pass_through=True)
     return series.to_numpy() if isinstance(series, nw.Series) else data
 
@@ -36,8 +36,8 @@ def _is_usable(target: Array) -> npt.NDArray[np.bool_]:
     return is_present(target) if target.dtype.kind == "O" else target == target
 
 
-def _one_target(y: Any, n_rows: int) -> Array:
-    """Return y as an array of one dimension and the right length, with no missing value."""
+def _as_vector(y: Any, n_rows: int) -> Array:
+    """Return y as a 1-D array, checked for its length and for missing values."""
     if y is None:
         raise InvalidTarget("fit requires y to be passed, but the target y is None: give one value for each row of X")
     target = _unwrap_series(y)
@@ -55,8 +55,8 @@ def _one_target(y: Any, n_rows: int) -> Array:
     return target
 
 
-def _whole_numbers_in_order(labels: Array) -> tuple[Array, npt.NDArray[np.int32]]:
-    """Do the same for whole numbers of a small range by counting them, several times faster than by comparing."""
+def _encode_integers(labels: Array) -> tuple[Array, npt.NDArray[np.int32]]:
+    """Do the same as `_encode_labels` for integers of a small range, several times faster, by counting."""
     wide = labels.astype(np.int64) if labels.dtype.kind == "i" else labels
     offsets = (wide - wide.min()).astype(np.intp)
     occurs = np.bincount(offsets) > 0
@@ -64,35 +64,35 @@ def _whole_numbers_in_order(labels: Array) -> tuple[Array, npt.NDArray[np.int32]
     return classes, (np.cumsum(occurs, dtype=np.int32) - 1)[offsets]
 
 
-def _in_sorted_order(labels: Array) -> tuple[Array, npt.NDArray[np.int32]]:
-    """Return the distinct labels, sorted and of their own type, and the code of each row."""
+def _encode_labels(labels: Array) -> tuple[Array, npt.NDArray[np.int32]]:
+    """Return the distinct labels, sorted and of the type given, and the code of each row's label."""
     if labels.dtype.kind in "iu" and len(labels) and int(labels.max()) - int(labels.min()) < len(labels) + 256:
-        return _whole_numbers_in_order(labels)
+        return _encode_integers(labels)
     if labels.dtype.kind in NUMERIC_KINDS:
         classes = np.unique(labels)
         return classes, np.searchsorted(classes, labels).astype(np.int32)
-    # Many times faster for strings than the sorting of all rows in numpy.unique.
-    listed = labels.tolist()
+    # Many times faster for strings than numpy.unique, which sorts all rows.
+    values = labels.tolist()
     try:
-        distinct = sorted(set(listed))
+        distinct = sorted(set(values))
     except TypeError as error:
-        kinds = ", ".join(sorted({type(label).__name__ for label in listed}))
+        kinds = ", ".join(sorted({type(label).__name__ for label in values}))
         raise InvalidTarget(f"y has labels of types {kinds}, which have no order: give labels of one type") from error
     classes = np.empty(len(distinct), dtype=labels.dtype)
     classes[:] = distinct
     code_of = {label: code for code, label in enumerate(distinct)}
-    return classes, np.fromiter(map(code_of.__getitem__, listed), dtype=np.int32, count=len(listed))
+    return classes, np.fromiter(map(code_of.__getitem__, values), dtype=np.int32, count=len(values))
 
 
 def read_classes(y: Any, n_rows: int, weights: Floats | None = None) -> tuple[Array, npt.NDArray[np.int32]]:
-    """Return the classes of a target, sorted and of the type they were given in, and the code of each row's class.
+    """Return the classes of a target, sorted and of the type given, and the code of each row's class.
 
     Examples
     --------
     >>> read_classes(["yes", "no", "yes"], n_rows=3)
     (array(['no', 'yes'], dtype='<U3'), array([1, 0, 1], dtype=int32))
     """
-    classes, codes = _in_sorted_order(_one_target(y, n_rows))
+    classes, codes = _encode_labels(_as_vector(y, n_rows))
     fractions = [label for label in classes.tolist() if isinstance(label, float) and not label.is_integer()]
     if fractions:
         raise InvalidTarget(
@@ -111,29 +111,29 @@ def read_classes(y: Any, n_rows: int, weights: Floats | None = None) -> tuple[Ar
 def read_further_classes(
     y: Any, n_rows: int, classes: Array, codes: npt.NDArray[np.int32]
 ) -> tuple[Array, npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-    """Read a further target such as `y_val`, which may hold classes that the first one lacks.
+    """Read a second target, such as `y_val`, which may have classes that the first one lacks.
 
     Returns
     -------
     classes : array
-        Those of both targets.
+        The classes of both targets, sorted.
     codes, further_codes : int32 arrays
-        The rows of the first target, and of this one, among them.
+        The codes of the rows of the first and of the second target.
     """
-    labels, further_codes = _in_sorted_order(_one_target(y, n_rows))
+    labels, further_codes = _encode_labels(_as_vector(y, n_rows))
     kinds = {labels.dtype.kind, classes.dtype.kind}
     if kinds & set(NUMERIC_KINDS) and kinds & set("US"):
         given, known = show(labels.tolist()), show(classes.tolist())
         raise InvalidTarget(f"y holds {given}, but the classes of fit are {known}: give labels of one type")
-    union, places = _in_sorted_order(np.concatenate([classes, labels]))
+    union, position = _encode_labels(np.concatenate([classes, labels]))
     if len(union) == len(classes):
-        union = classes  # of the type of the first target, which joining the two may have changed
-    return union, places[: len(classes)][codes], places[len(classes) :][further_codes]
+        union = classes  # concatenating may have changed the type
+    return union, position[: len(classes)][codes], position[len(classes) :][further_codes]
 
 
 def read_further_target(y: Any, n_rows: int) -> Floats:
-    """Return a further numeric target, such as `y_val`, as float64; it may be constant."""
-    column = read_vector("y", _one_target(y, n_rows))
+    """Return a second numeric target, such as `y_val`, as float64; it may be constant."""
+    column = read_vector("y", _as_vector(y, n_rows))
     if isinstance(column, Labels):
         raise InvalidTarget(f"y holds {show(column.distinct)}, but a regressor needs numbers: use a classifier")
     return column.to_numbers()
@@ -157,8 +157,16 @@ def read_target(y: Any, n_rows: int, weights: Floats | None = None) -> Floats:
     return target
 
 
+def check_validation_pair(X_val: Any, y_val: Any) -> bool:
+    """Return whether validation rows were given; refuse rows without targets and targets without rows."""
+    if (X_val is None) != (y_val is None):
+        given, missing = ("y_val", "X_val") if X_val is None else ("X_val", "y_val")
+        raise InvalidInput(f"{given} was given without {missing}: give both, or neither")
+    return X_val is not None
+
+
 def read_weights(sample_weight: Any, n_rows: int) -> Floats | None:
-    """Return row weights as float64, or None where None was given.
+    """Return row weights as float64, or None if none were given.
 
     Examples
     --------
@@ -170,7 +178,7 @@ def read_weights(sample_weight: Any, n_rows: int) -> Floats | None:
     try:
         weights = np.asarray(_unwrap_series(sample_weight), dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InvalidWeights(f"sample_weight holds something that is no number ({error}): give numbers") from error
+        raise InvalidWeights(f"sample_weight has a value that is not a number ({error}): give numbers") from error
     if weights.ndim == 0:
         weights = np.full(n_rows, weights)
     if weights.shape != (n_rows,):

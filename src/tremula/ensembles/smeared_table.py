@@ -1,6 +1,6 @@
-"""Puts changed values back into a table that is no tremula matrix: an array of any type, or a frame of any library.
+"""Writes noisy values into a table that other estimators read: an array of any type, or a frame of any library.
 
-Columns that noise did not change stay as they are, type and all; a number with noise is a float.
+A column without noise keeps its values and its type; numbers with noise become floats.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tremula.perturb.sample import Values
 
 
 def _sources(rows: np.ndarray, codes: np.ndarray, smeared: np.ndarray) -> np.ndarray:
-    """Return for each copy a row that has the level wanted: its own, or the first with that level."""
+    """Return for each row taken a row that has its new level: the row itself, or the first with that level."""
     sources = rows.copy()
     changed = np.flatnonzero(smeared != codes[rows])
     changed = changed[~np.isnan(smeared[changed])]
@@ -25,20 +25,22 @@ def _sources(rows: np.ndarray, codes: np.ndarray, smeared: np.ndarray) -> np.nda
 
 
 def replace_values(table: Any, rows: np.ndarray, known: Values, smeared: np.ndarray) -> Any:
-    """Return these rows of a table with other values.
+    """Return some rows of a table with new values.
 
     Parameters
     ----------
     table : array or data frame
     rows : int array (n_taken,)
+        Numbers of the rows to take.
     known : Values
-        The whole table as numbers.
+        The whole table as numbers and codes of levels.
     smeared : array (n_taken, n_attributes)
-        The values wanted, level codes in nominal columns.
+        The new values; codes of levels in nominal columns.
 
     Returns
     -------
-    array or data frame of the kind given
+    array or data frame
+        Of the same type as `table`.
 
     Examples
     --------

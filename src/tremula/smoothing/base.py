@@ -19,7 +19,7 @@ from sklearn.utils import check_array, column_or_1d, get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from tremula.data.encoding import ColumnEncoder
-from tremula.data.target import read_weights
+from tremula.data.target import check_validation_pair, read_weights
 from tremula.errors import ColumnMismatch, InvalidInput, InvalidParameter
 from tremula.parameters import Parameter, check_parameters
 from tremula.parameters.kinds import anything, choice
@@ -112,9 +112,7 @@ class DualPerturb(NoiseChoiceMixin, BaseEstimator):
         self._check_parameters()
         if y is not None and np.asarray(y).ndim == 2:
             y = column_or_1d(y, warn=True)
-        if (X_val is None) != (y_val is None):
-            given, lacking = ("y_val", "X_val") if X_val is None else ("X_val", "y_val")
-            raise InvalidInput(f"{given} was given without {lacking}: give both, or neither")
+        check_validation_pair(X_val, y_val)
         trains = not self._is_prefit()
         self.estimator_ = self._train(X, y, sample_weight, X_val, y_val) if trains else self._given()
         self._note_columns(X)

@@ -1,4 +1,4 @@
-"""What every fitted single-tree estimator can do with its tree besides predicting: look at it and write it out."""
+"""Methods of every fitted tree estimator besides prediction: importances, size, leaves of rows, and exports."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from tremula.trees.tree_sum import TreeSum, mean_of_trees
 
 
 class FittedTreeMixin(TableInputMixin):
-    """Reading and writing out `tree_`, in the words of `encoder_` and, for a classifier, `classes_`.
+    """Inspects and exports `tree_`, with the names and levels of `encoder_` and the labels of `classes_`.
 
-    A learner sets `_impurity`, the measure its importances are told in: "entropy", "gini" or "variance".
+    A learner sets `_impurity`, by which importances are measured: "entropy", "gini" or "variance".
     """
 
     tree_: Tree
@@ -33,12 +33,12 @@ class FittedTreeMixin(TableInputMixin):
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
-        """Share of each attribute in the decrease of impurity by the tree's splits; they sum to 1."""
+        """Each attribute's share of the decrease of impurity over all splits; the shares sum to 1."""
         check_is_fitted(self)
-        return attribute_importances(self._written()[0], self._impurity)
+        return attribute_importances(self._exported_tree()[0], self._impurity)
 
     def get_depth(self) -> int:
-        """Return the number of splits on the longest path."""
+        """Return the depth of the tree: the number of splits on its longest path."""
         check_is_fitted(self)
         return self.tree_.depth
 
@@ -48,12 +48,18 @@ class FittedTreeMixin(TableInputMixin):
         return self.tree_.n_leaves
 
     def apply(self, X: Any) -> NDArray[np.int32]:
-        """Find the leaf of every row; where a value is missing a row takes the heaviest branch, the first of equals."""
+        """Return the leaf of each row.
+
+        A row with a missing value takes the branch of the largest training weight, the first of equals.
+        """
         check_is_fitted(self)
         return self.tree_.apply(self._encode_columns(self.encoder_, X))
 
     def decision_path(self, X: Any) -> csr_array:
-        """Mark the nodes every row reaches, shape (n_rows, n_nodes); several paths where values are missing."""
+        """Return the nodes that each row reaches, as a sparse matrix of shape (n_rows, n_nodes).
+
+        A row with missing values can reach several leaves.
+        """
         check_is_fitted(self)
         return self.tree_.decision_path(self._encode_columns(self.encoder_, X))
 
@@ -74,45 +80,46 @@ class FittedTreeMixin(TableInputMixin):
         return mean_of_trees([self.tree_])
 
     def export_text(self, *, decimals: int | None = 3, max_depth: int | None = None, show_weights: bool = True) -> str:
-        """Write the tree as text, one line a branch.
+        """Return the tree as text, with one line for each branch.
 
         Parameters
         ----------
         decimals : int or None, default=3
-            Decimals of thresholds and means; None writes every digit.
+            Number of decimals of thresholds and means; None writes all digits.
         max_depth : int, optional
-            Deeper splits are summed up in a line.
+            Deeper splits are summarized in one line.
         show_weights : bool, default=True
-            Whether leaves show their training weight and the share of the predicted class if there are others.
+            Whether leaves show their training weight, and the share of the predicted class if it is below 1.
         """
         check_is_fitted(self)
-        tree, answers = self._written()
+        tree, answers = self._exported_tree()
         options: dict[str, Any] = {"decimals": decimals, "max_depth": max_depth, "show_weights": show_weights}
         return export_text(tree, *self._names(), **options, answers=answers)
 
     def export_dot(self, *, decimals: int | None = 3, max_depth: int | None = None) -> str:
-        """Write the tree as a graph in the language of Graphviz.
+        """Return the tree as a graph in the DOT language of Graphviz.
 
         Parameters
         ----------
         decimals : int or None, default=3
-            Decimals of thresholds and means; None writes every digit.
+            Number of decimals of thresholds and means; None writes all digits.
         max_depth : int, optional
-            Deeper splits are summed up in a node.
+            Deeper splits are summarized in one node.
         """
         check_is_fitted(self)
-        tree, answers = self._written()
+        tree, answers = self._exported_tree()
         return export_dot(tree, *self._names(), decimals=decimals, max_depth=max_depth, answers=answers)
 
     def export_sql(self, *, output: str | None = None, missing: str = "shares") -> str:
-        """Write the tree as an SQL expression that gives the same prediction in the database (tested in DuckDB).
+        """Return the tree as an SQL expression that gives the same predictions (tested in DuckDB).
 
         Parameters
         ----------
         output : {"class", "probabilities", "value"}, optional
-            A classifier gives its "class" unless asked for "probabilities", a regressor its "value".
+            By default "class" for a classifier, which can also give "probabilities", and "value" for a regressor.
         missing : {"shares", "none"}, default="shares"
-            "none" promises that no value is NULL, NaN or an unseen level: the expression is then much shorter.
+            "shares" follows several branches where a value is missing. "none" assumes that no value is NULL, NaN or a
+            level that training did not see; the expression is then much shorter.
         """
         check_is_fitted(self)
         return export_sql(self.tree_, *self._names(), output=output, missing=missing)
@@ -120,26 +127,26 @@ class FittedTreeMixin(TableInputMixin):
     def plot(
         self, *, decimals: int | None = 3, max_depth: int | None = None, show_weights: bool = True, ax: Any = None
     ) -> Any:
-        """Draw the tree with matplotlib, the root at the left; returns the axes.
+        """Draw the tree with matplotlib, the root at the left, and return the axes.
 
         Parameters
         ----------
         decimals : int or None, default=3
-            Decimals of thresholds and means; None writes every digit.
+            Number of decimals of thresholds and means; None writes all digits.
         max_depth : int, optional
             Deeper splits are drawn as one box.
         show_weights : bool, default=True
-            Whether leaves show their training weight and the share of the predicted class if there are others.
+            Whether leaves show their training weight, and the share of the predicted class if it is below 1.
         ax : matplotlib Axes, optional
-            Where to draw; by default a new figure that is large enough.
+            The axes to draw on; by default those of a new figure that is large enough.
         """
         check_is_fitted(self)
-        tree, answers = self._written()
+        tree, answers = self._exported_tree()
         options: dict[str, Any] = {"decimals": decimals, "max_depth": max_depth, "show_weights": show_weights}
         return plot_tree(tree, *self._names(), **options, answers=answers, ax=ax)
 
-    def _written(self) -> tuple[Tree, Sequence[str] | None]:
-        """Return the tree to write out, and what its leaves predict where that is more than a class or a mean."""
+    def _exported_tree(self) -> tuple[Tree, Sequence[str] | None]:
+        """Return the tree to export, and texts for its leaves if they predict more than a class or a mean."""
         return self.tree_, None
 
     def _names(self) -> tuple[Sequence[str] | None, Sequence[Any] | None, Sequence[Any]]:

@@ -1,7 +1,6 @@
-"""What the tree learners share: reading a table, growing, predicting. A learner adds its parameters and its rules.
+"""Base classes of the tree learners: they read a table, grow a tree and predict. A learner adds parameters and rules.
 
-A learner can grow from columns that are already sorted (`sort` once, `grow` as often as wanted): that is how ensembles
-use it.
+Ensembles sort the columns once by `sort`, and call `grow` on the sorted columns for each member.
 """
 
 from __future__ import annotations
@@ -15,8 +14,14 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.exceptions import NotFittedError
 
 from tremula.data.encoding import ColumnEncoder
-from tremula.data.target import read_classes, read_further_classes, read_further_target, read_target, read_weights
-from tremula.errors import InvalidInput
+from tremula.data.target import (
+    check_validation_pair,
+    read_classes,
+    read_further_classes,
+    read_further_target,
+    read_target,
+    read_weights,
+)
 from tremula.parameters import check_parameters
 from tremula.seeds import make_generator
 from tremula.trees.growing import SortedColumns, sort_columns
@@ -27,7 +32,7 @@ _NO_DRAWS = np.random.default_rng(0)
 
 
 class HeldOut(NamedTuple):
-    """Rows that judge a tree and did not grow it: columns, class codes or a numeric target, weights."""
+    """Held-out rows, on which a tree is pruned: values, class codes or a numeric target, and weights."""
 
     values: np.ndarray
     target: np.ndarray
@@ -35,9 +40,9 @@ class HeldOut(NamedTuple):
 
 
 class TreeLearner(FittedTreeMixin, BaseEstimator):
-    """Base of the learners: a table in, `tree_` out."""
+    """Base of the tree learners: `fit` grows `tree_` from a table."""
 
-    # Values closer than this are not told apart by a numeric split.
+    # A numeric split does not separate values that are closer than this.
     _value_gap: ClassVar[float] = 0.0
 
     categorical_features: Any
@@ -50,35 +55,30 @@ class TreeLearner(FittedTreeMixin, BaseEstimator):
         return tags
 
     def _check_parameters(self) -> None:
-        """Raise InvalidParameter for a parameter that cannot be used."""
+        """Raise InvalidParameter if a parameter has a wrong value."""
         check_parameters(self)
 
     def _draws(self) -> bool:
-        """Whether growing needs random numbers."""
+        """Return whether growing a tree needs random numbers."""
         return False
 
     def _generator(self) -> np.random.Generator:
         return make_generator(getattr(self, "random_state", None)) if self._draws() else _NO_DRAWS
 
     def _grows_once(self) -> bool:
-        """Whether fitting grows a single tree, which may then use the sorted columns up."""
+        """Return whether fitting grows a single tree, so that growing may overwrite the sorted columns."""
         return True
 
     def sort(self, values: np.ndarray, n_levels: np.ndarray) -> SortedColumns:
-        """Sort columns as this learner needs them."""
+        """Sort the columns for `grow`."""
         return sort_columns(values, n_levels, self._value_gap)
 
     def _read_held_out(self, encoder: ColumnEncoder, X_val: Any, y_val: Any) -> np.ndarray | None:
-        """Columns of the rows to prune on, where they are given."""
-        if X_val is None and y_val is None:
-            return None
-        if X_val is None or y_val is None:
-            given, lacking = ("y_val", "X_val") if X_val is None else ("X_val", "y_val")
-            raise InvalidInput(f"{given} was given without {lacking}: give both, or neither")
-        return self._encode_columns(encoder, X_val)
+        """Return the values of the rows to prune on, or None if none were given."""
+        return self._encode_columns(encoder, X_val) if check_validation_pair(X_val, y_val) else None
 
     def _read(self, X: Any) -> np.ndarray:
-        """Columns to predict for; as quick as can be, since one row is often asked at a time."""
+        """Return the values of the rows to predict; quick, since users often predict one row at a time."""
         if "tree_" not in self.__dict__:
             raise NotFittedError(
                 f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with training rows before using it."
@@ -87,7 +87,7 @@ class TreeLearner(FittedTreeMixin, BaseEstimator):
 
 
 class TreeClassifier(ClassifierMixin, TreeLearner):
-    """Base of the learners of classes."""
+    """Base of the tree classifiers."""
 
     classes_: np.ndarray
 
@@ -111,9 +111,9 @@ class TreeClassifier(ClassifierMixin, TreeLearner):
         X : array, data frame or table of shape (n_rows, n_attributes)
             Numbers and, in frames, nominal columns; NaN and null are missing values.
         y : array of shape (n_rows,)
-            Class labels of any type.
+            Class labels of any sortable type.
         sample_weight : array of shape (n_rows,), optional
-            Row weights; weight 2 is a row given twice, weight 0 a row left out.
+            Row weights; a row of weight 2 counts as two rows, a row of weight 0 is left out.
 
         Returns
         -------
@@ -127,10 +127,10 @@ class TreeClassifier(ClassifierMixin, TreeLearner):
         weights = read_weights(sample_weight, len(values))
         classes, codes = read_classes(y, len(values), weights)
         held_out: dict[str, Any] = {}
-        judging = self._read_held_out(encoder, X_val, y_val)
-        if judging is not None:
-            classes, codes, judging_codes = read_further_classes(y_val, len(judging), classes, codes)
-            held_out["held_out"] = HeldOut(judging, judging_codes, np.ones(len(judging)))
+        rows = self._read_held_out(encoder, X_val, y_val)
+        if rows is not None:
+            classes, codes, held_out_codes = read_further_classes(y_val, len(rows), classes, codes)
+            held_out["held_out"] = HeldOut(rows, held_out_codes, np.ones(len(rows)))
         columns = replace(self.sort(values, encoder.n_levels), serves_once=self._grows_once())
         self.tree_ = self.grow(columns, codes, len(classes), weights, self._generator(), **held_out)
         self.encoder_, self.classes_, self.n_classes_ = encoder, classes, len(classes)
@@ -146,13 +146,13 @@ class TreeClassifier(ClassifierMixin, TreeLearner):
         Returns
         -------
         array of shape (n_rows, n_classes)
-            Columns in the order of `classes_`. A row with missing values gets the mixture of the leaves it may reach.
+            Columns in the order of `classes_`. A row with missing values gets a mixture of the leaves it can reach.
         """
         values = self._read(X)
         return self.tree_.predict_values(values)
 
     def predict(self, X: Any) -> np.ndarray:
-        """Most probable class of each row, the first of equals.
+        """Most probable class of each row; ties go to the first class.
 
         Parameters
         ----------
@@ -167,7 +167,7 @@ class TreeClassifier(ClassifierMixin, TreeLearner):
 
 
 class TreeRegressor(RegressorMixin, TreeLearner):
-    """Base of the learners of a numeric target."""
+    """Base of the tree regressors."""
 
     @abstractmethod
     def grow(
@@ -190,7 +190,7 @@ class TreeRegressor(RegressorMixin, TreeLearner):
         y : array of shape (n_rows,)
             Finite numbers.
         sample_weight : array of shape (n_rows,), optional
-            Row weights; weight 2 is a row given twice, weight 0 a row left out.
+            Row weights; a row of weight 2 counts as two rows, a row of weight 0 is left out.
 
         Returns
         -------
@@ -204,9 +204,9 @@ class TreeRegressor(RegressorMixin, TreeLearner):
         weights = read_weights(sample_weight, len(values))
         target = read_target(y, len(values), weights)
         held_out: dict[str, Any] = {}
-        judging = self._read_held_out(encoder, X_val, y_val)
-        if judging is not None:
-            held_out["held_out"] = HeldOut(judging, read_further_target(y_val, len(judging)), np.ones(len(judging)))
+        rows = self._read_held_out(encoder, X_val, y_val)
+        if rows is not None:
+            held_out["held_out"] = HeldOut(rows, read_further_target(y_val, len(rows)), np.ones(len(rows)))
         columns = replace(self.sort(values, encoder.n_levels), serves_once=self._grows_once())
         self.tree_ = self.grow(columns, target, weights, self._generator(), **held_out)
         self.encoder_ = encoder

@@ -174,7 +174,7 @@ class M5Regressor(TreeRegressor):
             "them, or a tree of constants such as REPTreeRegressor"
         )
 
-    def _written(self) -> tuple[Tree, Sequence[str] | None]:
+    def _exported_tree(self) -> tuple[Tree, Sequence[str] | None]:
         return self.tree_.rules, model_names(self.tree_)
 
     def _rules(self, variance: float) -> Rules:
