@@ -1,6 +1,6 @@
-"""Trained models in files: tremula's own, skops, pickles, and those that XGBoost and LightGBM write.
+"""Reads and writes files of trained models: tremula's own format, skops, pickles, XGBoost and LightGBM.
 
-A pickle runs what its writer put into it, so one is read only if the user says that the file is to be trusted.
+A pickle can run arbitrary code, so it is read only if the user trusts the file.
 """
 
 import io
@@ -44,7 +44,7 @@ HARMLESS = frozenset(map(full_name, storable_classes()))
 
 
 def load_model(path: Path, trust: bool = False) -> Any:
-    """Read a trained model; its kind is told by the ending of the file's name.
+    """Read a trained model; the file extension decides the format.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ def _import(name: str, what: str) -> Any:
 
 
 def _first_line(error: Exception) -> str:
-    """Return what an error says, without the stack of a C++ library and the place in it."""
+    """Return the message of an error, without the stack trace of a C++ library."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return re.sub(r"^\[[\d:]+\] \S+: ", "", lines[0])
 
@@ -188,7 +188,7 @@ def _first_line(error: Exception) -> str:
 
 
 def write_model(model: Any, path: Path) -> None:
-    """Write a model in the format that the ending of the file's name asks for; others are tremula's own."""
+    """Write a model in the format of the file extension, by default tremula's own."""
     check_ending(path)
     WRITERS.get(path.suffix.lower(), tm.save)(model, path)
 
@@ -214,7 +214,7 @@ WRITERS: dict[str, Callable[[Any, Path], None]] = {
 
 
 def check_ending(path: Path) -> None:
-    """Refuse the ending of a format that is read but not written: the file could not be read again."""
+    """Raise an error for the extension of a format that can be read but not written."""
     ending = path.suffix.lower()
     if ending in READERS and ending not in (OWN_ENDING, *WRITERS):
         raise InvalidParameter(
@@ -224,7 +224,7 @@ def check_ending(path: Path) -> None:
 
 
 def check_place(path: Path) -> None:
-    """Find out before the work, not after it, that a file has nowhere to go."""
+    """Raise an error before the work starts if a file cannot be written."""
     if path.is_dir():
         raise IsADirectoryError(f"{str(path)!r} is a folder: give the name of a file")
     folder = path.absolute().parent
@@ -315,7 +315,7 @@ def matching_columns(model: Any, data: Dataset) -> tuple[str, ...]:
 
 
 def column_names(model: Any) -> tuple[str, ...] | None:
-    """Return the names of the columns that a model was trained on, None where it does not know them."""
+    """Return the names of the columns that a model was trained on, None if unknown."""
     names: Sequence[str] | None = getattr(model, "feature_names_in_", None)
     if names is None and callable(getattr(model, "feature_name", None)):  # LightGBM's booster
         names = model.feature_name()
@@ -335,5 +335,5 @@ def _n_columns(model: Any) -> int | None:
 
 
 def plain_name(name: str) -> str:
-    """Return a name as LightGBM keeps it."""
+    """Return a name as LightGBM stores it."""
     return str(name).replace(" ", "_")

@@ -1,4 +1,4 @@
-"""``tremula predict``: what a saved model answers for the rows of a file or table, as CSV, Parquet or JSON."""
+"""``tremula predict``: predictions of a saved model for the rows of a file or table, as CSV, Parquet or JSON."""
 
 import csv
 import io
@@ -27,37 +27,40 @@ from tremula.smoothing.models import read_model, store_trees
 
 PREDICTION = "prediction"
 ENDINGS = (".csv", ".parquet")
-SEEN = " (a fair number only for rows that the model was not trained on)."
+SEEN = " (a fair estimate only for rows not used for training)."
 
 
 def predict(
     model: Annotated[
-        Path, typer.Argument(metavar="MODEL", help="A file that tremula fit, compare or smooth wrote, or tm.save.")
+        Path,
+        typer.Argument(
+            metavar="MODEL", help="File of a model, written by tremula fit, compare or smooth, or by tm.save."
+        ),
     ],
     data: Annotated[
         str,
         typer.Argument(
             metavar="DATA",
             help="A CSV, TSV, ARFF or Parquet file, or a table of a database (duckdb:///folder/file.duckdb#table). "
-            "Columns are found by their names; others than the model's are left alone.",
+            "Columns are matched by name; further columns are ignored.",
         ),
     ],
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="The CSV or Parquet file to write.", show_default="CSV on standard output"),
+        typer.Option("--out", "-o", help="CSV or Parquet file to write.", show_default="CSV on standard output"),
     ] = None,
-    probabilities: Annotated[bool, typer.Option("--probabilities", help="Also the probability of each class.")] = False,
-    keep: Annotated[str | None, typer.Option(help="Columns of DATA to copy, separated by commas: a key, ...")] = None,
-    table: Annotated[str | None, typer.Option(help="The table of a database, if not written behind its URL.")] = None,
+    probabilities: Annotated[bool, typer.Option("--probabilities", help="Add the probability of each class.")] = False,
+    keep: Annotated[str | None, typer.Option(help="Columns of DATA to copy, comma-separated, such as a key.")] = None,
+    table: Annotated[str | None, typer.Option(help="Table of the database, if it is not part of the URL.")] = None,
     trust: Annotated[
-        bool, typer.Option("--trust", help="Read the model also from a file that can run code, such as .joblib.")
+        bool, typer.Option("--trust", help="Also read files that can run arbitrary code, such as .joblib.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the answers as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the predictions as JSON.")] = False,
 ) -> None:
     """Predict for the rows of a file or table.
 
-    Each row gets an answer, in the order of the rows. Where DATA has the target too, how many answers are right is
-    said on standard error.
+    Writes one prediction per row, in the order of the rows. If DATA has the target too, the error is printed on
+    standard error.
     """
     if out is not None:
         _check_out(out)
@@ -106,7 +109,7 @@ def _names_of_answers(model: Any, probabilities: bool) -> list[str]:
 def _kept(columns: Columns, names: Sequence[str], answers: Sequence[str]) -> dict[str, list[Any]]:
     for name in names:
         if name in answers:
-            raise InvalidParameter(f"--keep {name!r}: the answers have a column of that name; rename yours first")
+            raise InvalidParameter(f"--keep {name!r}: the predictions have a column of that name; rename yours first")
         if name not in columns.values:
             hint = did_you_mean(name, columns.values) or ": keep one of these"
             raise ColumnMismatch(f"no column {name!r} in {columns.source} (has {show(list(columns.values))}){hint}")
@@ -149,7 +152,7 @@ def _ask(model: Any, rows: Any, probabilities: bool) -> list[list[Any]]:
 
 
 def _judged(model: Any, columns: Columns, answers: Sequence[Any]) -> list[str]:
-    """Say how right the answers are, where the truth is in the rows."""
+    """Return the error as a sentence, if the rows have the target."""
     schema: TableSchema | None = getattr(model, SCHEMA_ATTRIBUTE, None)
     truth = columns.values.get(schema.target) if schema else None
     if truth is None or schema is None:

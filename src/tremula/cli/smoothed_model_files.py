@@ -1,6 +1,6 @@
-"""The file of a smoothed model: tremula's own format where that can hold it, for trees of other libraries too.
+"""Saves a smoothed model in tremula's own format if possible, also with the trees of other libraries.
 
-Whatever can be found out before the work is: a file that cannot hold the model is refused at once.
+A format that cannot hold the model raises an error before the work starts.
 """
 
 from dataclasses import replace
@@ -26,7 +26,7 @@ A_PICKLE = f"The file is a pickle, which tremula predict reads with {TRUST}: who
 
 
 def choose_place(model: Any, file: Path, out: Path | None) -> Path:
-    """Return the file to write: found out before the work, not after it, is that its format cannot hold the model."""
+    """Return the file to write; raise an error before the work starts if its format cannot hold the model."""
     place = out or file.with_name(f"{file.stem}_soft{OWN_ENDING}")
     check_ending(place)
     if place.suffix.lower() in WRITERS or type(model).__module__.startswith("tremula."):
@@ -42,10 +42,10 @@ def choose_place(model: Any, file: Path, out: Path | None) -> Path:
 
 
 def save_smoothed(soft: Any, model: Any, place: Path, reading: Reading, classes: NDArray[Any] | None) -> str:
-    """Write the smoothed model, and say how it was kept.
+    """Write the smoothed model, and return a note on the format.
 
-    Trees of another library are taken over where they do not fit the format, or where the model has only numbers for
-    its classes; they learn the names of the classes and columns of the rows given.
+    Trees of another library are copied if the format cannot hold the model, or if its classes are only numbers; the
+    copy gets the names of the classes and columns of the given rows.
     """
     schema = _schema(model, reading)
     if classes is not None and [*map(str, classes)] == [*map(str, getattr(model, "classes_", ()))]:

@@ -211,47 +211,66 @@ CLAIM_COLUMNS = ["claim", "paper", "ours", "verdict", "which"]
 
 
 def show_classes(results: Sequence[Result], budget: Budget) -> list[ShownTable]:
-    """Show accuracies, levels, and the claims of the paper about them."""
-    measured, failures = gather(results)
-    measured = {name: measured[name] for name in CLASSES if name in measured}
-    if not measured:
-        return []
-    compared = compare(measured, "error")
-    columns = ["dataset", "smearing", "bagging", "REPTree, unpruned", "C4.5 (J48), pruned", "mean noise"]
-    rows = _rows(measured, compared, lambda values: _spread(100.0 - 100.0 * values["error"]))
-    notes = [
-        *_notes(SIZES[budget].most_rows[0], CLASSES, measured),
-        "The paper does not list its 22 datasets: these are those of UCI, in Weka's form, with numeric attributes "
-        "alone.",
-        *failures,
-    ]
-    return [
-        ShownTable("table1", "Accuracy in percent", columns, rows, notes),
-        _claims_table(
-            "claims1", "Claims of the paper about Table 1", _class_claims(measured, compared), n_splits(measured)
-        ),
-    ]
+    """Show accuracies, amounts of noise, and the claims of the paper about them."""
+    return _show(
+        "1",
+        gather(results),
+        CLASSES,
+        measure="error",
+        show=lambda values: _spread(100.0 - 100.0 * values["error"]),
+        caption="Accuracy in percent",
+        singles=["REPTree, unpruned", "C4.5 (J48), pruned"],
+        claims=_class_claims,
+        most_rows=SIZES[budget].most_rows[0],
+        notes=[
+            "The paper does not list its 22 datasets: these are those of UCI, in Weka's form, with numeric attributes "
+            "alone.",
+        ],
+    )
 
 
 def show_numbers(results: Sequence[Result], budget: Budget) -> list[ShownTable]:
-    """Show relative errors, levels, and the claims of the paper about them."""
-    measured, failures = gather(results)
-    measured = {name: measured[name] for name in NUMBERS if name in measured}
+    """Show relative errors, amounts of noise, and the claims of the paper about them."""
+    return _show(
+        "2",
+        gather(results),
+        NUMBERS,
+        measure="rrse",
+        show=lambda values: _spread(values["rrse"]),
+        caption="Root relative squared error",
+        singles=["M5', unpruned", "M5', pruned"],
+        claims=_number_claims,
+        most_rows=SIZES[budget].most_rows[1],
+        notes=[
+            "Root relative squared error in percent: 100 is the error of the mean target of the training rows.",
+            "The paper does not list its 23 datasets: these are those of Torgo's collection with numeric attributes "
+            "alone, without diabetes-numeric, which has 43 rows.",
+        ],
+    )
+
+
+def _show(
+    number: str,
+    gathered: tuple[dict[str, Measured], list[str]],
+    datasets: Sequence[str],
+    *,
+    measure: str,
+    show: Callable[[dict[str, np.ndarray]], Any],
+    caption: str,
+    singles: Sequence[str],
+    claims: Callable[[dict[str, Measured], Sequence[Comparison]], list[Claim]],
+    most_rows: int | None,
+    notes: Sequence[str],
+) -> list[ShownTable]:
+    """Return a table of the paper, and the table of its claims."""
+    measured = {name: gathered[0][name] for name in datasets if name in gathered[0]}
     if not measured:
         return []
-    compared = compare(measured, "rrse")
-    columns = ["dataset", "smearing", "bagging", "M5', unpruned", "M5', pruned", "mean noise"]
-    rows = _rows(measured, compared, lambda values: _spread(values["rrse"]))
-    notes = [
-        *_notes(SIZES[budget].most_rows[1], NUMBERS, measured),
-        "Root relative squared error in percent: 100 is the error of the mean target of the training rows.",
-        "The paper does not list its 23 datasets: these are those of Torgo's collection with numeric attributes alone, "
-        "without diabetes-numeric, which has 43 rows.",
-        *failures,
-    ]
+    compared = compare(measured, measure)
+    columns = ["dataset", "smearing", "bagging", *singles, "mean noise"]
+    notes = [*_notes(most_rows, datasets, measured), *notes, *gathered[1]]
+    about = f"Claims of the paper about Table {number}"
     return [
-        ShownTable("table2", "Root relative squared error", columns, rows, notes),
-        _claims_table(
-            "claims2", "Claims of the paper about Table 2", _number_claims(measured, compared), n_splits(measured)
-        ),
+        ShownTable(f"table{number}", caption, columns, _rows(measured, compared, show), notes),
+        _claims_table(f"claims{number}", about, claims(measured, compared), n_splits(measured)),
     ]

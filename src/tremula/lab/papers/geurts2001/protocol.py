@@ -71,16 +71,19 @@ def _error(model: Any, division: Division) -> float:
     return float(np.mean(model.predict(X) != y))
 
 
+def _divide_and_seed(cell: Cell) -> tuple[Division, int]:
+    return divide(cell.dataset, cell.split), seed_of(SEED, cell.dataset, cell.split, "learner")
+
+
 @dataclass(frozen=True)
 class MeasureDivision:
-    """Trains a model on one division and tests it hard, softened by both forms, and with a single tree's noise."""
+    """Trains a model on one division; tests it without noise, smoothed in both forms, and with a tree's noise."""
 
     members: int
 
     def __call__(self, cell: Cell) -> Outcome:
         """Count errors on the test rows."""
-        division = divide(cell.dataset, cell.split)
-        seed = seed_of(SEED, cell.dataset, cell.split, "learner")
+        division, seed = _divide_and_seed(cell)
         start = time.perf_counter()
         model = GROWERS[cell.method](division, self.members, seed)
         fitted = time.perf_counter()
@@ -124,8 +127,7 @@ class MeasureLevels:
 
     def __call__(self, cell: Cell) -> Outcome:
         """Count errors on the test rows."""
-        division = divide(cell.dataset, cell.split)
-        seed = seed_of(SEED, cell.dataset, cell.split, "learner")
+        division, seed = _divide_and_seed(cell)
         model = GROWERS[cell.method](division, self.members, seed)
         values = {}
         for scoring in ("error", "log_loss"):
