@@ -64,8 +64,8 @@ for name, (X, y) in problems.items():
     options = {"n_estimators": N_MEMBERS, "search": "grid", "random_state": 0}
     model = tm.SmearedBaggingClassifier(**options).fit(X, y)
     curve = model.noise_curve_
-    (line,) = ax.plot(curve.levels, 100 * curve.losses, marker=".", label=f"{name}: {model.noise_:g}")
+    (line,) = ax.plot(curve.amounts, 100 * curve.losses, marker=".", label=f"{name}: {model.noise_:g}")
     ax.plot(model.noise_, 100 * curve.losses.min(), marker="o", color=line.get_color())
-ax.set(xlabel="level of noise, in standard deviations", ylabel="out-of-bag error in percent", yscale="symlog")
+ax.set(xlabel="amount of noise, in standard deviations", ylabel="out-of-bag error in percent", yscale="symlog")
 ax.legend(title="level chosen")
 plt.show()

@@ -42,7 +42,7 @@ def guarded() -> GuardedOracle:
 
 def noise_pair() -> Any:
     smeared = tm.SmearedBaggingClassifier(n_estimators=4, random_state=0)
-    return tm.tune_together(tm.DualPerturbClassifier(smeared), X, Y, levels=[0.0, 0.1])
+    return tm.tune_together(tm.DualPerturbClassifier(smeared), X, Y, amounts=[0.0, 0.1])
 
 
 SHOWN: dict[str, Callable[[], Any]] = {

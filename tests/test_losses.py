@@ -78,11 +78,11 @@ NAIVE_LOG_LOSSES = [naive_log_loss(code, row) for code, row in zip(CODES, PROBAB
 
 def test_comparisons_and_smoothing_lose_the_same() -> None:
     known = CODES >= 0
-    for losses in (OF_PROBABILITIES["log loss"], LOSSES["log_loss"]):
+    for losses in (OF_PROBABILITIES["log_loss"], LOSSES["log_loss"]):
         assert losses(CODES[known], PROBABILITIES[known]).tolist() == NAIVE_LOG_LOSSES[:3]
     assert LOSSES["log_loss"](CODES, PROBABILITIES).tolist() == NAIVE_LOG_LOSSES
     assert LOSSES["error"](CODES, PROBABILITIES).tolist() == [0.0, 0.0, 1.0, 1.0]
-    assert OF_PREDICTIONS["squared error"] is squared_errors
+    assert OF_PREDICTIONS["squared_error"] is squared_errors
 
 
 def test_pairs_of_models_and_the_study_lose_the_same() -> None:

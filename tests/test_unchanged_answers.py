@@ -116,7 +116,7 @@ NUMERIC_CLASSIFIERS: dict[str, Callable[[], Any]] = {
         DecisionTreeClassifier(random_state=3), method="path", random_state=3
     ),
     "DualPerturb sample": lambda: tm.DualPerturbClassifier(
-        KNeighborsClassifier(5), noise=0.2, method="sample", n_samples=20, random_state=3
+        KNeighborsClassifier(5), noise=0.2, method="sample", n_draws=20, random_state=3
     ),
     "Bagging neighbours": lambda: tm.BaggingClassifier(KNeighborsClassifier(3), n_estimators=4, random_state=3),
 }

@@ -35,7 +35,7 @@ from tremula.diagnostics.significance.intervals import interval_of
 from tremula.errors import InvalidInput, InvalidParameter, OneClassTarget
 
 SCHEMES = ["pool", "fresh", "bootstrap", "subsampled_cv"]
-CLASS_LOSSES = ["zero_one", "class_probability", "log"]
+CLASS_LOSSES = ["zero_one", "class_probability", "log_loss"]
 GOLDEN = json.loads(
     gzip.decompress((Path(__file__).parent.parent / "golden" / "weka_bias_variance.json.gz").read_bytes())
 )["datasets"]
@@ -208,7 +208,7 @@ def test_terms_of_a_regressor_sum_to_its_error(scheme: str) -> None:
     result = bias_variance(
         DecisionTreeRegressor(max_depth=2), X, y, scheme=scheme, n_models=5, noise=0.1, random_state=0
     )
-    assert result.loss == "squared"
+    assert result.loss == "squared_error"
     assert result.noise == pytest.approx(0.1)
     assert result.bias + result.variance + result.noise == pytest.approx(result.error, rel=1e-12)
 
@@ -226,7 +226,7 @@ def test_terms_are_those_of_models_trained_by_hand() -> None:
     variance = answers.var(axis=0, ddof=1).mean()
     result = bias_variance(model, X, y, scheme=splits)
     by_probability = bias_variance(model, X, y, scheme=splits, loss="class_probability")
-    by_logarithm = bias_variance(model, X, y, scheme=splits, loss="log")
+    by_logarithm = bias_variance(model, X, y, scheme=splits, loss="log_loss")
     assert result.scheme == "given"
     assert result.error == pytest.approx(error, abs=1e-12)
     assert by_probability.variance == pytest.approx(variance, abs=1e-12)
@@ -278,7 +278,7 @@ def test_a_class_that_a_learning_set_lacks_has_no_chance(loss: str) -> None:
     splits = [(without_last, [101, 103]), (first_alone, [101, 103])]
     result = bias_variance(C45Classifier(), X, y, scheme=splits, loss=loss)
     # Both models are sure of a wrong class: a loss of 1, of 2 / 3, and of the least probability.
-    expected = {"zero_one": 1.0, "class_probability": 2 / 3, "log": -np.log(1e-6)}
+    expected = {"zero_one": 1.0, "class_probability": 2 / 3, "log_loss": -np.log(1e-6)}
     assert result.error == pytest.approx(expected[loss], rel=1e-6)
     assert result.variance > 0
 
@@ -324,7 +324,7 @@ def test_the_log_loss_of_known_probabilities_has_their_entropy_in_it() -> None:
     result = bias_variance(
         DecisionTreeClassifier(),
         make_two_points,
-        loss="log",
+        loss="log_loss",
         n_models=20,
         train_size=400,
         truth=probabilities_at,
@@ -458,7 +458,7 @@ def test_weka_has_the_same_numbers_from_the_same_rows(name: str) -> None:
     splits = [(rows, GOLDEN[name]["test_rows"]) for rows in GOLDEN[name]["learning_sets"]]
     weka = GOLDEN[name]["runs"][0]
     tree = C45Classifier(release="J48")
-    same, corrected = (bias_variance(tree, X, y, scheme=splits, correction=c) for c in ("weka", "both"))
+    same, corrected = (bias_variance(tree, X, y, scheme=splits, bias_correction=c) for c in ("weka", "both"))
     assert same.error == pytest.approx(weka["error"], abs=1e-12)
     assert same.bias == pytest.approx(weka["bias"], abs=1e-12)
     assert same.variance == pytest.approx(weka["variance"], abs=1e-12)
@@ -477,7 +477,7 @@ def assert_within_sampling_error(name: str, scheme: str, X: Any, y: Any) -> None
     runs, n_models = (GOLDEN[name][key] for key in WEKA_SCHEMES[scheme])
     options = {"scheme": scheme, "n_models": n_models, "train_size": GOLDEN[name]["pool_size"] // 2}
     tree = C45Classifier(release="J48")
-    results = [bias_variance(tree, X, y, correction="weka", random_state=seed, **options) for seed in range(8)]
+    results = [bias_variance(tree, X, y, bias_correction="weka", random_state=seed, **options) for seed in range(8)]
     for term in ("error", "bias", "variance"):
         ours = np.array([getattr(result, term) for result in results])
         wekas = np.array([run[term] for run in runs])
@@ -516,17 +516,17 @@ class Echo(ClassifierMixin, BaseEstimator):
 @pytest.mark.parametrize(
     ("estimator", "options", "message"),
     [
-        (LinearSVC(), {"loss": "log"}, "LinearSVC has no predict_proba, which loss='log' needs"),
+        (LinearSVC(), {"loss": "log_loss"}, "LinearSVC has no predict_proba, which loss='log_loss' needs"),
         (LinearSVC(), {"loss": "class_probability"}, "CalibratedClassifierCV"),
-        (GaussianNB(), {"loss": "squared"}, "GaussianNB is a classifier"),
+        (GaussianNB(), {"loss": "squared_error"}, "GaussianNB is a classifier"),
         (LinearRegression(), {"loss": "zero_one"}, "LinearRegression is a regressor"),
         (GaussianNB(), {"loss": "zero-one"}, "did you mean 'zero_one'"),
         (GaussianNB(), {"n_models": 1}, "n_models=1"),
         (GaussianNB(), {"train_size": 150}, "train_size=150 asks for more rows"),
-        (GaussianNB(), {"correction": "all"}, "correction='all'"),
+        (GaussianNB(), {"bias_correction": "all"}, "bias_correction='all'"),
         (GaussianNB(), {"noise": "guess"}, "noise='guess'"),
         (GaussianNB(), {"noise": -1}, "noise=-1"),
-        (GaussianNB(), {"noise": "replicates", "loss": "log"}, "noise='replicates' is for squares"),
+        (GaussianNB(), {"noise": "replicates", "loss": "log_loss"}, "noise='replicates' is for squares"),
         (GaussianNB(), {"truth": np.full((150, 3), 1 / 3), "noise": 0.1}, "leave noise out"),
         (GaussianNB(), {"confidence": 95}, "confidence=95"),
         (GaussianNB(), {"confidence": 1.0}, "between 0 and 1"),

@@ -68,12 +68,12 @@ def test_errors_of_regressors_are_squared() -> None:
     X, y = load_diabetes(return_X_y=True)
     result = compare({"line": LinearRegression(), "mean": DummyRegressor()}, X, y, cv=KFold(4))
     expected = -cross_val_score(LinearRegression(), X, y, cv=KFold(4), scoring="neg_mean_squared_error")
-    assert result.scoring == "squared error"
+    assert result.scoring == "squared_error"
     assert result.errors[0] == pytest.approx(expected)
 
 
 def test_log_loss_is_that_of_scikit_learn() -> None:
-    result = compare({"nb": GaussianNB()}, X, Y, cv=ONE_SPLIT, scoring="log loss")
+    result = compare({"nb": GaussianNB()}, X, Y, cv=ONE_SPLIT, scoring="log_loss")
     train, test = ONE_SPLIT[0]
     expected = log_loss(Y[test], GaussianNB().fit(X[train], Y[train]).predict_proba(X[test]))
     assert result.errors[0, 0] == pytest.approx(expected)
@@ -288,8 +288,8 @@ def test_unequal_splits_cannot_be_joined() -> None:
 
 def test_other_scoring_target_or_names_cannot_be_joined() -> None:
     first = compare({"nb": GaussianNB()}, X, Y, cv=FOLDS)
-    with pytest.raises(InvalidInput, match="'error', the other by 'log loss'"):
-        first.join(compare({"tree": tree()}, X, Y, cv=FOLDS, scoring="log loss"))
+    with pytest.raises(InvalidInput, match="'error', the other by 'log_loss'"):
+        first.join(compare({"tree": tree()}, X, Y, cv=FOLDS, scoring="log_loss"))
     with pytest.raises(InvalidInput, match="different targets"):
         first.join(compare({"tree": tree()}, X, Y[::-1], cv=FOLDS))
     with pytest.raises(InvalidInput, match="method called 'nb'"):
@@ -312,7 +312,7 @@ def test_missing_classes_can_be_allowed() -> None:
 def test_estimator_without_probabilities() -> None:
     methods = {"svm": LinearSVC(), "nb": GaussianNB()}
     with pytest.raises(InvalidParameter, match="needs probabilities, but 'svm' has no predict_proba"):
-        compare(methods, X, Y, scoring="log loss")
+        compare(methods, X, Y, scoring="log_loss")
     with pytest.raises(InvalidInput, match="'svm' cannot be judged by 'neg_log_loss'"):
         compare(methods, X, Y, cv=2, scoring="neg_log_loss")
 
@@ -373,7 +373,7 @@ def test_splits_that_cannot_be(cv: Any, message: str) -> None:
 
 @pytest.mark.parametrize(
     ("scoring", "message"),
-    [("accurracy", "did you mean 'accuracy'"), ("squared error", "regressors"), (["error"], "give one name")],
+    [("accurracy", "did you mean 'accuracy'"), ("squared_error", "regressors"), (["error"], "give one name")],
 )
 def test_scoring_that_cannot_be(scoring: Any, message: str) -> None:
     with pytest.raises(InvalidParameter, match=message):
@@ -396,8 +396,8 @@ def test_tests_that_do_not_fit_the_splits(cv: Any, test: str, message: str) -> N
 
 
 def test_mcnemar_counts_errors_only() -> None:
-    result = compare({"nb": GaussianNB(), "tree": tree()}, X, Y, cv=FOLDS, scoring="log loss")
-    with pytest.raises(InvalidParameter, match="counts errors, but the scoring is 'log loss'"):
+    result = compare({"nb": GaussianNB(), "tree": tree()}, X, Y, cv=FOLDS, scoring="log_loss")
+    with pytest.raises(InvalidParameter, match="counts errors, but the scoring is 'log_loss'"):
         result.test("nb", "tree", "mcnemar")
 
 

@@ -239,7 +239,7 @@ def test_noise_curve_from_estimator_is_that_of_the_curve() -> None:
     assert display.chosen == 2
 
 
-def test_noise_curve_marks_the_level_that_is_given() -> None:
+def test_noise_curve_marks_the_amount_that_is_given() -> None:
     display = NoiseCurveDisplay([0.0, 0.2], [0.3, 0.1], chosen=0.1).plot()
     assert display.ax_.lines[1].get_xdata() == [0.1, 0.1]
     assert display.ax_.lines[2].get_xydata().tolist() == [[0.1, pytest.approx(0.2)]]
@@ -248,12 +248,12 @@ def test_noise_curve_marks_the_level_that_is_given() -> None:
 def test_noise_curve_refuses_what_it_cannot_mark_or_order(curve: Any) -> None:
     with pytest.raises(InvalidParameter, match="chosen='bset'"):
         NoiseCurveDisplay.from_results(curve, chosen="bset")
-    with pytest.raises(InvalidInput, match="'gini', 'entropy': a level of noise is a number"):
+    with pytest.raises(InvalidInput, match="'gini', 'entropy': an amount of noise is a number"):
         NoiseCurveDisplay.from_results(replace(curve, parameter="criterion", values=["gini", "entropy"]))
 
 
-def test_noise_curve_refuses_levels_without_errors() -> None:
-    with pytest.raises(InvalidInput, match="each level"):
+def test_noise_curve_refuses_amounts_without_errors() -> None:
+    with pytest.raises(InvalidInput, match="each amount"):
         NoiseCurveDisplay([0.0, 0.1], [0.3]).plot()
 
 

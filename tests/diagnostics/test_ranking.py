@@ -215,10 +215,10 @@ def test_comparisons_of_different_methods_or_scorings() -> None:
     X, y = load_iris(return_X_y=True)
     first = compare({"nb": GaussianNB()}, X, y, cv=2, random_state=0)
     other = compare({"majority": DummyClassifier()}, X, y, cv=2, random_state=0)
-    by_log_loss = compare({"nb": GaussianNB()}, X, y, cv=2, random_state=0, scoring="log loss")
+    by_log_loss = compare({"nb": GaussianNB()}, X, y, cv=2, random_state=0, scoring="log_loss")
     with pytest.raises(InvalidInput, match="others have"):
         compare_over_datasets([first, other])
-    with pytest.raises(InvalidInput, match="'log loss', others by 'error'"):
+    with pytest.raises(InvalidInput, match="'log_loss', others by 'error'"):
         compare_over_datasets([first, by_log_loss])
     with pytest.raises(InvalidInput, match="give a Comparison"):
         compare_over_datasets({"iris": first, "wine": 0.1})

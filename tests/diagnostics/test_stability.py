@@ -25,8 +25,8 @@ def test_neighbours_are_stable_and_trees_are_not() -> None:
     neighbours = stability(NEIGHBOURS, X, y, random_state=0)
     tree = stability(C45Classifier(), X, y, random_state=0)
     assert neighbours.interval[1] < tree.interval[0]
-    assert neighbours.level == "stable"
-    assert tree.level == "unstable"
+    assert neighbours.grade == "stable"
+    assert tree.grade == "unstable"
     assert "bagging will change little" in neighbours.reading
     assert "bagging may help" in str(tree)
 

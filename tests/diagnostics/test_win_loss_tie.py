@@ -116,7 +116,7 @@ def test_verdicts_are_kept_by_dataset() -> None:
 
 def test_methods_are_chosen_and_ordered() -> None:
     three = make_comparison({"A": [0.1, 0.2], "B": [0.2, 0.1], "C": [0.1, 0.1]})
-    table = win_loss_tie([three], methods=["C", "A"])
+    table = win_loss_tie([three], names=["C", "A"])
     assert (table.rows, table.columns) == (["A"], ["C"])
 
 
@@ -157,9 +157,9 @@ def test_table_of_real_comparisons() -> None:
     [
         ({}, {}, "no comparison was given"),
         (BETTER, {}, "Comparison was given: give a dict"),
-        ({"x": BETTER}, {"methods": ["A"]}, "at least two methods"),
-        ({"x": BETTER}, {"methods": ["A", "A"]}, "each once"),
-        ({"x": BETTER}, {"methods": ["A", "b"]}, "no method is called 'b'"),
+        ({"x": BETTER}, {"names": ["A"]}, "at least two methods"),
+        ({"x": BETTER}, {"names": ["A", "A"]}, "each once"),
+        ({"x": BETTER}, {"names": ["A", "b"]}, "no method is called 'b'"),
         ({"x": BETTER}, {"test": "t"}, "choose one of 'auto', 'dietterich'"),
         ({"x": BETTER, "y": make_comparison({"A": [0.1, 0.2], "C": [0.1, 0.2]})}, {}, "they must agree"),
     ],

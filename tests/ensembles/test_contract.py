@@ -71,7 +71,7 @@ VARIANTS = [
     tm.OutputSmearingClassifier(method="smear", n_estimators=10, random_state=0),
     tm.PerturbCombineClassifier(perturb=[Bootstrap(), AttributeSubset(0.5), RandomSplits(3)], **FEW),
     tm.PerturbCombineClassifier(LogisticRegression(), [Bootstrap(0.8)], combine="vote", **FEW),
-    tm.PerturbCombineRegressor(DecisionTreeRegressor(), [Bootstrap(0.5, replace=False)], n_jobs=2, **FEW),
+    tm.PerturbCombineRegressor(DecisionTreeRegressor(), [Bootstrap(0.5, bootstrap=False)], n_jobs=2, **FEW),
 ]
 
 

@@ -92,7 +92,7 @@ def test_flipped_classes_train_the_members() -> None:
 
 def test_smeared_targets_train_the_members() -> None:
     learner = tm.CARTRegressor(max_depth=3)
-    ensemble = tm.OutputSmearingRegressor(learner, n_estimators=5, scale=0.5, random_state=1).fit(X_NUMBERS, Y_NUMBERS)
+    ensemble = tm.OutputSmearingRegressor(learner, n_estimators=5, noise=0.5, random_state=1).fit(X_NUMBERS, Y_NUMBERS)
     sample = Sample(Y_NUMBERS, n_classes=0, n_attributes=10)
     for number, member in enumerate(ensemble.members_):
         random = member_generator(make_root_seed(1), number)

@@ -1,4 +1,4 @@
-"""Input smearing against loops written out, bagging where there is no noise, and the choice of the level."""
+"""Input smearing against loops written out, bagging where there is no noise, and the choice of the amount."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ FEW: dict[str, Any] = {"n_estimators": 6, "random_state": 0}
 UNPRUNED = tm.REPTreeClassifier(prune=False)
 
 
-def naive_smear(table: np.ndarray, seed: int, member: int, level: float) -> tuple[np.ndarray, np.ndarray]:
+def naive_smear(table: np.ndarray, seed: int, member: int, amount: float) -> tuple[np.ndarray, np.ndarray]:
     """The training set of a member, written out: rows drawn, and fresh noise on every value of every copy."""
     root = make_root_seed(seed)
     rows = np.sort(member_generator(root, member).integers(len(table), size=len(table)))
@@ -55,7 +55,7 @@ def naive_smear(table: np.ndarray, seed: int, member: int, level: float) -> tupl
     for copy, row in enumerate(rows):
         for attribute in range(table.shape[1]):
             spread = np.nanstd(table[:, attribute], ddof=1)
-            smeared[copy, attribute] = table[row, attribute] + level * spread * noise.standard_normal()
+            smeared[copy, attribute] = table[row, attribute] + amount * spread * noise.standard_normal()
     return rows, smeared
 
 
@@ -203,7 +203,7 @@ def test_missing_and_nominal_values_in_a_frame() -> None:
 @pytest.mark.parametrize("tuning", ["oob", "cv"])
 @pytest.mark.parametrize("search", ["grid", "halving", "golden"])
 def test_the_same_seed_gives_the_same_bits_for_any_number_of_jobs(tuning: str, search: str) -> None:
-    options: dict[str, Any] = {"tuning": tuning, "search": search, "n_folds": 2, "scoring": "log_loss"}
+    options: dict[str, Any] = {"tuning": tuning, "search": search, "cv": 2, "scoring": "log_loss"}
     one, two = (tm.SmearedBaggingClassifier(n_jobs=jobs, **FEW, **options).fit(X, Y) for jobs in (1, 3))
     assert one.members_ == two.members_
     assert one.noise_ == two.noise_
@@ -219,11 +219,11 @@ def test_a_level_that_was_chosen_gives_the_members_of_one_that_was_given(tuning:
 
 
 def test_members_are_added_at_the_level_there_is() -> None:
-    warm = tm.SmearedBaggingClassifier(levels=[0.1, 0.2], warm_start=True, **FEW).fit(X, Y)
-    level = warm.noise_
+    warm = tm.SmearedBaggingClassifier(amounts=[0.1, 0.2], warm_start=True, **FEW).fit(X, Y)
+    amount = warm.noise_
     warm.set_params(n_estimators=9).fit(X, Y)
-    assert warm.noise_ == level
-    assert warm.members_ == tm.SmearedBaggingClassifier(noise=level, n_estimators=9, random_state=0).fit(X, Y).members_
+    assert warm.noise_ == amount
+    assert warm.members_ == tm.SmearedBaggingClassifier(noise=amount, n_estimators=9, random_state=0).fit(X, Y).members_
 
 
 def test_members_of_another_level_are_not_added() -> None:
@@ -232,16 +232,16 @@ def test_members_of_another_level_are_not_added() -> None:
         warm.set_params(noise=0.2, n_estimators=9).fit(X, Y)
 
 
-# --- the choice of the level
+# --- the choice of the amount
 
 
-def naive_losses(seed: int, levels: list[float], n_members: int) -> list[float]:
-    """Out-of-bag error of each level, in a loop."""
+def naive_losses(seed: int, amounts: list[float], n_members: int) -> list[float]:
+    """Out-of-bag error of each amount, in a loop."""
     losses = []
-    for level in levels:
+    for amount in amounts:
         total, root = np.zeros((len(X), 3)), make_root_seed(seed)
         for member in range(n_members):
-            rows, smeared = naive_smear(X, seed, member, level)
+            rows, smeared = naive_smear(X, seed, member, amount)
             tree = clone(UNPRUNED).fit(smeared, Y[rows])
             out = np.setdiff1d(np.arange(len(X)), member_generator(root, member).integers(len(X), size=len(X)))
             total[out] += tree.predict_proba(X[out])
@@ -251,9 +251,9 @@ def naive_losses(seed: int, levels: list[float], n_members: int) -> list[float]:
 
 
 def test_losses_are_those_of_rows_left_out() -> None:
-    levels = [0.1, 0.3]
-    ensemble = tm.SmearedBaggingClassifier(levels=levels, search="grid", n_estimators=4, random_state=2).fit(X, Y)
-    assert ensemble.noise_curve_.losses.tolist() == naive_losses(2, levels, 4)
+    amounts = [0.1, 0.3]
+    ensemble = tm.SmearedBaggingClassifier(amounts=amounts, search="grid", n_estimators=4, random_state=2).fit(X, Y)
+    assert ensemble.noise_curve_.losses.tolist() == naive_losses(2, amounts, 4)
 
 
 def test_folds_hold_every_row_once_and_spread_the_classes() -> None:
@@ -264,7 +264,7 @@ def test_folds_hold_every_row_once_and_spread_the_classes() -> None:
 
 
 def test_cross_validated_losses_are_those_of_ensembles_of_the_other_folds() -> None:
-    ensemble = tm.SmearedBaggingClassifier(levels=[0.0], tuning="cv", n_folds=3, **FEW).fit(X, Y)
+    ensemble = tm.SmearedBaggingClassifier(amounts=[0.0], tuning="cv", cv=3, **FEW).fit(X, Y)
     folds = make_folds(Sample(Y, 3, 4), 3, make_root_seed(0))
     wrong = 0
     for fold in folds:
@@ -276,7 +276,7 @@ def test_cross_validated_losses_are_those_of_ensembles_of_the_other_folds() -> N
 
 def test_the_deviation_is_that_of_a_folds_training_rows() -> None:
     table = X.copy()
-    ensemble = tm.SmearedBaggingClassifier(levels=[0.2], tuning="cv", n_folds=2, **FEW).fit(table, Y)
+    ensemble = tm.SmearedBaggingClassifier(amounts=[0.2], tuning="cv", cv=2, **FEW).fit(table, Y)
     folds = make_folds(Sample(Y, 3, 4), 2, make_root_seed(0))
     wrong = 0
     for fold in folds:
@@ -313,36 +313,36 @@ def test_halving_costs_less_than_the_grid_and_keeps_what_it_trained() -> None:
 
 def test_a_golden_section_comes_between_levels_of_the_grid() -> None:
     ensemble = tm.SmearedBaggingClassifier(search="golden", **FEW).fit(X, Y)
-    levels = ensemble.noise_curve_.levels
-    assert levels[0] == 0.0
-    assert levels.max() <= 0.3
-    assert len(levels) <= 7
-    assert np.diff(levels).min() > 1e-3
+    amounts = ensemble.noise_curve_.amounts
+    assert amounts[0] == 0.0
+    assert amounts.max() <= 0.3
+    assert len(amounts) <= 7
+    assert np.diff(amounts).min() > 1e-3
 
 
 def test_numbers_choose_by_squared_error() -> None:
     ensemble = tm.SmearedBaggingRegressor(search="grid", **FEW).fit(X_NUMBERS, Y_NUMBERS)
     curve = ensemble.noise_curve_
-    assert ensemble.noise_ == curve.levels[np.argmin(curve.losses)]
+    assert ensemble.noise_ == curve.amounts[np.argmin(curve.losses)]
     assert curve.losses.min() < Y_NUMBERS.var()
 
 
 def test_weighted_rows_count_as_much_as_they_weigh_in_the_loss() -> None:
     weights = np.where(Y == 0, 1.0, 1e-12)
-    ensemble = tm.SmearedBaggingClassifier(levels=[0.3], **FEW).fit(X, Y, sample_weight=weights)
+    ensemble = tm.SmearedBaggingClassifier(amounts=[0.3], **FEW).fit(X, Y, sample_weight=weights)
     assert ensemble.noise_curve_.losses[0] < 1e-6
 
 
 def test_many_members_are_trained_until_the_loss_has_settled() -> None:
-    options: dict[str, Any] = {"n_estimators": "auto", "max_estimators": 25, "random_state": 0, "levels": [0, 0.2]}
+    options: dict[str, Any] = {"n_estimators": "auto", "max_estimators": 25, "random_state": 0, "amounts": [0, 0.2]}
     ensemble = tm.SmearedBaggingClassifier(search="grid", **options).fit(X, Y)
     assert len(ensemble) == 25
     assert ensemble.noise_curve_.n_members.tolist() == [20, 20]
 
 
 def test_a_bandwidth_has_levels_of_its_own() -> None:
-    ensemble = tm.SmearedBaggingClassifier(unit="rule of thumb", search="grid", **FEW).fit(X, Y)
-    assert ensemble.noise_curve_.levels.tolist() == [0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5]
+    ensemble = tm.SmearedBaggingClassifier(unit="rule_of_thumb", search="grid", **FEW).fit(X, Y)
+    assert ensemble.noise_curve_.amounts.tolist() == [0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5]
 
 
 @pytest.mark.parametrize("tuning", ["oob", "cv"])
@@ -351,7 +351,7 @@ def test_two_rows_are_enough(tuning: str) -> None:
     assert 3.0 <= ensemble.predict([[5.0]])[0] <= 4.0
 
 
-def test_each_attribute_can_have_a_level() -> None:
+def test_each_attribute_can_have_a_amount() -> None:
     ensemble = tm.SmearedBaggingClassifier(noise=[0.0, 0.0, 0.1, 0.1], **FEW).fit(X, Y)
     assert ensemble.noise_.tolist() == [0.0, 0.0, 0.1, 0.1]
 
@@ -363,7 +363,7 @@ def test_permutation_importances_find_the_rows_left_out() -> None:
 
 
 def test_a_model_is_kept_in_a_file_with_its_curve(tmp_path: Path) -> None:
-    ensemble = tm.SmearedBaggingClassifier(levels=[0.0, 0.1], **FEW).fit(X, Y)
+    ensemble = tm.SmearedBaggingClassifier(amounts=[0.0, 0.1], **FEW).fit(X, Y)
     tm.save(ensemble, tmp_path / "model")
     again = tm.load(tmp_path / "model")
     assert (again.predict_proba(X) == ensemble.predict_proba(X)).all()
@@ -383,15 +383,15 @@ def test_it_works_inside_a_cross_validation() -> None:
     [
         ({"noise": "best"}, "noise='best' was given; expected a number, one for each attribute, or 'auto'"),
         ({"noise": -1.0}, "noise=-1.0 was given"),
-        ({"noise": [0.1]}, "noise has 1 levels, but there are 4 attributes"),
+        ({"noise": [0.1]}, "noise has 1 amounts, but there are 4 attributes"),
         ({"tuning": "bag"}, "tuning='bag' is not known"),
         ({"search": "random"}, "search='random' is not known"),
         ({"scoring": "auc"}, "scoring='auc' is not known"),
-        ({"n_folds": 1}, "n_folds=1 was given"),
-        ({"levels": []}, "levels is empty"),
-        ({"levels": [0.1, -0.2]}, "levels=-0.2 was given"),
-        ({"levels": ["a"]}, "levels='a' was given"),
-        ({"bootstrap": False}, "tuning='oob' judges levels by rows that members leave out"),
+        ({"cv": 1}, "cv=1 was given"),
+        ({"amounts": []}, "amounts is empty"),
+        ({"amounts": [0.1, -0.2]}, "amounts=-0.2 was given"),
+        ({"amounts": ["a"]}, "amounts='a' was given"),
+        ({"bootstrap": False}, "tuning='oob' judges amounts by rows that members leave out"),
         ({"bootstrap": False, "max_samples": 150}, "leave none out: use tuning='cv', or draw fewer rows"),
         ({"unit": "inch"}, "unit='inch' is not known"),
     ],
@@ -402,5 +402,5 @@ def test_what_cannot_be_done_is_refused(options: dict[str, Any], message: str) -
 
 
 def test_folds_can_judge_members_that_leave_no_row_out() -> None:
-    options: dict[str, Any] = {"bootstrap": False, "tuning": "cv", "levels": [0.0, 0.1], "n_folds": 2}
+    options: dict[str, Any] = {"bootstrap": False, "tuning": "cv", "amounts": [0.0, 0.1], "cv": 2}
     assert tm.SmearedBaggingClassifier(**FEW, **options).fit(X, Y).noise_ in (0.0, 0.1)

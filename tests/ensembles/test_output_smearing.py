@@ -33,7 +33,7 @@ def smeared_indicators(number: int, shares: np.ndarray, scale: float) -> np.ndar
 
 @pytest.mark.parametrize("scale", [0.0, 0.5, 1.0])
 def test_members_are_trees_of_noisy_indicators(scale: float) -> None:
-    model = clone(SMEARED).set_params(scale=scale).fit(X, LABELS)
+    model = clone(SMEARED).set_params(noise=scale).fit(X, LABELS)
     for number, member in enumerate(model.members_):
         target = smeared_indicators(number, np.full(3, 1 / 3), scale)
         assert member.regressors == [tm.CARTRegressor().fit(X, column).tree_ for column in target.T]
@@ -113,7 +113,7 @@ def test_members_are_added() -> None:
 
 
 def test_attributes_are_as_important_as_they_are_to_the_trees() -> None:
-    model = clone(SMEARED).set_params(scale=0.0).fit(X, Y)
+    model = clone(SMEARED).set_params(noise=0.0).fit(X, Y)
     trees = [tm.CARTRegressor().fit(X, code == Y) for code in range(3)]
     expected = np.mean([tree.feature_importances_ for tree in trees], axis=0)
     np.testing.assert_allclose(model.feature_importances_, expected)
@@ -124,8 +124,8 @@ def test_attributes_are_as_important_as_they_are_to_the_trees() -> None:
     [
         ({"method": "smer"}, "method='smer' is not known: choose one of 'flip', 'smear': did you mean 'smear'?"),
         ({"estimator": tm.C45Classifier()}, "learns classes, but a regressor is trained for each class here: give one"),
-        ({"scale": -1}, "scale=-1 was given; expected a number of at least 0"),
-        ({"scale": np.inf}, "scale=inf was given; expected a finite number"),
+        ({"noise": -1}, "noise=-1 was given; expected a number of at least 0"),
+        ({"noise": np.inf}, "noise=inf was given; expected a finite number"),
         ({"method": "flip", "estimator": Ridge()}, "learns numbers, but y has classes to learn"),
     ],
 )

@@ -122,7 +122,7 @@ def test_two_perturbations_in_a_list_draw_apart() -> None:
     assert abs(np.corrcoef(noises[0], noises[1])[0, 1]) < 0.05
 
 
-def test_levels_share_the_same_standard_draws() -> None:
+def test_amounts_share_the_same_standard_draws() -> None:
     assert changes(noise=0.2)[:, 0] == pytest.approx(2.0 * changes(noise=0.1)[:, 0], abs=1e-10)
 
 
@@ -215,7 +215,7 @@ def test_integers_stay_integers() -> None:
 
 
 def test_a_nominal_value_is_replaced_by_another_level_with_the_chance_given() -> None:
-    before, after = VALUES[:, 5], smeared(noise=0.3, nominal=True)[:, 5]
+    before, after = VALUES[:, 5], smeared(noise=0.3, smear_nominal=True)[:, 5]
     assert (before != after).mean() == pytest.approx(0.3, abs=0.03)
     moved = np.bincount(after[(before == 1) & (after != 1)].astype(int), minlength=4)
     assert set(np.flatnonzero(moved)) == {0, 2, 3}
@@ -225,7 +225,7 @@ def test_a_nominal_value_is_replaced_by_another_level_with_the_chance_given() ->
 def test_missing_nominal_values_stay_missing() -> None:
     values = np.array([[np.nan], [0.0], [1.0]])
     sample = Sample(np.zeros(3), 0, 1)
-    learned = SmearedInputs(1.0, nominal=True).learn(sample, lambda: Values(values, np.array([2])))
+    learned = SmearedInputs(1.0, smear_nominal=True).learn(sample, lambda: Values(values, np.array([2])))
     after = learned.apply(sample, draw()).noise[0].smear(values.copy())
     assert np.array_equal(after, [[np.nan], [1.0], [0.0]], equal_nan=True)
 
@@ -267,11 +267,11 @@ def test_equal_numbers_have_none() -> None:
         ({"noise": np.inf}, "expected a finite number"),
         ({"noise": np.nan}, "noise=nan was given"),
         ({"noise": "much"}, "noise='much' was given"),
-        ({"noise": [0.1, 0.2]}, "noise has 2 levels, but there are 6 attributes"),
+        ({"noise": [0.1, 0.2]}, "noise has 2 amounts, but there are 6 attributes"),
         ({"noise": [0.1, 0.2, 0.1, 0.1, 0.1, -1.0]}, "noise=-1.0 was given"),
         ({"distribution": "normal"}, "distribution='normal' is not known"),
         ({"unit": "metre"}, "unit='metre' is not known"),
-        ({"nominal": 1}, "nominal=1 was given; expected True or False"),
+        ({"smear_nominal": 1}, "smear_nominal=1 was given; expected True or False"),
     ],
 )
 def test_what_cannot_be_added_is_refused(options: dict[str, Any], message: str) -> None:
@@ -279,5 +279,5 @@ def test_what_cannot_be_added_is_refused(options: dict[str, Any], message: str) 
         SmearedInputs(**options).check(SAMPLE)
 
 
-def test_levels_given_as_an_array_can_be_compared() -> None:
+def test_amounts_given_as_an_array_can_be_compared() -> None:
     assert SmearedInputs(np.array([0.1, 0.2])) == SmearedInputs([0.1, 0.2])

@@ -31,7 +31,7 @@ CLASSES = Sample(np.repeat([0, 1, 2], [50, 30, 20]).astype(np.int32), n_classes=
 NUMBERS = Sample(np.linspace(-1.0, 1.0, 100), n_classes=0, n_attributes=10)
 EVERY_KIND = [
     (Bootstrap(), CLASSES),
-    (Bootstrap(0.5, replace=False), CLASSES),
+    (Bootstrap(0.5, bootstrap=False), CLASSES),
     (DisjointParts(), CLASSES),
     (AttributeSubset(), CLASSES),
     (RandomSplits(), CLASSES),
@@ -96,7 +96,7 @@ def test_multiplicities_sum_to_the_rows_drawn(max_samples: float, n_drawn: int) 
 
 @pytest.mark.parametrize("max_samples", [1.0, 0.63, 0.01, 1, 100])
 def test_without_replacement_a_row_is_drawn_at_most_once(max_samples: float) -> None:
-    counts = weights_of(Bootstrap(max_samples, replace=False))
+    counts = weights_of(Bootstrap(max_samples, bootstrap=False))
     assert set(counts) <= {0, 1}
     assert counts.sum() == (max_samples if isinstance(max_samples, int) else round(100 * max_samples))
 
@@ -132,18 +132,18 @@ def test_a_sample_of_no_size_is_refused(max_samples: Any) -> None:
 @pytest.mark.parametrize("max_samples", [101, 1.5])
 def test_more_rows_than_there_are_cannot_be_drawn_once_each(max_samples: float) -> None:
     with pytest.raises(InvalidParameter, match="without replacement: ask for fewer, or draw with replacement"):
-        Bootstrap(max_samples, replace=False).check(CLASSES)
+        Bootstrap(max_samples, bootstrap=False).check(CLASSES)
 
 
 def test_rows_of_weight_zero_are_not_among_those_to_draw() -> None:
     sample = replace(CLASSES, weights=np.repeat([0.0, 1.0], 50))
     with pytest.raises(InvalidParameter, match="asks for 60 of 50 rows"):
-        Bootstrap(60, replace=False).check(sample)
+        Bootstrap(60, bootstrap=False).check(sample)
 
 
 def test_replace_is_true_or_false() -> None:
-    with pytest.raises(InvalidParameter, match="replace='yes' was given; expected True or False"):
-        Bootstrap(replace="yes").check(CLASSES)  # type: ignore[arg-type]
+    with pytest.raises(InvalidParameter, match="bootstrap='yes' was given; expected True or False"):
+        Bootstrap(bootstrap="yes").check(CLASSES)  # type: ignore[arg-type]
 
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=40), st.integers(1, 12), st.integers(0, 5))
@@ -343,5 +343,5 @@ def test_each_target_has_its_own_perturbation() -> None:
         SmearedTarget().check(CLASSES)
     with pytest.raises(InvalidParameter, match="this target is numeric: use SmearedTarget"):
         FlippedClasses().check(NUMBERS)
-    with pytest.raises(InvalidParameter, match="scale=-1 was given; expected a number of at least 0"):
+    with pytest.raises(InvalidParameter, match="noise=-1 was given; expected a number of at least 0"):
         SmearedTarget(-1).check(NUMBERS)

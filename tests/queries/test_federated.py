@@ -139,7 +139,7 @@ def test_a_failing_site_ends_the_work_and_is_asked_again_next_time() -> None:
 def test_work_goes_on_without_a_failing_site_if_told_so() -> None:
     table = random_table(2)
     broken = Site(site(table[50:]), 3)
-    federated = FederatedOracle([site(table[:50]), broken], when_silent="go on")
+    federated = FederatedOracle([site(table[:50]), broken], when_silent="skip")
     model = tm.SimulatedBaggingClassifier(n_estimators=2, random_state=0).fit(federated)
     assert len(model.members_) == 2
     assert [(silence.site, silence.batch, silence.reason) for silence in federated.silences] == [
@@ -150,7 +150,7 @@ def test_work_goes_on_without_a_failing_site_if_told_so() -> None:
 
 def test_a_late_site_is_left_out() -> None:
     table, event = random_table(3), threading.Event()
-    federated = FederatedOracle([site(table[:50]), Site(site(table[50:]), 0, event)], "go on", timeout=0.05)
+    federated = FederatedOracle([site(table[:50]), Site(site(table[50:]), 0, event)], "skip", timeout=0.05)
     asked = [Question((), (0,))]
     alone = site(table[:50]).count(asked)[0]
     assert federated.count(asked)[0].sum() == alone.sum()
@@ -167,7 +167,7 @@ def test_a_late_site_ends_the_work() -> None:
 
 
 def test_nobody_is_left_to_ask() -> None:
-    federated = FederatedOracle([Site(site(random_table(3)), 0)], when_silent="go on")
+    federated = FederatedOracle([Site(site(random_table(3)), 0)], when_silent="skip")
     for _ in range(2):
         with pytest.raises(QueryFailed, match="no site is left to ask; site 0 failed"):
             federated.count([Question((), (0,))])
@@ -177,7 +177,7 @@ def test_the_budget_of_a_site_ends_growing_and_keeps_the_trees() -> None:
     pytest.importorskip("opendp")
     table = random_table(4)
     guarded = GuardedOracle(site(table[50:]), min_count=0, epsilon=4.0, epsilon_per_table=1.0)
-    federated = FederatedOracle([site(table[:50]), guarded], when_silent="go on")
+    federated = FederatedOracle([site(table[:50]), guarded], when_silent="skip")
     model = tm.SimulatedBaggingClassifier(n_estimators=2, random_state=0)
     with pytest.warns(BudgetWarning, match="the trees end at depth 1: site 1: a batch of"):
         model.fit(federated)

@@ -117,7 +117,7 @@ def test_a_joint_question_about_a_path_known_to_be_too_small_is_refused() -> Non
 def test_joint_questions_can_be_forbidden() -> None:
     oracle = behind()
     guarded = GuardedOracle(oracle, allow_joint=False)
-    with pytest.raises(QueryRefused, match="set joint_depth=1"):
+    with pytest.raises(QueryRefused, match="set n_joint_features=1"):
         guarded.count([Question((), (0, 1), joint=True)])
     assert oracle.asked == []
     assert [entry.fate for entry in guarded.ledger] == ["refused"]
@@ -213,10 +213,10 @@ def test_a_batch_that_costs_more_than_is_left_is_not_sent() -> None:
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.5])
-@pytest.mark.parametrize("joint_depth", [1, 2])
-def test_a_fit_never_spends_more_than_the_budget(epsilon: float, joint_depth: int) -> None:
+@pytest.mark.parametrize("n_joint_features", [1, 2])
+def test_a_fit_never_spends_more_than_the_budget(epsilon: float, n_joint_features: int) -> None:
     guarded = private(behind(), epsilon, 0.25)
-    model = tm.SimulatedBaggingClassifier(n_estimators=4, joint_depth=joint_depth, random_state=0)
+    model = tm.SimulatedBaggingClassifier(n_estimators=4, n_joint_features=n_joint_features, random_state=0)
     if epsilon < 1:  # not even the root's tables can be paid for
         with pytest.raises(BudgetExhausted):
             model.fit(guarded)

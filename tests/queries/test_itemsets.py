@@ -184,7 +184,7 @@ def test_a_damaged_line_is_told_by_its_number(tmp_path: Path) -> None:
 
 def test_joint_questions_are_refused() -> None:
     oracle = ItemsetOracle(SCHEMA, {frozenset(): 1})
-    with pytest.raises(QueryRefused, match="joint_depth=1"):
+    with pytest.raises(QueryRefused, match="n_joint_features=1"):
         oracle.count([Question((), (0, 1), joint=True)])
 
 

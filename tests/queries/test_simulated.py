@@ -78,12 +78,12 @@ class CountsOnly:
         return count
 
 
-@pytest.mark.parametrize("joint_depth", [1, 2])
+@pytest.mark.parametrize("n_joint_features", [1, 2])
 @pytest.mark.parametrize("target", ["again", "cost"])
-def test_the_learner_sees_a_schema_and_counts_and_nothing_else(target: str, joint_depth: int) -> None:
+def test_the_learner_sees_a_schema_and_counts_and_nothing_else(target: str, n_joint_features: int) -> None:
     oracle = CountsOnly(oracle_of(random_table(0), target))
     kind = tm.SimulatedBaggingClassifier if target == "again" else tm.SimulatedBaggingRegressor
-    kind(n_estimators=3, joint_depth=joint_depth, random_state=0).fit(oracle)
+    kind(n_estimators=3, n_joint_features=n_joint_features, random_state=0).fit(oracle)
     assert object.__getattribute__(oracle, "hidden")[1] == {"schema", "count"}
 
 
@@ -112,7 +112,7 @@ def test_the_same_seed_gives_the_same_trees() -> None:
     assert one != other
 
 
-@pytest.mark.parametrize("options", [{}, {"max_features": 2}, {"joint_depth": 2}, {"leaves": "resampled"}])
+@pytest.mark.parametrize("options", [{}, {"max_features": 2}, {"n_joint_features": 2}, {"leaves": "resampled"}])
 def test_a_members_tree_does_not_depend_on_how_many_there_are(options: dict[str, Any]) -> None:
     oracle = oracle_of(random_table(2))
     few, many = (
@@ -262,8 +262,10 @@ def roots_of_bagging(X: np.ndarray, y: np.ndarray, n_samples: int) -> np.ndarray
     return np.bincount(best, minlength=4)
 
 
-def roots_of_simulation(X: np.ndarray, y: np.ndarray, n_samples: int, joint_depth: int) -> np.ndarray:
-    model = tm.SimulatedBaggingClassifier(n_estimators=n_samples, max_depth=1, joint_depth=joint_depth, random_state=0)
+def roots_of_simulation(X: np.ndarray, y: np.ndarray, n_samples: int, n_joint_features: int) -> np.ndarray:
+    model = tm.SimulatedBaggingClassifier(
+        n_estimators=n_samples, max_depth=1, n_joint_features=n_joint_features, random_state=0
+    )
     model.fit(ArrayOracle(X, y, categorical_features="all"))
     return np.bincount([int(tree.attribute[0]) % 4 for tree in model.members_], minlength=4)
 
@@ -275,12 +277,12 @@ def p_of_same(one: np.ndarray, other: np.ndarray) -> float:
 
 def test_with_the_full_joint_splits_are_chosen_as_real_bagging_chooses_them() -> None:
     X, y = dependent_rows()
-    assert p_of_same(roots_of_simulation(X, y, 600, joint_depth=3), roots_of_bagging(X, y, 3000)) > 0.01
+    assert p_of_same(roots_of_simulation(X, y, 600, n_joint_features=3), roots_of_bagging(X, y, 3000)) > 0.01
 
 
 def test_without_it_they_are_not_where_attributes_depend_on_one_another() -> None:
     X, y = dependent_rows()
-    assert p_of_same(roots_of_simulation(X, y, 600, joint_depth=1), roots_of_bagging(X, y, 3000)) < 1e-4
+    assert p_of_same(roots_of_simulation(X, y, 600, n_joint_features=1), roots_of_bagging(X, y, 3000)) < 1e-4
 
 
 def test_a_joint_table_that_would_be_too_large_is_not_asked_for() -> None:
@@ -293,7 +295,7 @@ def test_a_joint_table_that_would_be_too_large_is_not_asked_for() -> None:
 
     X, y = dependent_rows()
     oracle = Watched(X, y, categorical_features="all")
-    model = tm.SimulatedBaggingClassifier(n_estimators=2, joint_depth=3, max_joint_cells=9, random_state=0)
+    model = tm.SimulatedBaggingClassifier(n_estimators=2, n_joint_features=3, max_joint_cells=9, random_state=0)
     model.fit(oracle)
     assert {len(question.attributes) for question in asked} == {2}
 
@@ -387,7 +389,7 @@ def test_a_model_comes_back_from_its_file(tmp_path: Path, target: str) -> None:
     "options",
     [
         {"n_estimators": 0}, {"max_depth": -1}, {"min_samples_split": -1}, {"stop": "never"}, {"leaves": "none"},
-        {"joint_depth": 0}, {"max_joint_cells": 0}, {"n_bins": 1}, {"combine": "sum"}, {"max_features": 0},
+        {"n_joint_features": 0}, {"max_joint_cells": 0}, {"n_bins": 1}, {"combine": "sum"}, {"max_features": 0},
     ],
 )  # fmt: skip
 def test_parameters_are_checked(options: dict[str, Any]) -> None:

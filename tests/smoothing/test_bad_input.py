@@ -38,7 +38,7 @@ X, y = load_iris(return_X_y=True)
         ({"tuning": "bootstrap"}, "tuning='bootstrap'"),
         ({"scoring": "squared_error"}, "scoring='squared_error'"),
         ({"max_noise": 0.0}, "max_noise=0.0"),
-        ({"n_samples": 0}, "n_samples=0"),
+        ({"n_draws": 0}, "n_draws=0"),
         ({"cv": 1}, "cv=1"),
         ({"tol": -1.0}, "tol=-1.0"),
         ({"prefit": "maybe"}, "prefit='maybe'"),

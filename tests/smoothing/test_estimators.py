@@ -154,7 +154,7 @@ def test_class_shares_sum_to_one(model: Any, method: str) -> None:
 @pytest.mark.parametrize("model", [MODELS[0], MODELS[1], MODELS[2], MODELS[3]], ids=lambda model: type(model).__name__)
 def test_exact_is_what_drawing_comes_to(model: Any) -> None:
     exact = tm.DualPerturbClassifier(model, noise=0.4).fit(X, y)
-    drawn = tm.DualPerturbClassifier(model, noise=0.4, method="sample", n_samples=4000, random_state=1).fit(X, y)
+    drawn = tm.DualPerturbClassifier(model, noise=0.4, method="sample", n_draws=4000, random_state=1).fit(X, y)
     rows = X[::10]
     away = np.abs(exact.predict_proba(rows) - drawn.predict_proba(rows)).max(axis=1)
     assert np.all(away <= 4.5 * drawn.smooth(rows).bound + 1e-6)
@@ -188,7 +188,7 @@ def test_deviation_of_a_tree_is_that_of_its_answers_under_noise() -> None:
 
 def test_deviation_of_an_ensemble_is_drawn() -> None:
     bagged = tm.BaggingClassifier(n_estimators=5, random_state=0).fit(X, y)
-    soft = tm.DualPerturbClassifier(bagged, noise=0.4, n_samples=500, random_state=0).fit(X)
+    soft = tm.DualPerturbClassifier(bagged, noise=0.4, n_draws=500, random_state=0).fit(X)
     shares, deviations = soft.predict_proba(X[50:53], return_std=True)
     assert shares.shape == deviations.shape == (3, 3)
     assert np.all(deviations <= np.sqrt(shares * (1 - shares)) + 0.1)
@@ -211,14 +211,14 @@ def test_a_model_without_probabilities_is_asked_for_votes(model: Any) -> None:
 
 def test_a_neural_network_is_smoothed_by_drawing() -> None:
     model = make_pipeline(StandardScaler(), MLPClassifier((5,), max_iter=2000, random_state=0)).fit(X, y)
-    soft = tm.DualPerturbClassifier(model, noise=0.3, n_samples=20, random_state=0).fit(X)
+    soft = tm.DualPerturbClassifier(model, noise=0.3, n_draws=20, random_state=0).fit(X)
     assert not np.array_equal(soft.predict_proba(X), model.predict_proba(X))
     assert soft.score(X, y) > 0.9
 
 
 def test_drawn_answers_depend_neither_on_other_rows_nor_on_jobs() -> None:
     model = KNeighborsClassifier().fit(X, y)
-    options: dict[str, Any] = {"noise": 0.3, "n_samples": 7, "random_state": 0}
+    options: dict[str, Any] = {"noise": 0.3, "n_draws": 7, "random_state": 0}
     one = tm.DualPerturbClassifier(model, **options).fit(X)
     two = tm.DualPerturbClassifier(model, **options, n_jobs=2).fit(X)
     many = np.tile(X, (20, 1))
@@ -250,7 +250,7 @@ def test_flips_are_drawn_for_other_models_as_for_trees(colors: tuple[pd.DataFram
     frame, target = colors
     encode = OneHotEncoder(sparse_output=False)
     model = make_pipeline(encode, LogisticRegression()).fit(frame[["color"]], target)
-    soft = tm.DualPerturbClassifier(model, noise=0.0, flip=0.3, n_samples=3000, random_state=0).fit(frame[["color"]])
+    soft = tm.DualPerturbClassifier(model, noise=0.0, flip=0.3, n_draws=3000, random_state=0).fit(frame[["color"]])
     hard = {color: model.predict_proba(pd.DataFrame({"color": [color]}))[0, 1] for color in ("blue", "green", "red")}
     share = frame["color"].value_counts(normalize=True)
     expected = 0.7 * hard["red"] + 0.3 * (share["blue"] * hard["blue"] + share["green"] * hard["green"]) / (
@@ -264,15 +264,15 @@ def test_frames_are_read_and_shaken(colors: tuple[pd.DataFrame, np.ndarray], mak
     frame, target = colors
     table = make(frame)
     exact = tm.DualPerturbClassifier(tm.C45Classifier(), noise=0.3, flip=0.1).fit(table, target)
-    drawn = clone(exact).set_params(method="sample", n_samples=2000, random_state=0).fit(table, target)
+    drawn = clone(exact).set_params(method="sample", n_draws=2000, random_state=0).fit(table, target)
     assert drawn.predict_proba(table[:20]) == pytest.approx(exact.predict_proba(table[:20]), abs=0.06)
 
 
 @pytest.mark.parametrize("model", [RandomForestClassifier(n_estimators=3, random_state=0), KNeighborsClassifier()])
 def test_a_model_trained_on_a_frame_is_asked_with_frames(model: Any) -> None:
     frame = pd.DataFrame(X, columns=list("abcd"))
-    by_frame = tm.DualPerturbClassifier(clone(model).fit(frame, y), noise=0.3, n_samples=10, random_state=0).fit(frame)
-    by_array = tm.DualPerturbClassifier(clone(model).fit(X, y), noise=0.3, n_samples=10, random_state=0).fit(X)
+    by_frame = tm.DualPerturbClassifier(clone(model).fit(frame, y), noise=0.3, n_draws=10, random_state=0).fit(frame)
+    by_array = tm.DualPerturbClassifier(clone(model).fit(X, y), noise=0.3, n_draws=10, random_state=0).fit(X)
     assert list(by_frame.feature_names_in_) == list("abcd")
     assert by_frame.predict_proba(frame) == pytest.approx(by_array.predict_proba(X))
 

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import has_fit_parameter
 
 from tremula.combine import Member
 from tremula.ensembles.base.callbacks import MemberTasks
-from tremula.ensembles.base.ensemble import EnsembleClassifier
 from tremula.ensembles.base.member import Trainer
+from tremula.ensembles.sequential import SequentialClassifier
 from tremula.errors import InvalidParameter
 from tremula.parameters import with_parameters
 from tremula.parameters.table import OWN_COLUMNS
 from tremula.persistence.registry import storable
-from tremula.perturb import Perturbation, Sample
+from tremula.perturb import Sample
 from tremula.seeds import RandomState, make_root_seed, member_generator
-from tremula.trees.c45 import C45Classifier
 from tremula.trees.learner import TreeLearner
 
 # A member without training error would have an infinite vote; it counts as if it erred on this share.
@@ -36,7 +33,7 @@ HALF = 0.5 - 1e-12
     random_state="Draws the rows, with `resample`, and whatever the estimator draws.",
     categorical_features=OWN_COLUMNS,
 )
-class AdaBoostM1Classifier(EnsembleClassifier):
+class AdaBoostM1Classifier(SequentialClassifier):
     """AdaBoost.M1 of Freund and Schapire, by weighting or by sampling.
 
     Attributes
@@ -69,12 +66,6 @@ class AdaBoostM1Classifier(EnsembleClassifier):
     array([0, 0, 0])
     """
 
-    combine = "vote"
-    oob_score = False
-    warm_start = False
-    n_jobs = None
-    verbose = 0
-
     def __init__(
         self,
         estimator: Any = None,
@@ -91,12 +82,6 @@ class AdaBoostM1Classifier(EnsembleClassifier):
         self.keep_weights = keep_weights
         self.categorical_features = categorical_features
         self.random_state = random_state
-
-    def _perturbations(self) -> Sequence[Perturbation]:
-        return []
-
-    def _default_estimator(self) -> BaseEstimator:
-        return C45Classifier(confidence=None)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

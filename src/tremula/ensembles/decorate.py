@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,13 +10,13 @@ from sklearn.base import BaseEstimator
 
 from tremula.combine import Member, combine_members, largest
 from tremula.ensembles.base.callbacks import MemberTasks
-from tremula.ensembles.base.ensemble import EnsembleClassifier
 from tremula.ensembles.base.member import EstimatorTrainer, Trainer, TreeTrainer
 from tremula.ensembles.base.table import name_columns
+from tremula.ensembles.sequential import SequentialClassifier
 from tremula.errors import InvalidParameter
 from tremula.parameters import with_parameters
 from tremula.persistence.registry import storable
-from tremula.perturb import Perturbation, Sample
+from tremula.perturb import Sample
 from tremula.seeds import RandomState, make_root_seed, member_generator
 from tremula.trees.c45 import C45Classifier
 from tremula.trees.learner import TreeLearner
@@ -34,7 +33,7 @@ SLACK = 1e-12
     n_estimators="Maximum number of members.",
     random_state="Draws the artificial rows, and whatever the estimator draws.",
 )
-class DecorateClassifier(EnsembleClassifier):
+class DecorateClassifier(SequentialClassifier):
     """Decorate of Melville and Mooney: artificial rows of contrary classes make the members differ.
 
     Attributes
@@ -75,10 +74,6 @@ class DecorateClassifier(EnsembleClassifier):
     """
 
     combine = "average"
-    oob_score = False
-    warm_start = False
-    n_jobs = None
-    verbose = 0
 
     def __init__(
         self,
@@ -101,9 +96,6 @@ class DecorateClassifier(EnsembleClassifier):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = False
         return tags
-
-    def _perturbations(self) -> Sequence[Perturbation]:
-        return []
 
     def _default_estimator(self) -> BaseEstimator:
         return C45Classifier()

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from sklearn.base import BaseEstimator
 
-from tremula.ensembles.base.ensemble import EnsembleClassifier, EnsembleRegressor
+from tremula.ensembles.base.ensemble import Ensemble, EnsembleClassifier, EnsembleRegressor
 from tremula.parameters import with_parameters
 from tremula.parameters.kinds import choice
 from tremula.parameters.table import BOOTSTRAP_OR_ALL_ROWS, N_ESTIMATORS_OR_AUTO
@@ -18,12 +18,43 @@ from tremula.trees.cart import CARTClassifier, CARTRegressor
 from tremula.trees.criteria import CLASSIFICATION, REGRESSION
 
 
+class _Forest(Ensemble):
+    """Base of the ensembles of CART trees."""
+
+    estimator = None
+    criterion: str
+    max_features: int | float | str | None
+    max_depth: int | None
+    min_samples_leaf: float
+
+    _tree: ClassVar[type[CARTClassifier | CARTRegressor]]
+
+    def _default_estimator(self) -> BaseEstimator:
+        return self._tree(criterion=self.criterion, max_depth=self.max_depth, min_samples_leaf=self.min_samples_leaf)
+
+
+class _RandomForest(_Forest):
+    """Base of the two random forests."""
+
+    max_samples: float
+
+    def _perturbations(self) -> Sequence[Perturbation]:
+        return [Bootstrap(self.max_samples, self.bootstrap), RandomAttributes(self.max_features)]
+
+
+class _ExtraTrees(_Forest):
+    """Base of the two ensembles of extra trees."""
+
+    def _perturbations(self) -> Sequence[Perturbation]:
+        return [*self._bootstrap_rows(), RandomAttributes(self.max_features), RandomThresholds()]
+
+
 @storable
 @with_parameters(
     n_estimators=N_ESTIMATORS_OR_AUTO,
     criterion=choice(CLASSIFICATION),
 )
-class RandomForestClassifier(EnsembleClassifier):
+class RandomForestClassifier(_RandomForest, EnsembleClassifier):
     """Random forest: bootstrap samples, and every node chooses among attributes drawn for it.
 
     Attributes
@@ -44,6 +75,8 @@ class RandomForestClassifier(EnsembleClassifier):
     >>> RandomForestClassifier(n_estimators=10, random_state=0).fit(X, y).predict(X[:3])
     array([0, 0, 0])
     """
+
+    _tree = CARTClassifier
 
     def __init__(
         self,
@@ -80,23 +113,13 @@ class RandomForestClassifier(EnsembleClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    estimator = None
-
-    def _perturbations(self) -> Sequence[Perturbation]:
-        return [Bootstrap(self.max_samples, self.bootstrap), RandomAttributes(self.max_features)]
-
-    def _default_estimator(self) -> BaseEstimator:
-        return CARTClassifier(
-            criterion=self.criterion, max_depth=self.max_depth, min_samples_leaf=self.min_samples_leaf
-        )
-
 
 @storable
 @with_parameters(
     n_estimators=N_ESTIMATORS_OR_AUTO,
     criterion=choice(REGRESSION),
 )
-class RandomForestRegressor(EnsembleRegressor):
+class RandomForestRegressor(_RandomForest, EnsembleRegressor):
     """Random forest: bootstrap samples, and every node chooses among attributes drawn for it.
 
     Attributes
@@ -115,6 +138,8 @@ class RandomForestRegressor(EnsembleRegressor):
     >>> RandomForestRegressor(n_estimators=10, random_state=0).fit(X, y).predict(X[:3]).shape
     (3,)
     """
+
+    _tree = CARTRegressor
 
     def __init__(
         self,
@@ -149,21 +174,13 @@ class RandomForestRegressor(EnsembleRegressor):
         self.random_state = random_state
         self.verbose = verbose
 
-    estimator = None
-
-    def _perturbations(self) -> Sequence[Perturbation]:
-        return [Bootstrap(self.max_samples, self.bootstrap), RandomAttributes(self.max_features)]
-
-    def _default_estimator(self) -> BaseEstimator:
-        return CARTRegressor(criterion=self.criterion, max_depth=self.max_depth, min_samples_leaf=self.min_samples_leaf)
-
 
 @storable
 @with_parameters(
     criterion=choice(CLASSIFICATION),
     bootstrap=BOOTSTRAP_OR_ALL_ROWS,
 )
-class ExtraTreesClassifier(EnsembleClassifier):
+class ExtraTreesClassifier(_ExtraTrees, EnsembleClassifier):
     """Extra trees: all rows, attributes drawn at every node, and a threshold drawn for each of them.
 
     Attributes
@@ -188,6 +205,8 @@ class ExtraTreesClassifier(EnsembleClassifier):
     array([0, 0, 0])
     """
 
+    _tree = CARTClassifier
+
     def __init__(
         self,
         n_estimators: int = 100,
@@ -219,23 +238,13 @@ class ExtraTreesClassifier(EnsembleClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    estimator = None
-
-    def _perturbations(self) -> Sequence[Perturbation]:
-        return [*self._bootstrap_rows(), RandomAttributes(self.max_features), RandomThresholds()]
-
-    def _default_estimator(self) -> BaseEstimator:
-        return CARTClassifier(
-            criterion=self.criterion, max_depth=self.max_depth, min_samples_leaf=self.min_samples_leaf
-        )
-
 
 @storable
 @with_parameters(
     criterion=choice(REGRESSION),
     bootstrap=BOOTSTRAP_OR_ALL_ROWS,
 )
-class ExtraTreesRegressor(EnsembleRegressor):
+class ExtraTreesRegressor(_ExtraTrees, EnsembleRegressor):
     """Extra trees: all rows, attributes drawn at every node, and a threshold drawn for each of them.
 
     Attributes
@@ -257,6 +266,8 @@ class ExtraTreesRegressor(EnsembleRegressor):
     >>> ExtraTreesRegressor(n_estimators=10, random_state=0).fit(X, y).predict(X[:3]).shape
     (3,)
     """
+
+    _tree = CARTRegressor
 
     def __init__(
         self,
@@ -286,11 +297,3 @@ class ExtraTreesRegressor(EnsembleRegressor):
         self.categorical_features = categorical_features
         self.random_state = random_state
         self.verbose = verbose
-
-    estimator = None
-
-    def _perturbations(self) -> Sequence[Perturbation]:
-        return [*self._bootstrap_rows(), RandomAttributes(self.max_features), RandomThresholds()]
-
-    def _default_estimator(self) -> BaseEstimator:
-        return CARTRegressor(criterion=self.criterion, max_depth=self.max_depth, min_samples_leaf=self.min_samples_leaf)

@@ -1,6 +1,6 @@
-"""Input smearing: bagging whose members see noise on every attribute value, at a level given or chosen by the data.
+"""Input smearing: bagging whose members see noise on every attribute value, at an amount given or chosen by the data.
 
-With a level of 0 it is bagging, bit for bit. The level is chosen on rows that members have not seen; what was tried
+With an amount of 0 it is bagging, bit for bit. The amount is chosen on rows that members have not seen; what was tried
 and what it cost is kept.
 """
 
@@ -26,7 +26,7 @@ from tremula.ensembles.smearing_noise import (
     NoiseCurve,
     Part,
     Trials,
-    find_level,
+    find_amount,
     make_folds,
 )
 from tremula.errors import InvalidParameter
@@ -41,14 +41,14 @@ from tremula.seeds import RandomState
 from tremula.trees.m5.regressor import M5Regressor
 from tremula.trees.reptree import REPTreeClassifier
 
-# What "auto" tries: the levels of the paper, and multiples of a bandwidth.
+# What "auto" tries: the amounts of the paper, and multiples of a bandwidth.
 DEVIATIONS = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
 BANDWIDTHS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5)
 
 
 @dataclass(frozen=True)
 class TrainedBefore(Training):
-    """A training some of whose members the search for the level has trained already."""
+    """A training some of whose members the search for the amount has trained already."""
 
     trained: Sequence[Member] = ()
 
@@ -61,13 +61,13 @@ class TrainedBefore(Training):
 
 
 class _SmearedBagging(Ensemble):
-    """What the two ensembles share: what is shaken, and the choice of the level."""
+    """What the two ensembles share: what is shaken, and the choice of the amount."""
 
     noise: Any
-    levels: Any
+    amounts: Any
     tuning: str
     search: str
-    n_folds: int
+    cv: int
     distribution: str
     unit: str
     smear_nominal: bool
@@ -93,23 +93,23 @@ class _SmearedBagging(Ensemble):
         return isinstance(self.noise, str) and self.noise == "auto"
 
     def _perturbations(self) -> Sequence[Perturbation]:
-        level = getattr(self, "noise_", 0.0) if self._is_chosen_by_data() else self.noise
-        return [self._bootstrap(), self._smeared(level)]
+        amount = getattr(self, "noise_", 0.0) if self._is_chosen_by_data() else self.noise
+        return [self._bootstrap(), self._smeared(amount)]
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        self._levels()
+        self._amounts()
 
-    def _levels(self) -> tuple[float, ...]:
-        """Return the levels to try, each once, from the least to the largest."""
-        if self.levels is None:
+    def _amounts(self) -> tuple[float, ...]:
+        """Return the amounts to try, each once, from the least to the largest."""
+        if self.amounts is None:
             return DEVIATIONS if self.unit == "deviation" else BANDWIDTHS
-        given = np.ravel(np.asarray(self.levels, dtype=object)).tolist()
+        given = np.ravel(np.asarray(self.amounts, dtype=object)).tolist()
         if not given:
-            raise InvalidParameter("levels is empty: give the levels to try, such as [0.0, 0.1, 0.2]")
-        for level in given:
-            check_finite("levels", level)
-        return tuple(sorted({float(level) for level in given}))
+            raise InvalidParameter("amounts is empty: give the amounts to try, such as [0.0, 0.1, 0.2]")
+        for amount in given:
+            check_finite("amounts", amount)
+        return tuple(sorted({float(amount) for amount in given}))
 
     def _members_to_keep(self) -> list[Member]:
         kept = super()._members_to_keep()
@@ -121,34 +121,34 @@ class _SmearedBagging(Ensemble):
         return kept
 
     def _choose(self, trainer: Trainer, sample: Sample, n_outputs: int) -> None:
-        """Set the level, by a search where it is left to the data."""
+        """Set the amount, by a search where it is left to the data."""
         for name in ("noise_curve_", "noise_"):
             self.__dict__.pop(name, None)
         self._trained = []
         if not self._is_chosen_by_data():
             self.noise_ = self.noise if np.isscalar(self.noise) else np.asarray(self.noise, np.float64)
             return
-        levels, n_members = self._levels(), self._n_tried()
+        amounts, n_members = self._amounts(), self._n_tried()
         parts = self._parts(trainer, sample)
-        trials = Trials(trainer, parts, levels, n_outputs, self.combine)
+        trials = Trials(trainer, parts, amounts, n_outputs, self.combine)
         judge = Judge(trials, sample, self._losses[self.scoring], self.n_jobs, self.verbose)
-        found = find_level(judge, self.search, levels, n_members)
-        self.noise_, self.noise_curve_, self._trained = found.level, found.curve, found.members
+        found = find_amount(judge, self.search, amounts, n_members)
+        self.noise_, self.noise_curve_, self._trained = found.amount, found.curve, found.members
 
     def _n_tried(self) -> int:
-        """Return how many members judge a level at most."""
+        """Return how many members judge an amount at most."""
         return min(self._ceiling(), BATCH) if self.n_estimators == "auto" else int(self.n_estimators)
 
     def _parts(self, trainer: Trainer, sample: Sample) -> list[Part]:
-        """Return the training sets that levels are judged by: all rows, or all but a fold."""
+        """Return the training sets that amounts are judged by: all rows, or all but a fold."""
         if self.tuning == "oob":
             if self._leaves_no_row_out(sample):
                 raise InvalidParameter(
-                    "tuning='oob' judges levels by rows that members leave out, but with bootstrap=False and "
+                    "tuning='oob' judges amounts by rows that members leave out, but with bootstrap=False and "
                     f"max_samples={self.max_samples!r} they leave none out: use tuning='cv', or draw fewer rows"
                 )
             return [self._part(trainer, sample, None)]
-        folds = make_folds(sample, self.n_folds, self._root_seed)
+        folds = make_folds(sample, self.cv, self._root_seed)
         return [self._part(trainer, sample, fold) for fold in (folds if len(folds) > 1 else [None])]
 
     def _leaves_no_row_out(self, sample: Sample) -> bool:
@@ -187,16 +187,16 @@ class SmearedBaggingClassifier(_SmearedBagging, EnsembleClassifier):
     Attributes
     ----------
     noise_ : float or array
-        The level of the members.
+        The amount of the members.
     noise_curve_ : NoiseCurve
-        With "auto": the levels tried, their losses, and how many members were trained for it.
+        With "auto": the amounts tried, their losses, and how many members were trained for it.
     members_ : list
         The trained members: trees, or fitted estimators.
     classes_ : array
         The class labels.
     oob_score_ : float
         Accuracy on rows left out, if `oob_score`; `oob_decision_function_` has the distributions behind it,
-        `inbag_counts_` how often each member had each row. Rows that chose the level judge somewhat too well.
+        `inbag_counts_` how often each member had each row. Rows that chose the amount judge somewhat too well.
 
     Notes
     -----
@@ -210,7 +210,7 @@ class SmearedBaggingClassifier(_SmearedBagging, EnsembleClassifier):
     >>> ensemble = SmearedBaggingClassifier(n_estimators=10, random_state=0).fit(X, y)
     >>> ensemble.predict(X[:3])
     array([0, 0, 0])
-    >>> ensemble.noise_curve_.levels
+    >>> ensemble.noise_curve_.amounts
     array([0.  , 0.05, 0.1 , 0.15, 0.2 , 0.25, 0.3 ])
     """
 
@@ -225,8 +225,8 @@ class SmearedBaggingClassifier(_SmearedBagging, EnsembleClassifier):
         max_estimators: int = 1000,
         tuning: str = "oob",
         search: str = "halving",
-        levels: Any = None,
-        n_folds: int = 5,
+        amounts: Any = None,
+        cv: int = 5,
         scoring: str = "error",
         distribution: str = "gaussian",
         unit: str = "deviation",
@@ -249,8 +249,8 @@ class SmearedBaggingClassifier(_SmearedBagging, EnsembleClassifier):
         self.max_estimators = max_estimators
         self.tuning = tuning
         self.search = search
-        self.levels = levels
-        self.n_folds = n_folds
+        self.amounts = amounts
+        self.cv = cv
         self.scoring = scoring
         self.distribution = distribution
         self.unit = unit
@@ -285,14 +285,14 @@ class SmearedBaggingRegressor(_SmearedBagging, EnsembleRegressor):
     Attributes
     ----------
     noise_ : float or array
-        The level of the members.
+        The amount of the members.
     noise_curve_ : NoiseCurve
-        With "auto": the levels tried, their losses, and how many members were trained for it.
+        With "auto": the amounts tried, their losses, and how many members were trained for it.
     members_ : list
         The trained members: trees, or fitted estimators.
     oob_score_ : float
         R squared on rows left out, if `oob_score`; `oob_prediction_` has the predictions behind it,
-        `inbag_counts_` how often each member had each row. Rows that chose the level judge somewhat too well.
+        `inbag_counts_` how often each member had each row. Rows that chose the amount judge somewhat too well.
 
     Notes
     -----
@@ -319,8 +319,8 @@ class SmearedBaggingRegressor(_SmearedBagging, EnsembleRegressor):
         max_estimators: int = 1000,
         tuning: str = "oob",
         search: str = "halving",
-        levels: Any = None,
-        n_folds: int = 5,
+        amounts: Any = None,
+        cv: int = 5,
         scoring: str = "squared_error",
         distribution: str = "gaussian",
         unit: str = "deviation",
@@ -342,8 +342,8 @@ class SmearedBaggingRegressor(_SmearedBagging, EnsembleRegressor):
         self.max_estimators = max_estimators
         self.tuning = tuning
         self.search = search
-        self.levels = levels
-        self.n_folds = n_folds
+        self.amounts = amounts
+        self.cv = cv
         self.scoring = scoring
         self.distribution = distribution
         self.unit = unit

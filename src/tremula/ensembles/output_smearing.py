@@ -13,7 +13,7 @@ from tremula.ensembles.base.callbacks import MemberTasks
 from tremula.ensembles.base.ensemble import EnsembleClassifier, EnsembleRegressor
 from tremula.ensembles.base.member import PerClassTrainer, Trainer
 from tremula.parameters import Parameter, with_parameters
-from tremula.parameters.kinds import choice
+from tremula.parameters.kinds import AMOUNT, choice
 from tremula.parameters.table import BOOTSTRAP_OR_ALL_ROWS, OWN_COLUMNS
 from tremula.persistence.registry import storable
 from tremula.perturb import FlippedClasses, Perturbation, Sample, SmearedTarget
@@ -52,7 +52,7 @@ def as_shares(outputs: np.ndarray) -> np.ndarray:
         "and fits a regressor to each column: a member has as many regressors as there are classes.",
     ),
     rate='With "flip", the share of rows that change class; the class proportions stay the same in expectation.',
-    scale='With "smear", the amount of noise, in standard deviations of a column.',
+    noise=Parameter(AMOUNT, 'With "smear", the amount of noise, in standard deviations of a column.'),
     combine='Whether members vote, with ties going to the first class, or their class distributions (with "smear", the '
     "outputs of their regressors) are averaged.",
     categorical_features=OWN_COLUMNS,
@@ -94,7 +94,7 @@ class OutputSmearingClassifier(EnsembleClassifier):
         *,
         method: str = "flip",
         rate: float = 0.2,
-        scale: float = 1.0,
+        noise: float = 1.0,
         combine: str = "average",
         bootstrap: bool = False,
         oob_score: bool = False,
@@ -108,7 +108,7 @@ class OutputSmearingClassifier(EnsembleClassifier):
         self.n_estimators = n_estimators
         self.method = method
         self.rate = rate
-        self.scale = scale
+        self.noise = noise
         self.combine = combine
         self.bootstrap = bootstrap
         self.oob_score = oob_score
@@ -119,7 +119,7 @@ class OutputSmearingClassifier(EnsembleClassifier):
         self.verbose = verbose
 
     def _perturbations(self) -> Sequence[Perturbation]:
-        shaken = SmearedClasses(self.scale) if self.method == "smear" else FlippedClasses(self.rate)
+        shaken = SmearedClasses(self.noise) if self.method == "smear" else FlippedClasses(self.rate)
         return [*self._bootstrap_rows(), shaken]
 
     def _default_estimator(self) -> BaseEstimator:
@@ -140,7 +140,7 @@ class OutputSmearingClassifier(EnsembleClassifier):
 @storable
 @with_parameters(
     estimator="The estimator to fit as a member; an unpruned REPTree by default.",
-    scale="Amount of noise, in robust standard deviations of the target.",
+    noise=Parameter(AMOUNT, "Amount of noise, in robust standard deviations of the target."),
     categorical_features=OWN_COLUMNS,
     bootstrap=BOOTSTRAP_OR_ALL_ROWS,
 )
@@ -168,7 +168,7 @@ class OutputSmearingRegressor(EnsembleRegressor):
         estimator: Any = None,
         n_estimators: int = 100,
         *,
-        scale: float = 1.0,
+        noise: float = 1.0,
         bootstrap: bool = False,
         oob_score: bool = False,
         warm_start: bool = False,
@@ -179,7 +179,7 @@ class OutputSmearingRegressor(EnsembleRegressor):
     ) -> None:
         self.estimator = estimator
         self.n_estimators = n_estimators
-        self.scale = scale
+        self.noise = noise
         self.bootstrap = bootstrap
         self.oob_score = oob_score
         self.warm_start = warm_start
@@ -189,7 +189,7 @@ class OutputSmearingRegressor(EnsembleRegressor):
         self.verbose = verbose
 
     def _perturbations(self) -> Sequence[Perturbation]:
-        return [*self._bootstrap_rows(), SmearedTarget(self.scale)]
+        return [*self._bootstrap_rows(), SmearedTarget(self.noise)]
 
     def _default_estimator(self) -> BaseEstimator:
         return REPTreeRegressor(prune=False)

@@ -1,7 +1,7 @@
-"""Chooses the level of input smearing by rows that members have not seen: out-of-bag rows, or folds held out.
+"""Chooses the amount of input smearing by rows that members have not seen: out-of-bag rows, or folds held out.
 
-All levels and folds share a member's draws, bootstrap sample and standard noise alike, so that levels differ by the
-level alone; losses do not depend on the number of jobs.
+All amounts and folds share a member's draws, bootstrap sample and standard noise alike, so that amounts differ by the
+amount alone; losses do not depend on the number of jobs.
 """
 
 from __future__ import annotations
@@ -33,32 +33,32 @@ FOLDS = (0, 2)  # where the stream that makes folds branches off
 @storable
 @dataclass(frozen=True, repr=False)
 class NoiseCurve(ShownAsTable):
-    """What a search for the noise level has found, and what it cost.
+    """What a search for the noise amount has found, and what it cost.
 
     Attributes
     ----------
-    levels : array (n_levels,)
-        Levels tried, from the least to the largest.
-    losses : array (n_levels,)
+    amounts : array (n_amounts,)
+        Amounts tried, from the least to the largest.
+    losses : array (n_amounts,)
         Loss of each on rows not seen; NaN where no row could judge.
-    n_members : array (n_levels,)
+    n_members : array (n_amounts,)
         Members of an ensemble that the loss is of.
     n_trained : int
         Members trained in all, which is what the search cost.
     """
 
-    levels: np.ndarray
+    amounts: np.ndarray
     losses: np.ndarray
     n_members: np.ndarray
     n_trained: int
 
     def _short_table(self) -> ShortTable:
         rows = [
-            (f"{level:.3g}", f"{loss:.4g}", str(n_members))
-            for level, loss, n_members in zip(self.levels, self.losses, self.n_members)
+            (f"{amount:.3g}", f"{loss:.4g}", str(n_members))
+            for amount, loss, n_members in zip(self.amounts, self.losses, self.n_members)
         ]
-        caption = f"loss of {len(self.levels)} levels of noise, {self.n_trained} members trained in all"
-        return ShortTable(caption, ["level", "loss", "members"], rows)
+        caption = f"loss of {len(self.amounts)} amounts of noise, {self.n_trained} members trained in all"
+        return ShortTable(caption, ["amount", "loss", "members"], rows)
 
 
 def _error(means: np.ndarray, n_members: np.ndarray, target: np.ndarray, weights: np.ndarray) -> float:
@@ -106,20 +106,20 @@ class Part:
 
 @dataclass(frozen=True)
 class Answer:
-    """What one member, at each level, says of the rows that it has not seen."""
+    """What one member, at each amount, says of the rows that it has not seen."""
 
     rows: np.ndarray
-    values: np.ndarray  # (n_levels, n_rows, n_outputs)
-    members: Sequence[Member]  # one for each level, where there is a single training set
+    values: np.ndarray  # (n_amounts, n_rows, n_outputs)
+    members: Sequence[Member]  # one for each amount, where there is a single training set
 
 
 @dataclass(frozen=True)
 class Trials:
-    """All that is needed to train any member at some levels, anywhere."""
+    """All that is needed to train any member at some amounts, anywhere."""
 
     trainer: Trainer
     parts: Sequence[Part]
-    levels: Sequence[float]
+    amounts: Sequence[float]
     n_outputs: int
     combine: str
 
@@ -129,7 +129,7 @@ class Trials:
         return object.__sizeof__(self) + 8 * sample.n_rows * sample.n_attributes
 
     def __call__(self, members: range) -> list[Answer]:
-        """Train these members at all levels and ask them."""
+        """Train these members at all amounts and ask them."""
         return [self._answer(member) for member in members]
 
     def _answer(self, number: int) -> Answer:
@@ -142,15 +142,15 @@ class Trials:
         return Answer(np.concatenate(rows), np.concatenate(values, axis=1), members)
 
     def _ask(self, part: Part, number: int, draws: Draws) -> tuple[np.ndarray, np.ndarray, list[Member]]:
-        """Train a member on one training set, level after level."""
+        """Train a member on one training set, amount after amount."""
         trained = []
-        for level in self.levels:
+        for amount in self.amounts:
             sample, random = part.drawing.sample_of(number)
-            trained.append(self.trainer.train(part.noise.at(level).apply_with(sample, draws), random))
+            trained.append(self.trainer.train(part.noise.at(amount).apply_with(sample, draws), random))
         rows = part.held_out
         if rows is None:
             rows = np.flatnonzero(part.drawing.times_drawn(sample) == 0)
-        values = np.zeros((len(self.levels), len(rows), self.n_outputs))
+        values = np.zeros((len(self.amounts), len(rows), self.n_outputs))
         if len(rows):
             table = self.trainer.rows(rows)
             for total, member in zip(values, trained, strict=True):
@@ -159,12 +159,12 @@ class Trials:
 
 
 class Judge:
-    """Sums up what members say of rows they have not seen, level by level.
+    """Sums up what members say of rows they have not seen, amount by amount.
 
     Parameters
     ----------
     trials : Trials
-        How members are trained; its levels are set from case to case.
+        How members are trained; its amounts are set from case to case.
     sample : Sample
         All rows.
     loss : callable
@@ -179,55 +179,55 @@ class Judge:
         self.n_members: dict[float, int] = {}
         self.members: dict[float, list[Member]] = {}
 
-    def add(self, levels: Sequence[float], up_to: int) -> None:
-        """Train members at these levels until there are so many of each; all levels have as many before."""
-        for level in levels:
-            if level not in self.sums:
-                self.sums[level] = RowSums(len(self.target), self.trials.n_outputs)
-                self.n_members[level], self.members[level] = 0, []
-        members = range(self.n_members[levels[0]], up_to)
-        trials = Trials(self.trials.trainer, self.trials.parts, levels, self.trials.n_outputs, self.trials.combine)
+    def add(self, amounts: Sequence[float], up_to: int) -> None:
+        """Train members at these amounts until there are so many of each; all amounts have as many before."""
+        for amount in amounts:
+            if amount not in self.sums:
+                self.sums[amount] = RowSums(len(self.target), self.trials.n_outputs)
+                self.n_members[amount], self.members[amount] = 0, []
+        members = range(self.n_members[amounts[0]], up_to)
+        trials = Trials(self.trials.trainer, self.trials.parts, amounts, self.trials.n_outputs, self.trials.combine)
         with closing(train_members(trials, members, self.n_jobs, self.verbose)) as answers:
             for answer in answers:
-                self._count(answer, levels)
+                self._count(answer, amounts)
 
-    def _count(self, answer: Answer, levels: Sequence[float]) -> None:
-        for number, level in enumerate(levels):
-            self.sums[level].add(answer.rows, answer.values[number])
-            self.n_members[level] += 1
-            self.members[level] += answer.members[number : number + 1]
+    def _count(self, answer: Answer, amounts: Sequence[float]) -> None:
+        for number, amount in enumerate(amounts):
+            self.sums[amount].add(answer.rows, answer.values[number])
+            self.n_members[amount] += 1
+            self.members[amount] += answer.members[number : number + 1]
 
-    def loss_of(self, level: float) -> float:
-        """Return the loss at a level, over the rows that some member has not seen."""
-        sums = self.sums[level]
+    def loss_of(self, amount: float) -> float:
+        """Return the loss at an amount, over the rows that some member has not seen."""
+        sums = self.sums[amount]
         rows = sums.rows
         if not len(rows):
             return math.nan
         weights = np.ones(len(rows)) if self.weights is None else self.weights[rows]
         return self.loss(sums.means(rows), sums.weight[rows], self.target[rows], weights)
 
-    def best(self, levels: Sequence[float]) -> list[float]:
-        """Return levels from the best to the worst, the smaller first among equals."""
-        return sorted(levels, key=lambda level: (np.nan_to_num(self.loss_of(level), nan=math.inf), level))
+    def best(self, amounts: Sequence[float]) -> list[float]:
+        """Return amounts from the best to the worst, the smaller first among equals."""
+        return sorted(amounts, key=lambda amount: (np.nan_to_num(self.loss_of(amount), nan=math.inf), amount))
 
     def curve(self) -> NoiseCurve:
         """Return what was found."""
-        levels = sorted(self.sums)
-        losses = np.array([self.loss_of(level) for level in levels])
-        n_members = np.array([self.n_members[level] for level in levels])
+        amounts = sorted(self.sums)
+        losses = np.array([self.loss_of(amount) for amount in amounts])
+        n_members = np.array([self.n_members[amount] for amount in amounts])
         n_trained = int(n_members.sum()) * len(self.trials.parts)
-        return NoiseCurve(np.array(levels), losses, n_members, n_trained)
+        return NoiseCurve(np.array(amounts), losses, n_members, n_trained)
 
 
-def search_grid(judge: Judge, levels: Sequence[float], n_members: int) -> float:
-    """Try every level with all members."""
-    judge.add(levels, n_members)
-    return judge.best(levels)[0]
+def search_grid(judge: Judge, amounts: Sequence[float], n_members: int) -> float:
+    """Try every amount with all members."""
+    judge.add(amounts, n_members)
+    return judge.best(amounts)[0]
 
 
-def search_by_halving(judge: Judge, levels: Sequence[float], n_members: int) -> float:
-    """Try every level with few members, the better half of them with twice as many, and so on."""
-    kept = list(levels)
+def search_by_halving(judge: Judge, amounts: Sequence[float], n_members: int) -> float:
+    """Try every amount with few members, the better half of them with twice as many, and so on."""
+    kept = list(amounts)
     n_rounds = math.ceil(math.log2(len(kept))) if len(kept) > 1 else 0
     n_tried = min(n_members, max(LEAST_MEMBERS, n_members >> n_rounds))
     while True:
@@ -238,12 +238,12 @@ def search_by_halving(judge: Judge, levels: Sequence[float], n_members: int) -> 
         n_tried = min(n_members, 2 * n_tried)
 
 
-def search_by_golden_section(judge: Judge, levels: Sequence[float], n_members: int) -> float:
-    """Narrow down between the least and the largest level, as far as levels lie apart; the least is always tried."""
-    low, high = min(levels), max(levels)
-    apart = (high - low) / max(1, len(levels) - 1)
+def search_by_golden_section(judge: Judge, amounts: Sequence[float], n_members: int) -> float:
+    """Narrow down between the least and the largest amount, as far as amounts lie apart; the least is always tried."""
+    low, high = min(amounts), max(amounts)
+    apart = (high - low) / max(1, len(amounts) - 1)
     left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
-    judge.add(sorted({min(levels), round(left, 6), round(right, 6)}), n_members)
+    judge.add(sorted({min(amounts), round(left, 6), round(right, 6)}), n_members)
     while high - low > 1.5 * apart:
         if judge.loss_of(round(left, 6)) <= judge.loss_of(round(right, 6)):
             high, right = right, left
@@ -251,7 +251,7 @@ def search_by_golden_section(judge: Judge, levels: Sequence[float], n_members: i
         else:
             low, left = left, right
             right = low + GOLDEN * (high - low)
-        new = [level for level in (round(left, 6), round(right, 6)) if level not in judge.sums]
+        new = [amount for amount in (round(left, 6), round(right, 6)) if amount not in judge.sums]
         if new:
             judge.add(new, n_members)
     return judge.best(list(judge.sums))[0]
@@ -266,14 +266,14 @@ SEARCHES: dict[str, Callable[[Judge, Sequence[float], int], float]] = {
 
 @dataclass(frozen=True)
 class Found:
-    """The level chosen, how it was found, and the members already trained at it."""
+    """The amount chosen, how it was found, and the members already trained at it."""
 
-    level: float
+    amount: float
     curve: NoiseCurve
     members: list[Member]
 
 
-def find_level(judge: Judge, search: str, levels: Sequence[float], n_members: int) -> Found:
-    """Search for the level of the least loss; of equals the smaller."""
-    level = SEARCHES[search](judge, levels, n_members)
-    return Found(level, judge.curve(), judge.members[level])
+def find_amount(judge: Judge, search: str, amounts: Sequence[float], n_members: int) -> Found:
+    """Search for the amount of the least loss; of equals the smaller."""
+    amount = SEARCHES[search](judge, amounts, n_members)
+    return Found(amount, judge.curve(), judge.members[amount])

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from tremula.combine import Member
 from tremula.ensembles.base.callbacks import MemberTasks
-from tremula.ensembles.base.ensemble import EnsembleClassifier
 from tremula.ensembles.base.member import Trainer
+from tremula.ensembles.sequential import SequentialClassifier
 from tremula.errors import InvalidParameter
 from tremula.parameters import with_parameters
 from tremula.parameters.table import OWN_COLUMNS
 from tremula.persistence.registry import storable
-from tremula.perturb import Perturbation, Sample
+from tremula.perturb import Sample
 from tremula.seeds import RandomState, make_root_seed, member_generator
-from tremula.trees.c45 import C45Classifier
 
 # With these votes the first two outvote the third, the third either of them, and the first the second.
 VOTES = (3.0, 2.0, 4.0)
@@ -31,7 +28,7 @@ VOTES = (3.0, 2.0, 4.0)
     random_state="Draws the rows, and whatever the estimator draws.",
     categorical_features=OWN_COLUMNS,
 )
-class ThreeBoostClassifier(EnsembleClassifier):
+class ThreeBoostClassifier(SequentialClassifier):
     """Boosting as Schapire first had it: three members, each trained on rows that the others make hard.
 
     Attributes
@@ -71,11 +68,6 @@ class ThreeBoostClassifier(EnsembleClassifier):
     """
 
     n_estimators = len(VOTES)
-    combine = "vote"
-    oob_score = False
-    warm_start = False
-    n_jobs = None
-    verbose = 0
 
     def __init__(
         self,
@@ -89,12 +81,6 @@ class ThreeBoostClassifier(EnsembleClassifier):
         self.first_share = first_share
         self.categorical_features = categorical_features
         self.random_state = random_state
-
-    def _perturbations(self) -> Sequence[Perturbation]:
-        return []
-
-    def _default_estimator(self) -> BaseEstimator:
-        return C45Classifier(confidence=None)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

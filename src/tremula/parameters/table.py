@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tremula.parameters.kinds import (
-    AMOUNT,
     AMOUNTS,
     COUNT,
     COUNT_OR_AUTO,
@@ -173,13 +172,15 @@ ENSEMBLES = {
 # --- noise on inputs and targets ---
 NOISE = {
     "noise": Parameter(AMOUNTS, "Amount of noise, in standard deviations."),
-    "scale": Parameter(AMOUNT, "Amount of noise, in standard deviations."),
+    "scale": Parameter(
+        anything("array or None"), "Standard deviation of each attribute; None takes that of the training rows."
+    ),
     "rate": Parameter(number(0.0, 1.0), "Share of the rows that change class."),
     "method": Parameter(
         anything("str"),
         '"exact" computes the expectation under one noise vector, for models of trees and for linear models (of two '
         'classes, for a classifier). "path" multiplies the probabilities of all tests on a path, as in the paper. '
-        '"sample" takes the mean over `n_samples` draws, for any model. "auto" is exact where that is possible, else '
+        '"sample" takes the mean over `n_draws` draws, for any model. "auto" is exact where that is possible, else '
         "samples.",
     ),
     "tuning": Parameter(
@@ -192,7 +193,7 @@ NOISE = {
         "Which amounts are tried: all of them with all members, as in the paper; all with few members, and the better "
         "ones with more; or those of a golden-section search between the smallest and the largest.",
     ),
-    "levels": Parameter(
+    "amounts": Parameter(
         anything("array or None"),
         "Amounts of noise to try. By default those of the paper, 0, 0.05, ..., 0.3, or 0, 0.25, ..., 1.5 where `unit` "
         "is a bandwidth.",
@@ -205,7 +206,7 @@ NOISE = {
         "Distribution of the noise; see `tremula.perturb.SmearedInputs`.",
     ),
     "unit": Parameter(
-        choice(["deviation", "rule of thumb", "likelihood"]),
+        choice(["deviation", "rule_of_thumb", "likelihood"]),
         "Unit of the noise: the standard deviation of an attribute, or the bandwidth of a kernel density of its "
         "values.",
     ),
@@ -224,7 +225,7 @@ NOISE = {
     "per_attribute": Parameter(
         FLAG, "Whether an amount is then searched for each attribute separately, one after the other."
     ),
-    "n_samples": Parameter(COUNT, 'Number of noise draws, with "sample".'),
+    "n_draws": Parameter(COUNT, 'Number of noise draws, with "sample".'),
     "tol": Parameter(
         number(0.0, 1.0),
         "Parts of trees that a row reaches with less probability may be skipped; `smooth` returns a bound on the error "
@@ -247,7 +248,7 @@ COUNTS = {
         choice(["counts", "resampled"]),
         "Whether leaves predict by the counts themselves, or by counts resampled once more.",
     ),
-    "joint_depth": Parameter(
+    "n_joint_features": Parameter(
         COUNT,
         "Number of the best attributes of a node that are counted and resampled jointly, which keeps their dependence; "
         "1 resamples each on its own. Tables grow with the product of the numbers of values.",

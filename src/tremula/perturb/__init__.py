@@ -1,8 +1,8 @@
 """What can be shaken before a member is trained, one object for each; a list of them makes an ensemble.
 
 >>> from tremula.perturb import Bootstrap, RandomSplits
->>> [Bootstrap(), RandomSplits(n_best=20)]
-[Bootstrap(max_samples=1.0, replace=True), RandomSplits(n_best=20)]
+>>> [Bootstrap(), RandomSplits(n_best_splits=20)]
+[Bootstrap(max_samples=1.0, bootstrap=True), RandomSplits(n_best_splits=20)]
 """
 
 from tremula.perturb.attributes import AttributeSubset

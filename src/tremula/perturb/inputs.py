@@ -1,7 +1,7 @@
 """Shakes the attribute values: noise on every number of every row drawn, each copy of a row on its own.
 
-The noise is drawn aside from the member's stream, row by row: with a level of 0 nothing at all is changed, and all
-levels share the same standard draws. A missing value stays missing, and the target is left as it is.
+The noise is drawn aside from the member's stream, row by row: an amount of 0 changes nothing at all, and all
+amounts share the same standard draws. A missing value stays missing, and the target is left as it is.
 """
 
 from __future__ import annotations
@@ -97,10 +97,10 @@ class SmearedInputs(Perturbation):
         Of the noise. All but the last have the same standard deviation. "poisson" and "log" are for counts and other
         numbers of 0 or more: the former is larger on larger values and leaves 0 alone, the latter is Gaussian on
         log(1 + value). Attributes with a negative value get Gaussian noise instead.
-    unit : {"deviation", "rule of thumb", "likelihood"}, default="deviation"
-        What a level of 1 means for an attribute: its standard deviation, or the bandwidth of a kernel density of its
+    unit : {"deviation", "rule_of_thumb", "likelihood"}, default="deviation"
+        Unit of the noise on an attribute: its standard deviation, or the bandwidth of a kernel density of its
         values, by Silverman's rule of thumb or of the greatest likelihood when each value is left out.
-    nominal : bool, default=False
+    smear_nominal : bool, default=False
         Whether a nominal value is replaced, with the probability `noise`, by another level, drawn evenly.
     within_bounds : bool, default=False
         Whether values stay between the attribute's least and largest: what goes beyond is reflected.
@@ -118,7 +118,7 @@ class SmearedInputs(Perturbation):
     >>> from tremula import PerturbCombineClassifier
     >>> from tremula.perturb import Bootstrap, RandomSplits, SmearedInputs
     >>> X, y = load_iris(return_X_y=True)
-    >>> shaken = [Bootstrap(), SmearedInputs(noise=0.15), RandomSplits(n_best=5)]
+    >>> shaken = [Bootstrap(), SmearedInputs(noise=0.15), RandomSplits(n_best_splits=5)]
     >>> PerturbCombineClassifier(perturb=shaken, n_estimators=10, random_state=0).fit(X, y).predict(X[:3])
     array([0, 0, 0])
     """
@@ -126,39 +126,39 @@ class SmearedInputs(Perturbation):
     noise: float | Sequence[float] = 0.1
     distribution: str = "gaussian"
     unit: str = "deviation"
-    nominal: bool = False
+    smear_nominal: bool = False
     within_bounds: bool = False
     keep_integers: bool = False
 
     def __post_init__(self) -> None:
-        """Keep several levels as a tuple, which can be compared and stored."""
+        """Keep several amounts as a tuple, which can be compared and stored."""
         if isinstance(self.noise, np.ndarray | list):
             object.__setattr__(self, "noise", tuple(np.asarray(self.noise).tolist()))
 
     def check(self, sample: Sample) -> None:
-        """Refuse levels that are no numbers of 0 or more, or not one for each attribute."""
+        """Refuse amounts that are negative, not finite, or not one for each attribute."""
         check_choice("distribution", self.distribution, DISTRIBUTIONS)
         check_choice("unit", self.unit, UNITS)
-        for name in ("nominal", "within_bounds", "keep_integers"):
+        for name in ("smear_nominal", "within_bounds", "keep_integers"):
             check_flag(name, getattr(self, name))
         if isinstance(self.noise, Real) or not isinstance(self.noise, tuple):
             check_finite("noise", self.noise)
             return
         if len(self.noise) != sample.n_attributes:
             raise InvalidParameter(
-                f"noise has {len(self.noise)} levels, but there are {sample.n_attributes} attributes: give one for "
+                f"noise has {len(self.noise)} amounts, but there are {sample.n_attributes} attributes: give one for "
                 "each, or a single number for all"
             )
-        for level in self.noise:
-            check_finite("noise", level)
+        for amount in self.noise:
+            check_finite("noise", amount)
 
-    def levels(self, n_attributes: int) -> np.ndarray:
-        """Return the level of each attribute."""
+    def amounts(self, n_attributes: int) -> np.ndarray:
+        """Return the amount of noise on each attribute."""
         return np.broadcast_to(np.asarray(self.noise, np.float64), n_attributes)
 
     def learn(self, sample: Sample, read: Callable[[], Values]) -> Perturbation:
         """Return the noise that goes by the attributes' spread in these rows; itself where there is none to add."""
-        if not self.levels(sample.n_attributes).any():
+        if not self.amounts(sample.n_attributes).any():
             return self
         return LearnedNoise.of(self, sample, read())
 
@@ -169,7 +169,7 @@ class SmearedInputs(Perturbation):
 
 @dataclass(frozen=True, eq=False)
 class LearnedNoise(Perturbation):
-    """Input smearing that knows the attributes: what a level of 1 is for each, their mean, bounds and kind.
+    """Input smearing that knows the attributes: the unit of noise on each, their mean, bounds and kind.
 
     Attributes
     ----------
@@ -199,7 +199,7 @@ class LearnedNoise(Perturbation):
         return cls(recipe, np.asarray(table.n_levels), *(np.array(column) for column in zip(*facts)))
 
     def at(self, noise: float | Sequence[float]) -> LearnedNoise:
-        """Return the same at another level."""
+        """Return the same with another amount."""
         return replace(self, recipe=replace(self.recipe, noise=noise))
 
     def apply(self, sample: Sample, draw: Draw) -> Sample:
@@ -207,8 +207,8 @@ class LearnedNoise(Perturbation):
         return self.apply_with(sample, Draws(draw.aside(len(sample.noise))))
 
     def apply_with(self, sample: Sample, draws: Draws) -> Sample:
-        """Do so with standard draws that may be shared between levels."""
-        if not self.recipe.levels(sample.n_attributes).any():
+        """Do so with standard draws that may be shared between amounts."""
+        if not self.recipe.amounts(sample.n_attributes).any():
             return sample
         return replace(sample, noise=(*sample.noise, DrawnNoise(self, draws)))
 
@@ -236,7 +236,7 @@ class DrawnNoise:
     def smear(self, values: np.ndarray) -> np.ndarray:
         """Return the values (n_rows, n_attributes), shaken; the array given is used for it."""
         learned, recipe = self.learned, self.learned.recipe
-        sizes = recipe.levels(values.shape[1]) * learned.units
+        sizes = recipe.amounts(values.shape[1]) * learned.units
         if recipe.distribution not in FOR_COUNTS:
             values = DISTRIBUTIONS[recipe.distribution](values, sizes, learned.means, self.draws)
         else:
@@ -245,7 +245,7 @@ class DrawnNoise:
             values[:, learned.is_whole] = np.rint(values[:, learned.is_whole])
         if recipe.within_bounds:
             self._reflect(values)
-        return self._smear_levels(values) if recipe.nominal and learned.n_levels.any() else values
+        return self._smear_levels(values) if recipe.smear_nominal and learned.n_levels.any() else values
 
     def _smear_counts(self, values: np.ndarray, sizes: np.ndarray) -> np.ndarray:
         counted = self.learned.is_count
@@ -267,7 +267,7 @@ class DrawnNoise:
         """Replace some nominal values by another level."""
         nominal = np.flatnonzero(self.learned.n_levels > 1)
         n_levels, codes = self.learned.n_levels[nominal], values[:, nominal]
-        chances = self.learned.recipe.levels(values.shape[1])[nominal]
+        chances = self.learned.recipe.amounts(values.shape[1])[nominal]
         is_changed = self.draws.uniforms("chance", values.shape)[:, nominal] < chances
         steps = 1.0 + np.floor(self.draws.uniforms("level", values.shape)[:, nominal] * (n_levels - 1))
         values[:, nominal] = np.where(is_changed, np.mod(codes + steps, n_levels), codes)

@@ -86,6 +86,6 @@ def _log_likelihood(squares: np.ndarray, width: float) -> float:
 
 UNITS: dict[str, Callable[[np.ndarray, np.ndarray | None], float]] = {
     "deviation": deviation,
-    "rule of thumb": rule_of_thumb,
+    "rule_of_thumb": rule_of_thumb,
     "likelihood": likeliest_bandwidth,
 }

@@ -42,8 +42,8 @@ class Bootstrap(Perturbation):
     ----------
     max_samples : float or int, default=1.0
         How many: a share of the rows, or a count.
-    replace : bool, default=True
-        Whether a row may be drawn again.
+    bootstrap : bool, default=True
+        Whether rows are drawn with replacement.
 
     Notes
     -----
@@ -54,21 +54,21 @@ class Bootstrap(Perturbation):
     --------
     >>> from tremula import BaggingClassifier
     >>> from tremula.perturb import Bootstrap
-    >>> Bootstrap(max_samples=0.5, replace=False)
-    Bootstrap(max_samples=0.5, replace=False)
+    >>> Bootstrap(max_samples=0.5, bootstrap=False)
+    Bootstrap(max_samples=0.5, bootstrap=False)
     """
 
     max_samples: float = 1.0
-    replace: bool = True
+    bootstrap: bool = True
 
     leaves_rows_out = True
 
     def check(self, sample: Sample) -> None:
         """Refuse a sample larger than the table, if rows are drawn once."""
-        check_flag("replace", self.replace)
+        check_flag("bootstrap", self.bootstrap)
         n_rows = len(sample.eligible_rows())
         n_drawn = rows_to_draw(self.max_samples, n_rows)
-        if not self.replace and n_drawn > n_rows:
+        if not self.bootstrap and n_drawn > n_rows:
             raise InvalidParameter(
                 f"max_samples={self.max_samples!r} asks for {n_drawn} of {n_rows} rows without replacement: "
                 "ask for fewer, or draw with replacement"
@@ -78,7 +78,7 @@ class Bootstrap(Perturbation):
         """Multiply the weights by how often each row was drawn."""
         rows = sample.eligible_rows()
         n_drawn = rows_to_draw(self.max_samples, len(rows))
-        if self.replace:
+        if self.bootstrap:
             drawn = draw.random.integers(len(rows), size=n_drawn)
         else:
             drawn = draw.random.choice(len(rows), size=n_drawn, replace=False, shuffle=False)

@@ -21,15 +21,15 @@ class RandomSplits(Perturbation):
 
     Parameters
     ----------
-    n_best : int, default=20
+    n_best_splits : int, default=20
         Among how many.
     """
 
-    n_best: int = 20
+    n_best_splits: int = 20
 
     def apply(self, sample: Sample, draw: Draw) -> Sample:
         """Set `n_best_splits`."""
-        return with_option(sample, "n_best_splits", self.n_best)
+        return with_option(sample, "n_best_splits", self.n_best_splits)
 
 
 @storable

@@ -42,22 +42,22 @@ class SmearedTarget(Perturbation):
 
     Parameters
     ----------
-    scale : float, default=1.0
-        The noise in units of that deviation.
+    noise : float, default=1.0
+        Amount of noise, in units of that deviation.
     """
 
-    scale: float = 1.0
+    noise: float = 1.0
 
     def check(self, sample: Sample) -> None:
         """Refuse classes."""
-        check_finite("scale", self.scale)
+        check_finite("noise", self.noise)
         if sample.n_classes:
             raise InvalidParameter("SmearedTarget shakes a numeric target, but this has classes: use FlippedClasses")
 
     def apply(self, sample: Sample, draw: Draw) -> Sample:
         """Add noise to every row's target."""
         spread = robust_spread(sample.target[sample.eligible_rows()])
-        noise = draw.random.standard_normal(sample.n_rows) * spread * self.scale
+        noise = draw.random.standard_normal(sample.n_rows) * spread * self.noise
         return replace(sample, target=sample.target + noise)
 
 
@@ -74,19 +74,19 @@ class SmearedClasses(Perturbation):
 
     Parameters
     ----------
-    scale : float, default=1.0
-        The noise in units of that deviation, sqrt(p (1 - p)) for a class of share p.
+    noise : float, default=1.0
+        Amount of noise, in units of that deviation, sqrt(p (1 - p)) for a class of share p.
 
     Notes
     -----
     What comes out has a column of numbers for each class: it is for a `PerClassTrainer`, and stands last in a list.
     """
 
-    scale: float = 1.0
+    noise: float = 1.0
 
     def check(self, sample: Sample) -> None:
         """Refuse a numeric target."""
-        check_finite("scale", self.scale)
+        check_finite("noise", self.noise)
         if not sample.n_classes:
             raise InvalidParameter("SmearedClasses shakes classes, but this target is numeric: use SmearedTarget")
 
@@ -94,7 +94,7 @@ class SmearedClasses(Perturbation):
         """Add noise to every row's indicators."""
         shares = class_proportions(sample)
         indicators = np.eye(sample.n_classes)[sample.target]
-        noise = draw.random.standard_normal(indicators.shape) * np.sqrt(shares * (1.0 - shares)) * self.scale
+        noise = draw.random.standard_normal(indicators.shape) * np.sqrt(shares * (1.0 - shares)) * self.noise
         return replace(sample, target=indicators + noise)
 
 

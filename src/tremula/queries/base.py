@@ -43,7 +43,7 @@ class SimulatedBagging(TableInputMixin, BaseEstimator):
     max_features: Any
     stop: str
     leaves: str
-    joint_depth: int
+    n_joint_features: int
     max_joint_cells: int
     n_bins: int
     categorical_features: Any
@@ -69,7 +69,7 @@ class SimulatedBagging(TableInputMixin, BaseEstimator):
             n_attributes=n_attributes
             if self.max_features is None
             else attributes_to_draw(self.max_features, n_attributes),
-            joint=self.joint_depth,
+            joint=self.n_joint_features,
             max_joint_cells=self.max_joint_cells,
             resampled_leaves=self.leaves == "resampled",
         )

@@ -18,7 +18,7 @@ from tremula.parameters import check_choice, check_number
 from tremula.queries.oracle import Oracle
 from tremula.queries.question import EVERYWHERE, UNKNOWN, Attribute, Condition, Path, Question, Schema, joint_shape
 
-WHEN_SILENT = ("stop", "go on")
+WHEN_SILENT = ("stop", "skip")
 Answering = Future[list[NDArray[Any] | None]]
 
 
@@ -39,7 +39,7 @@ class FederatedOracle:
     sites : sequence of oracles
         Of tables with the same attributes, target and, for numeric attributes, cuts. Levels and classes may differ: a
         site has no rows of those it does not know.
-    when_silent : {"stop", "go on"}, default="stop"
+    when_silent : {"stop", "skip"}, default="stop"
         Whether a site that fails or is late ends the work, or is left out from then on; `silences` tells of it.
     timeout : float or None, default=None
         Seconds after which a site is late with a batch.
@@ -51,7 +51,7 @@ class FederatedOracle:
 
     Notes
     -----
-    With "go on", counts of later levels lack the rows of sites that fell silent: trees are then grown from fewer rows
+    With "skip", counts of deeper nodes lack the rows of sites that fell silent: trees are then grown from fewer rows
     below than above.
 
     Examples
@@ -75,7 +75,7 @@ class FederatedOracle:
             raise InvalidInput("no sites were given: give at least one oracle")
         self.silences: list[Silence] = []
         self._sites = list(sites)
-        self._goes_on = when_silent == "go on"
+        self._skips = when_silent == "skip"
         self._timeout = timeout
         self._schema = merge_schemas([site.schema for site in sites])
         self._translations = [Translation(site.schema, self._schema) for site in sites]
@@ -140,7 +140,7 @@ class FederatedOracle:
         except Exception as error:
             cause, reason = error, f"site {site} failed: {error}"
         self.silences.append(Silence(site, self._n_batches, reason))
-        if not self._goes_on:
+        if not self._skips:
             raise QueryFailed(f"{reason}; see to it, or leave silent sites out with when_silent='go on'") from cause
         self._silent.add(site)
         if len(self._silent) == len(self._sites):

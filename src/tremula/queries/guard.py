@@ -177,7 +177,7 @@ class GuardedOracle(ShownAsTable):
         if not self._allow_joint and any(question.joint for question in questions):
             refused = [question for question in questions if question.joint]
             self._enter(refused, "refused", 0.0, [0] * len(refused))
-            raise QueryRefused("attributes may not be counted together here: set joint_depth=1")
+            raise QueryRefused("attributes may not be counted together here: set n_joint_features=1")
 
     def _cost(self, questions: Sequence[Question]) -> float:
         """Add up over sets of paths that exclude one another; within a set the dearest path counts."""

@@ -125,7 +125,7 @@ class ItemsetOracle:
     def count(self, questions: Sequence[Question]) -> list[NDArray[Any]]:
         """Answer a batch of questions, in their order; attributes that cannot be told are UNKNOWN."""
         if any(question.joint for question in questions):
-            raise QueryRefused("itemsets do not answer joint questions: set joint_depth=1")
+            raise QueryRefused("itemsets do not answer joint questions: set n_joint_features=1")
         return [self._margins(question) for question in questions]
 
     def _margins(self, question: Question) -> NDArray[np.int64]:

@@ -43,8 +43,8 @@ class SimulatedBaggingClassifier(ClassifierMixin, SimulatedBagging):
     Notes
     -----
     A. Van Assche and H. Blockeel, Bagging using statistical queries, ECML 2006. Draws are independent for each
-    attribute and node, as in the paper, unless `joint_depth` is larger. Rows where the attribute of a split is missing
-    are counted at the split but not below it; to be predicted, they take every branch in proportion to its rows.
+    attribute and node, as in the paper, unless `n_joint_features` is larger. Rows in which the attribute of a split is
+    missing are counted at the split but not below it; in prediction they take every branch in proportion to its rows.
 
     Examples
     --------
@@ -66,7 +66,7 @@ class SimulatedBaggingClassifier(ClassifierMixin, SimulatedBagging):
         max_features: Any = None,
         stop: str = "full",
         leaves: str = "counts",
-        joint_depth: int = 1,
+        n_joint_features: int = 1,
         max_joint_cells: int = 100000,
         n_bins: int = DEFAULT_BINS,
         combine: str = "average",
@@ -79,7 +79,7 @@ class SimulatedBaggingClassifier(ClassifierMixin, SimulatedBagging):
         self.max_features = max_features
         self.stop = stop
         self.leaves = leaves
-        self.joint_depth = joint_depth
+        self.n_joint_features = n_joint_features
         self.max_joint_cells = max_joint_cells
         self.n_bins = n_bins
         self.combine = combine
@@ -190,7 +190,7 @@ class SimulatedBaggingRegressor(RegressorMixin, SimulatedBagging):
         max_features: Any = None,
         stop: str = "full",
         leaves: str = "counts",
-        joint_depth: int = 1,
+        n_joint_features: int = 1,
         max_joint_cells: int = 100000,
         n_bins: int = DEFAULT_BINS,
         categorical_features: Any = "from_dtype",
@@ -202,7 +202,7 @@ class SimulatedBaggingRegressor(RegressorMixin, SimulatedBagging):
         self.max_features = max_features
         self.stop = stop
         self.leaves = leaves
-        self.joint_depth = joint_depth
+        self.n_joint_features = n_joint_features
         self.max_joint_cells = max_joint_cells
         self.n_bins = n_bins
         self.categorical_features = categorical_features

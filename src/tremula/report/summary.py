@@ -59,7 +59,7 @@ class Metric:
 METRICS: dict[str, tuple[Metric, ...]] = {
     "classification": (
         Metric("error", "error", "%", 100.0, scoring="error"),
-        Metric("log_loss", "log loss", scoring="log loss"),
+        Metric("log_loss", "log loss", scoring="log_loss"),
         Metric("brier", "Brier score", scoring="Brier score"),
     ),
     "regression": (

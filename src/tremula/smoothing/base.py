@@ -22,7 +22,7 @@ from tremula.data.encoding import ColumnEncoder
 from tremula.data.target import check_validation_pair, read_weights
 from tremula.errors import ColumnMismatch, InvalidInput, InvalidParameter
 from tremula.parameters import Parameter, check_parameters
-from tremula.parameters.kinds import anything, choice
+from tremula.parameters.kinds import choice
 from tremula.seeds import make_root_seed
 from tremula.smoothing.methods import Smoothed, Smoother
 from tremula.smoothing.noise.amounts import Noise, column_scales, level_shares, measurement_error, read_scale
@@ -38,9 +38,6 @@ TUNING = Parameter(
     choice(TUNINGS),
     "Rows on which the noise is chosen: `X_val` and `y_val`, the out-of-bag rows of a bagged model, or held-out folds. "
     '"auto" takes the first of these that is available.',
-)
-SCALE = Parameter(
-    anything("array or None"), "Standard deviation of each attribute; None takes that of the training rows."
 )
 
 
@@ -71,7 +68,7 @@ class DualPerturb(NoiseChoiceMixin, BaseEstimator):
     estimator: Any
     combine: str = "average"
     flip: float
-    n_samples: int
+    n_draws: int
     scale: Any
     prefit: bool | str
     random_state: Any
@@ -178,7 +175,7 @@ class DualPerturb(NoiseChoiceMixin, BaseEstimator):
             )
 
     def _settings(self) -> Settings:
-        return Settings(self.method, self.combine, self.tol, self.n_samples, self._root_seed, self._is_classifier)
+        return Settings(self.method, self.combine, self.tol, self.n_draws, self._root_seed, self._is_classifier)
 
     def _learn_scale(self, rows: Floats | None, weights: Floats | None) -> None:
         n_levels = self._wrapped.n_levels

@@ -15,7 +15,7 @@ from tremula.parameters import check_choice, with_parameters
 from tremula.parameters.kinds import choice
 from tremula.parameters.table import AMOUNT_OF_NOISE
 from tremula.persistence.registry import storable
-from tremula.smoothing.base import SCALE, TUNING, DualPerturb
+from tremula.smoothing.base import TUNING, DualPerturb
 from tremula.smoothing.certificate import UNITS, certified_radii, radii_in_unit, rounding_distance, tested_nominal
 from tremula.smoothing.methods import METHODS, NO_CERTIFICATE, LinearSmoother, TreeSmoother
 from tremula.smoothing.noise.amounts import Noise
@@ -45,7 +45,6 @@ def _linear_radius(smoother: LinearSmoother, rows: Floats, noise: Noise, spread:
     combine="Whether the class distributions of the model are averaged over the noise, or its labels.",
     tuning=TUNING,
     scoring=choice(CLASS_SCORINGS),
-    scale=SCALE,
     n_jobs="Number of blocks of rows computed in parallel; answers do not depend on it.",
     random_state="Draws noise and folds.",
 )
@@ -104,7 +103,7 @@ class DualPerturbClassifier(ClassifierMixin, DualPerturb):
         tune_on: str = "model",
         per_attribute: bool = False,
         cv: Any = 5,
-        n_samples: int = 100,
+        n_draws: int = 100,
         tol: float = 1e-9,
         scale: Any = None,
         prefit: bool | str = "auto",
@@ -122,7 +121,7 @@ class DualPerturbClassifier(ClassifierMixin, DualPerturb):
         self.tune_on = tune_on
         self.per_attribute = per_attribute
         self.cv = cv
-        self.n_samples = n_samples
+        self.n_draws = n_draws
         self.tol = tol
         self.scale = scale
         self.prefit = prefit

@@ -14,7 +14,7 @@ from tremula.parameters import check_number, with_parameters
 from tremula.parameters.kinds import choice
 from tremula.parameters.table import AMOUNT_OF_NOISE
 from tremula.persistence.registry import storable
-from tremula.smoothing.base import SCALE, TUNING, DualPerturb
+from tremula.smoothing.base import TUNING, DualPerturb
 from tremula.smoothing.certificate import certified_interval, rounding_distance
 from tremula.smoothing.methods import METHODS, NO_CERTIFICATE, LinearSmoother, TreeSmoother
 from tremula.trees.cart import CARTRegressor
@@ -32,7 +32,6 @@ NUMBER_SCORINGS = ("squared_error", "absolute_error")
     method=choice(METHODS),
     tuning=TUNING,
     scoring=choice(NUMBER_SCORINGS),
-    scale=SCALE,
     n_jobs="Number of blocks of rows computed in parallel; answers do not depend on it.",
     random_state="Draws noise and folds.",
 )
@@ -81,7 +80,7 @@ class DualPerturbRegressor(RegressorMixin, DualPerturb):
         tune_on: str = "model",
         per_attribute: bool = False,
         cv: Any = 5,
-        n_samples: int = 100,
+        n_draws: int = 100,
         tol: float = 1e-9,
         scale: Any = None,
         prefit: bool | str = "auto",
@@ -98,7 +97,7 @@ class DualPerturbRegressor(RegressorMixin, DualPerturb):
         self.tune_on = tune_on
         self.per_attribute = per_attribute
         self.cv = cv
-        self.n_samples = n_samples
+        self.n_draws = n_draws
         self.tol = tol
         self.scale = scale
         self.prefit = prefit

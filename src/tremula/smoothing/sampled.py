@@ -28,8 +28,8 @@ class Draws:
 
     Attributes
     ----------
-    normal : float64 array (n_samples, n_attributes)
-    chance, choice : float64 arrays (n_samples, n_attributes)
+    normal : float64 array (n_draws, n_attributes)
+    chance, choice : float64 arrays (n_draws, n_attributes)
         Whether a nominal level is replaced, and by which.
     """
 
@@ -38,7 +38,7 @@ class Draws:
     choice: Floats
 
 
-def make_draws(root_seed: int, n_samples: int, n_attributes: int) -> Draws:
+def make_draws(root_seed: int, n_draws: int, n_attributes: int) -> Draws:
     """Draw what shakes the rows; more samples keep the draws of fewer.
 
     Examples
@@ -47,7 +47,7 @@ def make_draws(root_seed: int, n_samples: int, n_attributes: int) -> Draws:
     >>> bool((few.normal == many.normal[:3]).all())
     True
     """
-    shape = (n_samples, n_attributes)
+    shape = (n_draws, n_attributes)
     streams = [member_generator(root_seed, number) for number in range(3)]
     return Draws(streams[0].standard_normal(shape), streams[1].random(shape), streams[2].random(shape))
 
@@ -128,9 +128,9 @@ def sample_answers(
     blocks = [slice(start, start + ROWS_PER_BLOCK) for start in starts]
     work = (delayed(_sum_block)(answer, rows[b], spread[b], draws, flip, level_shares) for b in blocks)
     sums: list[Any] = Parallel(n_jobs=n_jobs, require="sharedmem")(work)
-    n_samples = len(draws.normal)
-    means = np.concatenate([total for total, _ in sums]) / n_samples
-    squares = np.concatenate([total for _, total in sums]) / n_samples
+    n_draws = len(draws.normal)
+    means = np.concatenate([total for total, _ in sums]) / n_draws
+    squares = np.concatenate([total for _, total in sums]) / n_draws
     return means, np.sqrt(np.maximum(squares - means**2, 0.0))
 
 
@@ -143,11 +143,11 @@ def _sum_block(
     level_shares: tuple[Floats | None, ...],
 ) -> tuple[Floats, Floats]:
     """Sum of the answers, and of their squares, draw by draw; small blocks ask for several draws in one call."""
-    n_samples, at_once = len(draws.normal), max(1, ROWS_PER_CALL // len(rows))
+    n_draws, at_once = len(draws.normal), max(1, ROWS_PER_CALL // len(rows))
     total: Any = 0.0
     squares: Any = 0.0
-    for first in range(0, n_samples, at_once):
-        numbers = range(first, min(first + at_once, n_samples))
+    for first in range(0, n_draws, at_once):
+        numbers = range(first, min(first + at_once, n_draws))
         shaken = [shake(rows, noise_sd, draws, number, flip, level_shares) for number in numbers]
         answers = answer(np.concatenate(shaken)).reshape(len(numbers), len(rows), -1)
         for given in answers:

@@ -27,7 +27,7 @@ class Settings:
     method: str
     combine: str
     tol: float
-    n_samples: int
+    n_draws: int
     root_seed: int
     is_classifier: bool
 
@@ -117,7 +117,7 @@ class WrappedModel:
 
     @cached_property
     def _draws(self) -> Draws:
-        return make_draws(self.settings.root_seed, self.settings.n_samples, len(self.n_levels))
+        return make_draws(self.settings.root_seed, self.settings.n_draws, len(self.n_levels))
 
 
 def _takes_missing(model: Any) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.model_selection import check_cv
@@ -30,7 +30,7 @@ from tremula.trees.growing import (
     node_means,
     tree_of_means,
 )
-from tremula.trees.learner import HeldOut, TreeClassifier, TreeLearner, TreeRegressor
+from tremula.trees.learner import HeldOut, PrunedOnHeldOutRows, TreeClassifier, TreeRegressor
 from tremula.trees.pruning import cut_at, subtree_losses, training_errors, weakest_link_prices
 from tremula.trees.subtree_choice import PrunedSequence, choose_price, cross_validated_losses
 from tremula.trees.tree import Tree
@@ -52,7 +52,7 @@ def minimum_weight(limit: float, trivial: float, weights: np.ndarray | None) -> 
     return limit * float(weights[weights > 0].mean()) if limit > trivial else 0.0
 
 
-class _CART(TreeLearner):
+class _CART(PrunedOnHeldOutRows):
     """What the two CARTs share: parameters, rules, and the choice among subtrees."""
 
     criterion: str
@@ -219,26 +219,6 @@ class CARTClassifier(_CART, TreeClassifier):
         self.categorical_features = categorical_features
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, X_val: Any = None, y_val: Any = None) -> Self:
-        """Grow the tree, and prune it.
-
-        Parameters
-        ----------
-        X : array, data frame or table of shape (n_rows, n_attributes)
-            Numbers and, in frames, nominal columns; NaN and null are missing values.
-        y : array of shape (n_rows,)
-            Class labels of any type.
-        sample_weight : array of shape (n_rows,), optional
-            Row weights.
-        X_val, y_val : optional
-            Rows to choose the subtree on, with ``ccp_alpha="validation"``.
-
-        Returns
-        -------
-        self
-        """
-        return self._fit(X, y, sample_weight, X_val, y_val)
-
     def grow(
         self,
         columns: SortedColumns,
@@ -331,26 +311,6 @@ class CARTRegressor(_CART, TreeRegressor):
         self.cv = cv
         self.categorical_features = categorical_features
         self.random_state = random_state
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, X_val: Any = None, y_val: Any = None) -> Self:
-        """Grow the tree, and prune it.
-
-        Parameters
-        ----------
-        X : array, data frame or table of shape (n_rows, n_attributes)
-            Numbers and, in frames, nominal columns; NaN and null are missing values.
-        y : array of shape (n_rows,)
-            Finite numbers.
-        sample_weight : array of shape (n_rows,), optional
-            Row weights.
-        X_val, y_val : optional
-            Rows to choose the subtree on, with ``ccp_alpha="validation"``.
-
-        Returns
-        -------
-        self
-        """
-        return self._fit(X, y, sample_weight, X_val, y_val)
 
     def grow(
         self,

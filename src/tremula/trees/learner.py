@@ -58,6 +58,10 @@ class TreeLearner(FittedTreeMixin, BaseEstimator):
         """Raise InvalidParameter if a parameter has a wrong value."""
         check_parameters(self)
 
+    @abstractmethod
+    def _fit(self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any) -> Self:
+        """Grow and prune the tree."""
+
     def _draws(self) -> bool:
         """Return whether growing a tree needs random numbers."""
         return False
@@ -84,6 +88,31 @@ class TreeLearner(FittedTreeMixin, BaseEstimator):
                 f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with training rows before using it."
             )
         return self._encode_columns(self.encoder_, X)
+
+
+class PrunedOnHeldOutRows(TreeLearner):
+    """Base of the learners that can prune on rows given to `fit`."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, X_val: Any = None, y_val: Any = None) -> Self:
+        """Grow the tree, and prune it.
+
+        Parameters
+        ----------
+        X : array, data frame or table of shape (n_rows, n_attributes)
+            Numbers and, in frames, nominal columns; NaN and null are missing values.
+        y : array of shape (n_rows,)
+            Class labels of any type, or finite numbers.
+        sample_weight : array of shape (n_rows,), optional
+            Row weights.
+        X_val, y_val : optional
+            Held-out rows to prune on; the tree then grows from all rows of X. CART uses them with
+            ``ccp_alpha="validation"``.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X, y, sample_weight, X_val, y_val)
 
 
 class TreeClassifier(ClassifierMixin, TreeLearner):

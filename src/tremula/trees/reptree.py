@@ -6,7 +6,7 @@ branches are too light the node is a leaf, without a second try.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from tremula.trees.growing import (
     node_means,
     tree_of_means,
 )
-from tremula.trees.learner import HeldOut, TreeClassifier, TreeLearner, TreeRegressor
+from tremula.trees.learner import HeldOut, PrunedOnHeldOutRows, TreeClassifier, TreeRegressor
 from tremula.trees.pruning import prune_by_reduced_error
 from tremula.trees.structure import nearest_reached
 from tremula.trees.tree import Tree
@@ -41,7 +41,7 @@ class _Division(NamedTuple):
     judges: HeldOut | None
 
 
-class _REPTree(TreeLearner):
+class _REPTree(PrunedOnHeldOutRows):
     """What the two REPTrees share: parameters, rules, and the division into growing and held-out rows."""
 
     min_weight_leaf: float
@@ -140,26 +140,6 @@ class REPTreeClassifier(_REPTree, TreeClassifier):
         self.categorical_features = categorical_features
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, X_val: Any = None, y_val: Any = None) -> Self:
-        """Grow the tree, and prune it.
-
-        Parameters
-        ----------
-        X : array, data frame or table of shape (n_rows, n_attributes)
-            Numbers and, in frames, nominal columns; NaN and null are missing values.
-        y : array of shape (n_rows,)
-            Class labels of any type.
-        sample_weight : array of shape (n_rows,), optional
-            Row weights.
-        X_val, y_val : optional
-            Rows to prune on; the tree then grows from all rows of X.
-
-        Returns
-        -------
-        self
-        """
-        return self._fit(X, y, sample_weight, X_val, y_val)
-
     def grow(
         self,
         columns: SortedColumns,
@@ -231,26 +211,6 @@ class REPTreeRegressor(_REPTree, TreeRegressor):
         self.max_features = max_features
         self.categorical_features = categorical_features
         self.random_state = random_state
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, X_val: Any = None, y_val: Any = None) -> Self:
-        """Grow the tree, and prune it.
-
-        Parameters
-        ----------
-        X : array, data frame or table of shape (n_rows, n_attributes)
-            Numbers and, in frames, nominal columns; NaN and null are missing values.
-        y : array of shape (n_rows,)
-            Finite numbers.
-        sample_weight : array of shape (n_rows,), optional
-            Row weights.
-        X_val, y_val : optional
-            Rows to prune on; the tree then grows from all rows of X.
-
-        Returns
-        -------
-        self
-        """
-        return self._fit(X, y, sample_weight, X_val, y_val)
 
     def grow(
         self,

@@ -65,8 +65,8 @@ def compare(
         A number of folds (shuffled; stratified for classifiers), five repetitions of two folds, anything with the
         method `split`, or the splits themselves: one pair is a single test set.
     scoring : str or callable, default=None
-        For classifiers "error" (the default), "log loss" or "brier"; for regressors "squared error" (the default) or
-        "absolute error"; or a scorer of scikit-learn or its name, whose sign is turned so that less is better.
+        For classifiers "error" (the default), "log_loss" or "brier"; for regressors "squared_error" (the default) or
+        "absolute_error"; or a scorer of scikit-learn or its name, whose sign is turned so that less is better.
     groups : array-like of shape (n_rows,), default=None
         Given to the splitter.
     allow_missing_classes : bool, default=False
@@ -331,7 +331,8 @@ class Comparison(ShownAsTable):
     @property
     def _caption(self) -> str:
         n_splits = self.errors.shape[1]
-        return f"{self.scoring} on one split" if n_splits == 1 else f"{self.scoring} over {n_splits} splits"
+        measure = self.scoring.replace("_", " ")
+        return f"{measure} on one split" if n_splits == 1 else f"{measure} over {n_splits} splits"
 
     @property
     def _spreads(self) -> list[str]:

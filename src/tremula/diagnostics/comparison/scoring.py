@@ -15,14 +15,14 @@ from tremula.losses import absolute_errors, brier_losses, log_losses, squared_er
 Floats = NDArray[np.float64]
 
 
-# The truth of "log loss" and "brier" is the number of the class among the columns of the probabilities.
+# The truth of "log_loss" and "brier" is the number of the class among the columns of the probabilities.
 OF_PREDICTIONS: dict[str, Callable[[NDArray[Any], NDArray[Any]], Floats]] = {
     "error": zero_one_losses,
-    "squared error": squared_errors,
-    "absolute error": absolute_errors,
+    "squared_error": squared_errors,
+    "absolute_error": absolute_errors,
 }
 OF_PROBABILITIES: dict[str, Callable[[NDArray[Any], NDArray[Any]], Floats]] = {
-    "log loss": log_losses,
+    "log_loss": log_losses,
     "brier": brier_losses,
 }
 FOR_CLASSIFIERS = {"error", *OF_PROBABILITIES}
@@ -31,7 +31,7 @@ FOR_CLASSIFIERS = {"error", *OF_PROBABILITIES}
 def choose_scoring(scoring: Any, classification: bool) -> Any:
     """Return the scoring, or that which is usual for the kind of task where there is none."""
     if scoring is None:
-        return "error" if classification else "squared error"
+        return "error" if classification else "squared_error"
     if not isinstance(scoring, str) and not callable(scoring):
         raise InvalidParameter(f"scoring is {scoring!r}: give one name, or one scorer of scikit-learn")
     losses = {*OF_PREDICTIONS, *OF_PROBABILITIES}

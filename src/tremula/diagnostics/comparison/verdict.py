@@ -78,7 +78,7 @@ class Verdict:
         """The lead and its interval, in points of a percent for errors."""
         low, high = self.result.interval
         lead, ends = abs(self.result.difference), (low, high) if self.result.difference > 0 else (-high, -low)
-        scale, unit = (100, " points") if self.scoring == "error" else (1, f" in {self.scoring}")
+        scale, unit = (100, " points") if self.scoring == "error" else (1, f" in {self.scoring.replace('_', ' ')}")
         form = "#.3g" if scale == 1 else (".1f" if 100 * (high - low) >= 1 else ".2f")
         if math.isnan(low):
             return f"{scale * lead:{form}}{unit}, no interval"

@@ -39,7 +39,7 @@ LATEX_SPECIAL = {
 def win_loss_tie(
     results: Mapping[str, Comparison] | Sequence[Comparison],
     *,
-    methods: Sequence[str] | None = None,
+    names: Sequence[str] | None = None,
     test: str = "auto",
     correction: str = "none",
     confidence: float = 0.95,
@@ -50,7 +50,7 @@ def win_loss_tie(
     ----------
     results : dict of str to Comparison, or list of Comparison
         By dataset; all of the same methods and scoring.
-    methods : sequence of str, default=None
+    names : sequence of str, default=None
         Which, and in what order: the first is the table's first column. None for all, as compared.
     test : {'auto', 'dietterich', 'corrected t', 'paired t', '5x2 F', 'mcnemar', 'proportions'}, default='auto'
         As in `Comparison.test`; "dietterich" is what that paper does: the paired t test over folds, and the difference
@@ -79,7 +79,7 @@ def win_loss_tie(
     """
     check_choice("test", test, ["auto", "dietterich", *TESTS])
     named = name_datasets(results)
-    names = list(methods) if methods is not None else next(iter(named.values())).names
+    names = list(names) if names is not None else next(iter(named.values())).names
     _check_methods(names, next(iter(named.values())))
     verdicts = {
         dataset: comparison.choose(names).verdicts(
@@ -99,7 +99,7 @@ def _check_methods(names: Sequence[str], comparison: Comparison) -> None:
     for name in names:
         comparison.place(name)
     if len(names) < 2 or len(set(names)) < len(names):
-        raise InvalidInput(f"methods is {list(names)}: a table of pairs needs at least two methods, each once")
+        raise InvalidInput(f"names is {list(names)}: a table of pairs needs at least two methods, each once")
 
 
 def _test_for(comparison: Comparison, test: str) -> str:

@@ -32,7 +32,7 @@ def bias_variance(
     test_size: int | float | None = None,
     truth: Any = None,
     noise: Any = None,
-    correction: str = "both",
+    bias_correction: str = "both",
     least_probability: float = 1e-6,
     confidence: float = 0.95,
     n_jobs: int | None = None,
@@ -49,10 +49,10 @@ def bias_variance(
         The data; or a generator of fresh data, ``X(n_rows, seed)``, that returns so many rows and their targets.
     y : array-like of shape (n_rows,), default=None
         The target, unless `X` is a generator.
-    loss : {"auto", "zero_one", "class_probability", "squared", "log"}, default="auto"
+    loss : {"auto", "zero_one", "class_probability", "squared_error", "log_loss"}, default="auto"
         "zero_one" is the decomposition of Kohavi and Wolpert, "class_probability" the squared error of class
-        probabilities over the number of classes, "log" the logarithmic loss with the divergence from the normalised
-        geometric mean as its variance. "auto" is "squared" for regressors and "zero_one" for others.
+        probabilities over the number of classes, "log_loss" the logarithmic loss with the divergence from the
+        normalised geometric mean as its variance. "auto" is "squared_error" for regressors and "zero_one" for others.
     scheme : {"auto", "pool", "fresh", "bootstrap", "subsampled_cv"} or iterable of pairs, default="auto"
         "pool" draws learning sets without replacement from a pool, and the other rows judge them all; "fresh" cuts the
         pool into learning sets without common rows, or takes new data from a generator; "bootstrap" draws with
@@ -74,11 +74,11 @@ def bias_variance(
     noise : float, "replicates" or None, default=None
         Noise in units of the loss, where `truth` is not known; "replicates" estimates it from rows with equal
         attributes. With neither the noise is counted in the bias.
-    correction : {"both", "weka", "none"}, default="both"
+    bias_correction : {"both", "weka", "none"}, default="both"
         Whether bias and variance are freed of the finite number of models: both of them, the bias alone as in Weka's
         BVDecompose (the terms then sum to less than the error), or neither.
     least_probability : float, default=1e-06
-        For "log": lower class probabilities count as this.
+        For "log_loss": lower class probabilities count as this.
     confidence : float, default=0.95
         Of the intervals.
     n_jobs : int or None, default=None
@@ -128,7 +128,7 @@ def bias_variance(
         test_size=test_size,
         truth=truth,
         noise=noise,
-        correction=correction,
+        bias_correction=bias_correction,
         least_probability=least_probability,
         confidence=confidence,
         n_jobs=n_jobs,

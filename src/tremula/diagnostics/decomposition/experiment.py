@@ -34,7 +34,7 @@ class Experiment:
     truth: Any
     noise: Any
     generated: bool
-    correction: str
+    bias_correction: str
     least_probability: float
     confidence: float
     root_seed: int
@@ -44,7 +44,7 @@ class Experiment:
         """Train models on every learning set and take their error apart."""
         ask = LOSSES[self.loss].ask
         answers = gather_answers(estimator, self.task, self.divisions, ask, self.root_seed, self.n_jobs)
-        if self.loss == "log":
+        if self.loss == "log_loss":
             answers = _away_from_zero(answers, self.least_probability)
         truth = read_truth(self.loss, self.task, answers.rows, self.truth, self.noise, self.generated)
         return self._take_apart(answers, truth)
@@ -54,9 +54,9 @@ class Experiment:
         scale = loss.scale(self.task.width)
         spread = loss.spread_of(answers.values, answers.tested, truth.target, scale)
         # The logarithm's loss to true probabilities is a cross-entropy, with their entropy in it.
-        in_loss = truth.in_loss or self.loss == "log"
-        per_row = terms_of(spread, truth.noise, in_loss, self.correction)
-        left_out = terms_left_out(spread, truth.noise, in_loss, self.correction)
+        in_loss = truth.in_loss or self.loss == "log_loss"
+        per_row = terms_of(spread, truth.noise, in_loss, self.bias_correction)
+        left_out = terms_left_out(spread, truth.noise, in_loss, self.bias_correction)
         observed = observed_target(self.task, answers.rows)
         return BiasVariance(
             loss=self.loss,
@@ -69,7 +69,7 @@ class Experiment:
             per_row=per_row,
             n_models=answers.n_models,
             confidence=self.confidence,
-            correction=self.correction,
+            bias_correction=self.bias_correction,
             observed_error=float(loss.spread_of(answers.values, answers.tested, observed, scale).loss.mean()),
             test_rows=answers.rows,
         )
@@ -92,7 +92,7 @@ def prepare(
     test_size: int | float | None = None,
     truth: Any = None,
     noise: Any = None,
-    correction: str = "both",
+    bias_correction: str = "both",
     least_probability: float = 1e-6,
     confidence: float = 0.95,
     n_jobs: int | None = None,
@@ -101,12 +101,12 @@ def prepare(
     """Check what `bias_variance` is given, and draw the learning sets."""
     require_estimator(estimator)
     chosen = choose_loss(estimator, loss)
-    check_choice("correction", correction, CORRECTIONS)
+    check_choice("bias_correction", bias_correction, CORRECTIONS)
     check_number("n_models", n_models, 2, whole=True)
     check_number("least_probability", least_probability, 0.0, 0.5, above=True)
     confidence = check_confidence(confidence)
     random = make_generator(random_state)
-    numeric = chosen == "squared"
+    numeric = chosen == "squared_error"
     if callable(X):
         name, task, divisions = _generated(X, y, scheme, n_models, train_size, test_size, random, numeric)
     else:
@@ -118,7 +118,18 @@ def prepare(
     seed = make_root_seed(random)
     generated = callable(X)
     return Experiment(
-        chosen, name, task, divisions, truth, noise, generated, correction, least_probability, confidence, seed, n_jobs
+        chosen,
+        name,
+        task,
+        divisions,
+        truth,
+        noise,
+        generated,
+        bias_correction,
+        least_probability,
+        confidence,
+        seed,
+        n_jobs,
     )
 
 

@@ -51,23 +51,23 @@ def _entropy(probabilities: np.ndarray) -> np.ndarray:
 LOSSES: dict[str, Loss] = {
     "zero_one": Loss(ask_labels, spread_of_squares, lambda n_classes: 0.5, _impurity),
     "class_probability": Loss(ask_probabilities, spread_of_squares, lambda n_classes: 1 / n_classes, _impurity, True),
-    "squared": Loss(ask_numbers, spread_of_squares, lambda width: 1.0),
-    "log": Loss(ask_probabilities, spread_of_logs, lambda n_classes: 1.0, _entropy, True),
+    "squared_error": Loss(ask_numbers, spread_of_squares, lambda width: 1.0),
+    "log_loss": Loss(ask_probabilities, spread_of_logs, lambda n_classes: 1.0, _entropy, True),
 }
 
 
 def choose_loss(estimator: Any, loss: str) -> str:
     """Return the loss by name; "auto" is squared for regressors, zero-one for others. Refuse what cannot be asked."""
     check_choice("loss", loss, ["auto", *LOSSES])
-    chosen = ("squared" if is_regressor(estimator) else "zero_one") if loss == "auto" else loss
-    if chosen == "squared" and is_classifier(estimator):
+    chosen = ("squared_error" if is_regressor(estimator) else "zero_one") if loss == "auto" else loss
+    if chosen == "squared_error" and is_classifier(estimator):
         raise InvalidParameter(
-            f"loss='squared' is for numbers, but {type(estimator).__name__} is a classifier: take 'zero_one', "
-            "'class_probability' or 'log'"
+            f"loss='squared_error' is for numbers, but {type(estimator).__name__} is a classifier: take 'zero_one', "
+            "'class_probability' or 'log_loss'"
         )
-    if chosen != "squared" and is_regressor(estimator):
+    if chosen != "squared_error" and is_regressor(estimator):
         raise InvalidParameter(
-            f"loss={chosen!r} is for classes, but {type(estimator).__name__} is a regressor: take 'squared'"
+            f"loss={chosen!r} is for classes, but {type(estimator).__name__} is a regressor: take 'squared_error'"
         )
     if LOSSES[chosen].needs_probabilities:
         check_probabilities(estimator, f"loss={chosen!r}")
@@ -148,9 +148,9 @@ def _amount_of_noise(loss: str, task: Task, noise: Any) -> float:
 
 def noise_of_replicates(loss: str, task: Task) -> float:
     """Estimate the noise from rows that have the same attributes: the variance of the target within them, pooled."""
-    if loss == "log":
+    if loss == "log_loss":
         raise InvalidParameter(
-            "noise='replicates' is for squares; with loss='log' give the noise as a number, or truth"
+            "noise='replicates' is for squares; with loss='log_loss' give the noise as a number, or truth"
         )
     target = observed_target(task, np.arange(len(task.target)))
     groups = _groups_of_equal_rows(task.X)

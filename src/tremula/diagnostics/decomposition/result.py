@@ -18,7 +18,7 @@ class BiasVariance(ShownAsTable):
 
     Attributes
     ----------
-    loss, scheme, correction : str
+    loss, scheme, bias_correction : str
         How they were found.
     error : float
         Expected loss of one model.
@@ -48,14 +48,16 @@ class BiasVariance(ShownAsTable):
     per_row: dict[str, np.ndarray]
     n_models: int
     confidence: float = 0.95
-    correction: str = "both"
+    bias_correction: str = "both"
     observed_error: float = float("nan")
     test_rows: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
 
     @property
     def _caption(self) -> str:
         n_rows = len(self.per_row["error"])
-        return f"{self.loss} loss of {self.n_models} models at {n_rows} rows, scheme {self.scheme}"
+        return (
+            f"{self.loss.removesuffix('_loss')} loss of {self.n_models} models at {n_rows} rows, scheme {self.scheme}"
+        )
 
     def _short_table(self) -> ShortTable:
         ends = [" to ".join(f"{end:.4f}" for end in self.intervals[term]) for term in TERMS]

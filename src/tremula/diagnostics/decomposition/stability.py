@@ -29,7 +29,7 @@ from tremula.parameters import check_number
 from tremula.seeds import RandomState, make_generator, make_root_seed
 
 # Words for a disagreement below each of these.
-LEVELS = ((0.05, "stable"), (0.1, "fairly stable"), (np.inf, "unstable"))
+GRADES = ((0.05, "stable"), (0.1, "fairly stable"), (np.inf, "unstable"))
 
 
 @dataclass(frozen=True, repr=False)
@@ -71,19 +71,19 @@ class Stability(ShownAsTable):
     confidence: float = 0.95
 
     @property
-    def level(self) -> str:
+    def grade(self) -> str:
         """The disagreement in a word: "stable", "fairly stable" or "unstable"."""
-        return next(word for limit, word in LEVELS if self.disagreement < limit)
+        return next(word for limit, word in GRADES if self.disagreement < limit)
 
     @property
     def reading(self) -> str:
         """What it says about bagging, in a line."""
         low, high = self.gain_interval
         promise = "bagging may help" if low > 0 else "bagging may hurt" if high < 0 else "no clear gain from bagging"
-        if self.level == "stable":
+        if self.grade == "stable":
             promise = "bagging will change little"
         errors = f"error {self.error:.4g} alone, {self.combined_error:.4g} combined"
-        return f"{self.level} (disagreement {self.disagreement:.3f}): {promise}, {errors}"
+        return f"{self.grade} (disagreement {self.disagreement:.3f}): {promise}, {errors}"
 
     def _short_table(self) -> ShortTable:
         (low, high), (least, most) = self.interval, self.gain_interval

@@ -119,26 +119,31 @@ def _log_shortfall(mean_logs: np.ndarray) -> np.ndarray:
 SpreadOf = Callable[[np.ndarray, np.ndarray, np.ndarray, float], Spread]
 
 
-def terms_of(spread: Spread, noise: np.ndarray, in_loss: bool, correction: str) -> dict[str, np.ndarray]:
+def terms_of(spread: Spread, noise: np.ndarray, in_loss: bool, bias_correction: str) -> dict[str, np.ndarray]:
     """Return error, bias, variance and noise of each row.
 
     `in_loss` says whether the loss was taken to the observed target, noise and all, or to the truth without it.
     """
-    return _terms(spread.loss, spread.observed, spread.corrected, noise, in_loss, correction)
+    return _terms(spread.loss, spread.observed, spread.corrected, noise, in_loss, bias_correction)
 
 
-def terms_left_out(spread: Spread, noise: np.ndarray, in_loss: bool, correction: str) -> dict[str, np.ndarray]:
+def terms_left_out(spread: Spread, noise: np.ndarray, in_loss: bool, bias_correction: str) -> dict[str, np.ndarray]:
     """Return the same terms with each model left out, each averaged over rows: arrays of shape (n_models,)."""
     parts = spread.loss_left_out, spread.observed_left_out, spread.corrected_left_out
-    terms = _terms(*parts, noise, in_loss, correction)
+    terms = _terms(*parts, noise, in_loss, bias_correction)
     return {name: np.broadcast_to(values, parts[0].shape).mean(axis=1) for name, values in terms.items()}
 
 
 def _terms(
-    loss: np.ndarray, observed: np.ndarray, corrected: np.ndarray, noise: np.ndarray, in_loss: bool, correction: str
+    loss: np.ndarray,
+    observed: np.ndarray,
+    corrected: np.ndarray,
+    noise: np.ndarray,
+    in_loss: bool,
+    bias_correction: str,
 ) -> dict[str, np.ndarray]:
     spreads = {"observed": observed, "corrected": corrected}
-    for_bias, for_variance = CORRECTIONS[correction]
+    for_bias, for_variance = CORRECTIONS[bias_correction]
     return {
         "error": loss if in_loss else loss + noise,
         "bias": loss - spreads[for_bias] - (noise if in_loss else 0.0),

@@ -1,4 +1,4 @@
-"""Error against the level of noise, with the chosen level marked."""
+"""Error against the amount of noise, with the chosen amount marked."""
 
 from __future__ import annotations
 
@@ -15,41 +15,41 @@ if TYPE_CHECKING:
     from tremula.diagnostics.decomposition.bias_variance import BiasVarianceCurve
 
 
-def best_level(levels: np.ndarray, errors: np.ndarray) -> float:
-    """Return the level of least error, the smallest among equals.
+def best_amount(amounts: np.ndarray, errors: np.ndarray) -> float:
+    """Return the amount of least error, the smallest among equals.
 
     Examples
     --------
     >>> import numpy as np
-    >>> best_level(np.array([0.5, 0.2, 0.0]), np.array([0.1, 0.1, 0.3]))
+    >>> best_amount(np.array([0.5, 0.2, 0.0]), np.array([0.1, 0.1, 0.3]))
     0.2
     """
-    return float(levels[errors == errors.min()].min())
+    return float(amounts[errors == errors.min()].min())
 
 
-def _read_levels(curve: BiasVarianceCurve) -> np.ndarray:
+def _read_amounts(curve: BiasVarianceCurve) -> np.ndarray:
     try:
         return np.asarray(curve.values, dtype=float)
     except (TypeError, ValueError) as error:
         raise InvalidInput(
-            f"values of {curve.parameter!r} are {show(curve.values)}: a level of noise is a number; for others draw a "
-            "BiasVarianceDisplay"
+            f"values of {curve.parameter!r} are {show(curve.values)}: an amount of noise is a number; for others draw "
+            "a BiasVarianceDisplay"
         ) from error
 
 
 class NoiseCurveDisplay:
-    """Error against the level of noise; the chosen level is marked.
+    """Error against the amount of noise; the chosen amount is marked.
 
     Parameters
     ----------
-    levels : array (n_levels,)
-        Levels of noise: lambda of dual perturb and combine, p of smearing, or any number that was varied.
-    errors : array (n_levels,)
+    amounts : array (n_amounts,)
+        Amounts of noise: lambda of dual perturb and combine, p of smearing, or any number that was varied.
+    errors : array (n_amounts,)
         Error at each.
-    intervals : array (n_levels, 2) or None, default=None
+    intervals : array (n_amounts, 2) or None, default=None
         Low and high ends of the errors, drawn as a band.
     chosen : float or None, default=None
-        The level to mark; None marks none.
+        The amount to mark; None marks none.
     parameter : str, default="noise"
         Name of what was varied, for the axis.
 
@@ -68,9 +68,9 @@ class NoiseCurveDisplay:
     """
 
     def __init__(
-        self, levels: Any, errors: Any, intervals: Any = None, chosen: float | None = None, parameter: str = "noise"
+        self, amounts: Any, errors: Any, intervals: Any = None, chosen: float | None = None, parameter: str = "noise"
     ) -> None:
-        self.levels = levels
+        self.amounts = amounts
         self.errors = errors
         self.intervals = intervals
         self.chosen = chosen
@@ -89,7 +89,7 @@ class NoiseCurveDisplay:
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """Measure the error at each level of noise, and draw it.
+        """Measure the error at each amount of noise, and draw it.
 
         Parameters
         ----------
@@ -100,11 +100,11 @@ class NoiseCurveDisplay:
         y : array of shape (n_rows,) or None, default=None
             As for `bias_variance`.
         parameter : str
-            Which parameter of the estimator is the level.
+            Which parameter of the estimator is the amount.
         values : sequence of numbers
-            The levels.
+            The amounts.
         chosen : float, "best" or None, default="best"
-            The level to mark; "best" is that of least error, the smallest among equals.
+            The amount to mark; "best" is that of least error, the smallest among equals.
         ax : matplotlib Axes or None, default=None
             Where to draw; None makes a figure.
         **kwargs
@@ -130,7 +130,7 @@ class NoiseCurveDisplay:
         curve : BiasVarianceCurve
             What `bias_variance_curve` has found.
         chosen : float, "best" or None, default="best"
-            The level to mark; "best" is that of least error, the smallest among equals.
+            The amount to mark; "best" is that of least error, the smallest among equals.
         ax : matplotlib Axes or None, default=None
             Where to draw; None makes a figure.
         **kwargs
@@ -142,11 +142,11 @@ class NoiseCurveDisplay:
         """
         if isinstance(chosen, str):
             check_choice("chosen", chosen, ["best"])
-        levels, errors = _read_levels(curve), np.asarray(curve.error, dtype=float)
-        marked = best_level(levels, errors) if isinstance(chosen, str) else chosen
+        amounts, errors = _read_amounts(curve), np.asarray(curve.error, dtype=float)
+        marked = best_amount(amounts, errors) if isinstance(chosen, str) else chosen
         bands = [result.intervals.get("error") for result in curve.results]
         intervals = None if any(band is None for band in bands) else np.array(bands, dtype=float)
-        return cls(levels, errors, intervals, marked, curve.parameter).plot(ax, **kwargs)
+        return cls(amounts, errors, intervals, marked, curve.parameter).plot(ax, **kwargs)
 
     def plot(self, ax: Any = None, *, name: str = "error", color: str = BLUE, **kwargs: Any) -> Self:
         """Draw the curve.
@@ -166,27 +166,27 @@ class NoiseCurveDisplay:
         -------
         NoiseCurveDisplay
         """
-        levels, errors = np.asarray(self.levels, dtype=float), np.asarray(self.errors, dtype=float)
-        if levels.ndim != 1 or levels.shape != errors.shape or not len(levels):
+        amounts, errors = np.asarray(self.amounts, dtype=float), np.asarray(self.errors, dtype=float)
+        if amounts.ndim != 1 or amounts.shape != errors.shape or not len(amounts):
             raise InvalidInput(
-                f"levels have shape {levels.shape} and errors {errors.shape}: give one error for each level"
+                f"amounts have shape {amounts.shape} and errors {errors.shape}: give one error for each amount"
             )
-        order = np.argsort(levels, kind="stable")
+        order = np.argsort(amounts, kind="stable")
         with canvas(ax) as ax:
             if self.intervals is not None:
                 low, high = np.asarray(self.intervals, dtype=float)[order].T
-                ax.fill_between(levels[order], low, high, color=color, alpha=0.2, linewidth=0)
+                ax.fill_between(amounts[order], low, high, color=color, alpha=0.2, linewidth=0)
             style = {"color": color, "linewidth": 1.2, "marker": "o", "markersize": 3, "label": name, **kwargs}
-            ax.plot(levels[order], errors[order], **style)
+            ax.plot(amounts[order], errors[order], **style)
             if self.chosen is not None:
-                self._mark(ax, levels[order], errors[order])
+                self._mark(ax, amounts[order], errors[order])
             ax.set(xlabel=self.parameter, ylabel="error")
             legend_above(ax, n_columns=3)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
-    def _mark(self, ax: Any, levels: np.ndarray, errors: np.ndarray) -> None:
+    def _mark(self, ax: Any, amounts: np.ndarray, errors: np.ndarray) -> None:
         chosen = float(self.chosen)  # type: ignore[arg-type]
         ax.axvline(chosen, color=RED, linestyle="--", linewidth=1, label=f"chosen: {chosen:g}", zorder=1)
-        height = float(np.interp(chosen, levels, errors))
+        height = float(np.interp(chosen, amounts, errors))
         ax.plot([chosen], [height], color=RED, marker="o", markersize=6, fillstyle="none", linestyle="none")

@@ -33,15 +33,15 @@ CORRECTIONS: dict[str, Callable[[Floats], Floats]] = {
 }
 
 
-def adjust_p_values(p_values: ArrayLike, method: str = "holm") -> Floats:
-    """Adjust the p-values of several tests, so that each can be compared with the level meant for all of them.
+def adjust_p_values(p_values: ArrayLike, correction: str = "holm") -> Floats:
+    """Adjust the p-values of several tests, so that each can be compared with the error rate meant for all of them.
 
     Parameters
     ----------
     p_values : array-like of shape (n_tests,)
         As each test gives them alone.
-    method : {'holm', 'bonferroni', 'benjamini-hochberg', 'none'}, default='holm'
-        Holm's steps and Bonferroni's bound keep the probability of any false finding below the level (Holm's never
+    correction : {'holm', 'bonferroni', 'benjamini-hochberg', 'none'}, default='holm'
+        Holm's steps and Bonferroni's bound keep the probability of any false finding below that rate (Holm's never
         find less); Benjamini and Hochberg's keep the expected share of false findings below it.
 
     Returns
@@ -54,10 +54,10 @@ def adjust_p_values(p_values: ArrayLike, method: str = "holm") -> Floats:
     >>> adjust_p_values([0.01, 0.04, 0.03]).round(3).tolist()
     [0.03, 0.06, 0.06]
     """
-    check_choice("method", method, CORRECTIONS)
+    check_choice("correction", correction, CORRECTIONS)
     numbers = read_floats("p_values", p_values)
     if numbers.ndim != 1 or not len(numbers) or not ((numbers >= 0) & (numbers <= 1)).all():
         raise InvalidInput(
             f"p_values is {np.array2string(numbers, threshold=5)}: give a list of numbers from 0 to 1, none NaN"
         )
-    return CORRECTIONS[method](numbers)
+    return CORRECTIONS[correction](numbers)

@@ -1,4 +1,4 @@
-"""Chooses two levels of noise together: that of the training rows and that of the row to predict.
+"""Chooses two amounts of noise together: that of the training rows and that of the row to predict.
 
 Training with noise and predicting with noise are the same Gaussian convolution, done before and after; at 0 each is
 absent. What judges is the same for every pair: rows that the model, or a member of it, was not trained on.
@@ -17,62 +17,62 @@ from sklearn.base import clone
 from tremula.display import ShortTable, ShownAsTable
 from tremula.errors import InvalidParameter
 
-LEVELS = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
+AMOUNTS = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
 
 
 @dataclass(frozen=True, repr=False)
 class NoisePair(ShownAsTable):
-    """A wrapper trained at the best pair of levels, and what was tried.
+    """A wrapper trained at the best pair of amounts, and what was tried.
 
     Attributes
     ----------
     model : DualPerturbClassifier or DualPerturbRegressor
-        Fitted; its `noise_` is the level of the row to predict.
+        Fitted; its `noise_` is the amount of the row to predict.
     training_noise : float
-        The level of the training rows.
-    levels : array (n_levels,)
-        Levels of the training rows that were tried.
-    best_noise : array (n_levels,)
-        For each the best level of the row to predict.
-    losses : array (n_levels,)
+        The amount of the training rows.
+    amounts : array (n_amounts,)
+        Amounts of the training rows that were tried.
+    best_noise : array (n_amounts,)
+        For each the best amount of the row to predict.
+    losses : array (n_amounts,)
         The loss of each pair.
     """
 
     model: Any
     training_noise: float
-    levels: NDArray[np.float64]
+    amounts: NDArray[np.float64]
     best_noise: NDArray[np.float64]
     losses: NDArray[np.float64]
 
     def _short_table(self) -> ShortTable:
-        columns = zip(self.levels, self.best_noise, self.losses, strict=True)
-        rows = [(f"{level:.3g}", f"{noise:.3g}", f"{loss:.4g}") for level, noise, loss in columns]
-        best = self.best_noise[np.argmin(np.abs(self.levels - self.training_noise))]
+        columns = zip(self.amounts, self.best_noise, self.losses, strict=True)
+        rows = [(f"{amount:.3g}", f"{noise:.3g}", f"{loss:.4g}") for amount, noise, loss in columns]
+        best = self.best_noise[np.argmin(np.abs(self.amounts - self.training_noise))]
         caption = f"noise {self.training_noise:.3g} on training rows, {best:.3g} on the row to predict"
         return ShortTable(caption, ["training rows", "row to predict", "loss"], rows)
 
 
 def _best(wrapper: Any) -> tuple[float, float]:
-    """Return the least loss of a wrapper's curve and its level; of equal losses the smaller level."""
+    """Return the least loss of a wrapper's curve and its amount; of equal losses the smaller amount."""
     curve = wrapper.noise_curve_
     place = np.lexsort((curve[:, 0], curve[:, 1]))[0]
     return float(curve[place, 1]), float(curve[place, 0])
 
 
 def tune_together(
-    wrapper: Any, X: Any, y: Any, *, levels: Sequence[float] = LEVELS, parameter: str = "noise"
+    wrapper: Any, X: Any, y: Any, *, amounts: Sequence[float] = AMOUNTS, parameter: str = "noise"
 ) -> NoisePair:
-    """Fit dual perturb and combine around a model that smears its training rows, both levels chosen by the same rows.
+    """Fit dual perturb and combine around a model that smears its training rows, both amounts chosen by the same rows.
 
     Parameters
     ----------
     wrapper : DualPerturbClassifier or DualPerturbRegressor
         With ``noise="auto"``, around an estimator that is not fitted, such as `SmearedBaggingClassifier`.
     X, y : table and target
-    levels : sequence of float, default=(0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
-        Levels of the training rows to try; for each the wrapper searches its own level.
+    amounts : sequence of float, default=(0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
+        Amounts of the training rows to try; for each the wrapper searches its own amount.
     parameter : str, default="noise"
-        What the level is called by the wrapped estimator.
+        What the amount is called by the wrapped estimator.
 
     Returns
     -------
@@ -85,13 +85,13 @@ def tune_together(
     >>> import tremula as tm
     >>> X, y = load_iris(return_X_y=True)
     >>> smeared = tm.SmearedBaggingClassifier(n_estimators=10, random_state=0)
-    >>> pair = tm.tune_together(tm.DualPerturbClassifier(smeared), X, y, levels=[0.0, 0.1])
+    >>> pair = tm.tune_together(tm.DualPerturbClassifier(smeared), X, y, amounts=[0.0, 0.1])
     >>> pair.training_noise in (0.0, 0.1), pair.losses.shape, pair.model.predict(X[:2])
     (True, (2,), array([0, 0]))
     """
-    tried = sorted({float(level) for level in levels})
+    tried = sorted({float(amount) for amount in amounts})
     if not tried:
-        raise InvalidParameter("levels is empty: give the levels of the training rows to try, such as [0.0, 0.1]")
+        raise InvalidParameter("amounts is empty: give the amounts of the training rows to try, such as [0.0, 0.1]")
     if getattr(wrapper, "noise", None) != "auto":
         raise InvalidParameter(
             f"the wrapper has noise={getattr(wrapper, 'noise', None)!r}, so that there is nothing to choose together: "
@@ -102,7 +102,7 @@ def tune_together(
             f"the wrapped estimator {type(wrapper.estimator).__name__} has no parameter {parameter!r}: wrap one that "
             "smears its training rows, such as SmearedBaggingClassifier"
         )
-    fitted = [clone(wrapper).set_params(**{f"estimator__{parameter}": level}).fit(X, y) for level in tried]
+    fitted = [clone(wrapper).set_params(**{f"estimator__{parameter}": amount}).fit(X, y) for amount in tried]
     found = np.array([_best(one) for one in fitted])
     best = int(np.argmin(found[:, 0]))
     return NoisePair(fitted[best], tried[best], np.array(tried), found[:, 1], found[:, 0])

@@ -35,7 +35,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "log scale": {"distribution": "log"},
     "within bounds": {"within_bounds": True},
     "integers stay": {"keep_integers": True},
-    "bandwidth, rule of thumb": {"unit": "rule of thumb"},
+    "bandwidth, rule of thumb": {"unit": "rule_of_thumb"},
     "bandwidth, likelihood": {"unit": "likelihood"},
     "nominal attributes too": {"smear_nominal": True},
     # These are no options of one estimator: see `Joined`.
@@ -65,7 +65,7 @@ class Joined:
     def fit(self, X: np.ndarray, y: np.ndarray) -> None:
         """Choose both levels and train."""
         wrapper = DualPerturbClassifier(self.smeared, scoring="error", random_state=0)
-        self.tuned = tune_together(wrapper, X, y, levels=self.levels)
+        self.tuned = tune_together(wrapper, X, y, amounts=self.levels)
         self.noise_, self.noise_curve_ = self.tuned.training_noise, None
 
     def predict(self, X: np.ndarray) -> Any:

@@ -103,7 +103,7 @@ def show_figure1(results: Sequence[Result], budget: Budget) -> list[ShownTable]:
         f"between {LOWEST:.3f} and {HIGHEST:.3f}.",
         "The negative line of Figure 1b is read as 5, 12, 0, 3, or it would not have the margins of Figure 1a.",
         "The noisy copy shows what the paper meant: A and B differ in 6 of 400 rows, where B is wrong; drawn together "
-        "A is nearly always better, drawn alone it is not. joint_depth of SimulatedBaggingClassifier draws together.",
+        "A is nearly always better, drawn alone it is not. n_joint_features of SimulatedBagging draws together.",
     ]
     caption = "Share of resampled tables on which A gains more than B"
     return [ShownTable("figure1", caption, ["table", "draws", "ours", "published", "verdict"], rows, notes)]
