@@ -1,6 +1,7 @@
 """What Python says to the growing kernel, and what the kernel hears: rules, criteria, walks and node records."""
 
 from dataclasses import fields, replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -38,6 +39,17 @@ def test_every_pair_of_rows_and_criterion_that_occurs_has_a_walk() -> None:
         assert {name for name, code in grow.CRITERIA.items() if table[kind][code]} == set(known)
         assert bool(collecting[kind]) == (rows != "measured")
     assert {walk for line in table for walk in line} == {0, *grow.WALKS.values()}
+
+
+def test_the_page_about_kernels_shows_the_table_of_walks() -> None:
+    table, collecting = grow.walk_table()
+    names = {0: "", **{code: name for name, code in grow.WALKS.items()}}
+    page = (Path(__file__).parents[2] / "docs" / "develop" / "kernels.md").read_text()
+    lines = [["rows", *grow.CRITERIA, "every cut kept"]]
+    for rows, kind in grow.ROWS_KINDS.items():
+        lines.append([rows, *(names[walk] for walk in [*table[kind], collecting[kind]])])
+    for line in lines:
+        assert "|" + "|".join(f" {cell} " if cell else " " for cell in line) + "|\n" in page
 
 
 @pytest.mark.parametrize("criterion", [*CLASSIFICATION, *REGRESSION])

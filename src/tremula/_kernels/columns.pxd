@@ -6,7 +6,8 @@ from tremula._kernels.grower cimport Grower
 
 
 cdef inline double value_at(Grower* g, uint64_t word, int64_t attribute) noexcept nogil:
-    return g.columns.values[<int64_t> (word & g.columns.row_mask) * g.columns.row_stride + attribute * g.columns.column_stride]
+    cdef int64_t row = <int64_t> (word & g.columns.row_mask)
+    return g.columns.values[row * g.columns.row_stride + attribute * g.columns.column_stride]
 
 
 cdef inline int64_t first_above(Grower* g, const uint64_t* words, int64_t start, int64_t end, int64_t attribute,

@@ -1,7 +1,7 @@
 """Grows one tree, depth first, from columns sorted once.
 
-The kernel does what `rules` say (see `rules.pxd`) and checks nothing. It works on words (see `words.pxd`): a sorted list
-per attribute, which a tree filters by its row weights and then divides in place as it grows.
+The kernel follows the rules it is given (see `rules.pxd`) and checks nothing. It works on words (see `words.pxd`): a
+sorted list per attribute, which a tree filters by its row weights and then divides in place as it grows.
 """
 
 import numpy as np
@@ -30,8 +30,8 @@ from tremula._kernels.statistics cimport (
     add_row, describe_known, fill_terms, load_counts, weight_of, weight_of_row,
 )
 from tremula._kernels.walks cimport (
-    COLLECTING_WALK_OF, NO_WALK, WALK_COUNTED_GAINS, WALK_COUNTED_SQUARES, WALK_COUNTED_TERMS, WALK_MEASURED_SUMS,
-    WALK_OF, WALK_WEIGHTED_GAINS, WALK_WEIGHTED_TERMS,
+    COLLECTING_WALK_OF, WALK_COUNTED_GAINS, WALK_COUNTED_SQUARES, WALK_COUNTED_TERMS, WALK_MEASURED_SUMS, WALK_OF,
+    WALK_WEIGHTED_GAINS, WALK_WEIGHTED_TERMS,
 )
 from tremula._kernels.walks_weighted cimport CUTS_OF_RUNS
 from tremula._kernels.words cimport CLASS_BITS, count_of_mark, mark_bits, rank_mask_of, row_mask_of

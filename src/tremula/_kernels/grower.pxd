@@ -1,4 +1,4 @@
-"""The state of one growing tree, in parts; every file that walks lists, chooses splits or carries them out shares it."""
+"""The state of one growing tree, in parts, shared by the files that walk lists, choose splits and carry them out."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
@@ -139,7 +139,7 @@ cdef struct NodeAtHand:
     int64_t* bounds             # of incomplete lists
     double noise                # where rows are MEASURED: what rounding may leave of a sum of squares
     double* class_terms         # where rows are weighted: f(class weight)
-    uint64_t* sides             # where rows are counted: by class, 0 left of a cut (low half), all right of it (high half)
+    uint64_t* sides             # where rows are counted: by class, none left of a cut (low half), all right (high half)
     int64_t term                # where rows are counted: sum of the classes' terms
 
 cdef struct WalkScratch:

@@ -1,8 +1,8 @@
-/* x log2 x, short enough to be compiled in place: a call to the library's log2 in the innermost loop costs as much again
- * as the logarithm, since every register must be saved around it.
+/* x log2 x, short enough to be compiled in place: a call to the library's log2 in the innermost loop costs as much
+ * again as the logarithm, since every register must be saved around it.
  *
- * log2 x = exponent + log2 c + log2(1 + r), where c is the middle of the mantissa's interval (one of 256) and r < 2^-9 is
- * what is left; five terms of the series leave an error below 1e-16. Whole numbers up to a limit come from a table.
+ * log2 x = exponent + log2 c + log2(1 + r), where c is the middle of the mantissa's interval (one of 256) and r < 2^-9
+ * is what is left; five terms of the series leave an error below 1e-16. Whole numbers up to a limit come from a table.
  */
 #include <math.h>
 #include <stdint.h>

@@ -73,15 +73,31 @@ def mark_tested(const Node[::1] nodes, uint8_t[:, ::1] tested):
                 tested[node, nodes[node].attribute] = 1
 
 
-def fill_products(const double[:, :] values, const double[::1] target, const double[::1] weights,
-                  const int32_t[::1] order, const int64_t[::1] starts, const int64_t[::1] ends,
-                  const int32_t[::1] attributes, const int64_t[::1] firsts, double[::1] means, double[::1] products,
-                  const int64_t[::1] places):
+cdef class Products:
     """Means of the attributes and the target of each stretch of rows, and sums of products of deviations from them.
 
     Stretch i has attributes firsts[i] to firsts[i + 1]; its means begin at firsts[i] + i, its square of products, to
     which the target is last, at places[i].
     """
+
+    cdef const int32_t[::1] attributes
+    cdef const int64_t[::1] firsts
+    cdef const int64_t[::1] places
+    cdef double[::1] means
+    cdef double[::1] products
+
+    def __init__(self, const int32_t[::1] attributes, const int64_t[::1] firsts, const int64_t[::1] places):
+        self.attributes, self.firsts, self.places = attributes, firsts, places
+        self.means = np.zeros(firsts[firsts.shape[0] - 1] + firsts.shape[0] - 1)
+        self.products = np.zeros(places[places.shape[0] - 1])
+
+
+def fill_products(const double[:, :] values, const double[::1] target, const double[::1] weights,
+                  const int32_t[::1] order, const int64_t[::1] starts, const int64_t[::1] ends, Products filled):
+    """Fill the means and products of each stretch of rows; they come as zeros."""
+    cdef const int32_t[::1] attributes = filled.attributes
+    cdef const int64_t[::1] firsts = filled.firsts, places = filled.places
+    cdef double[::1] means = filled.means, products = filled.products
     cdef int64_t i, p, a, b, row, k, m, first, n_stretches = starts.shape[0]
     cdef double weight, total, scaled
     cdef double[::1] deviations = np.empty(values.shape[1] + 1)
@@ -148,7 +164,7 @@ cdef void solve(Problem* problem, Dposv dposv) noexcept nogil:
     for i in range(problem.n_chosen):
         scale = sqrt(problem.products[problem.chosen[i] * (problem.width + 1)])
         problem.scales[i] = scale if scale > 0.0 else 1.0           # a constant: its products are 0 as well
-    for i in range(MAX_TRIES):
+    for _ in range(MAX_TRIES):
         if try_to_solve(problem, dposv, ridge):
             break
         ridge *= 10.0
@@ -215,13 +231,15 @@ cdef void choose_attributes(Problem* problem, Dposv dposv, double* model, double
         akaike = lower
 
 
-def choose_models(object lapack_dposv, double ridge, double collinear, const Node[::1] nodes,
-                  const int32_t[::1] attributes, const int64_t[::1] firsts, const double[::1] means,
-                  const double[::1] products, const int64_t[::1] places, double[:, ::1] models, double[::1] squares):
+def choose_models(object lapack_dposv, double ridge, double collinear, const Node[::1] nodes, Products filled,
+                  double[:, ::1] models, double[::1] squares):
     """Fit every node's model: collinear attributes are dropped, then those whose loss lowers Akaike's criterion.
 
-    The arguments from `attributes` on are those of `fill_products`; `models` gets coefficients and the constant last.
+    `models` gets the coefficients and, last, the constant.
     """
+    cdef const int32_t[::1] attributes = filled.attributes
+    cdef const int64_t[::1] firsts = filled.firsts, places = filled.places
+    cdef const double[::1] means = filled.means, products = filled.products
     cdef Dposv dposv = <Dposv> PyCapsule_GetPointer(lapack_dposv, PyCapsule_GetName(lapack_dposv))
     cdef int64_t node, a, k, most = models.shape[1]
     cdef double[:, ::1] room = np.empty((most + 4, most))

@@ -8,7 +8,7 @@ cdef packed struct Node:
     int32_t attribute       # column tested, -1 in a leaf
     int32_t first_child     # branches are consecutive nodes from here on; 0 in a leaf
     int32_t n_branches      # 0 in a leaf
-    int32_t index           # leaf: its row in `values`; subset split: its first entry in `subsets`; else one of the below
+    int32_t index           # leaf: its row in `values`; subset split: its first entry in `subsets`; else see below
 
 cdef enum:
     NUMERIC_SPLIT = -1      # two branches, by threshold

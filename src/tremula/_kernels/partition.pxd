@@ -93,19 +93,21 @@ cdef inline int64_t divide_two_sharing(uint64_t* words, int64_t start, int64_t e
 cdef inline bint divide_in_two(Grower* g, int64_t a, int64_t start, int64_t end, bint sharing,
                                int64_t n_branches) noexcept nogil:
     """One or two children go on; fills `sizes`."""
+    cdef const uint8_t* flag = g.division.flag
+    cdef uint64_t row_mask = g.columns.row_mask
     cdef int64_t n_second = 0, place
     if g.division.n_survivors == 1 and not sharing:
-        g.division.sizes[0] = keep_first(g.columns.lists[a], start, end, g.division.flag, g.columns.row_mask) - start
+        g.division.sizes[0] = keep_first(g.columns.lists[a], start, end, flag, row_mask) - start
         return True
     if not grow_room(<void**> &g.division.spare, &g.division.spare_capacity, end - start + 1, sizeof(uint64_t)):
         return False
     if sharing and g.rows.kind == WEIGHTED:
-        place = divide_two_sharing(g.columns.lists[a], start, end, g.division.flag, g.columns.row_mask, g.division.spare, &n_second)
+        place = divide_two_sharing(g.columns.lists[a], start, end, flag, row_mask, g.division.spare, &n_second)
     elif n_branches == 2 and not sharing:
-        place = divide_all(g.columns.lists[a], start, end, g.division.flag, g.columns.row_mask, g.division.spare)
+        place = divide_all(g.columns.lists[a], start, end, flag, row_mask, g.division.spare)
         n_second = end - place
     else:
-        place = divide_two(g.columns.lists[a], start, end, g.division.flag, g.columns.row_mask, g.division.spare, &n_second)
+        place = divide_two(g.columns.lists[a], start, end, flag, row_mask, g.division.spare, &n_second)
     g.division.sizes[0] = place - start
     g.division.sizes[1] = n_second
     if not grow_room(<void**> &g.columns.lists[a], &g.columns.capacity[a], place + n_second, sizeof(uint64_t)):
@@ -158,6 +160,7 @@ cdef inline bint divide_rows(Grower* g, const Frame* frame) noexcept nogil:
     """The rows and weights of the node, as `divide_in_many` does a list."""
     cdef int64_t n_survivors = g.division.n_survivors
     cdef int64_t p, s, total = 0, survivor
+    cdef double share
     memset(g.division.sizes, 0, n_survivors * sizeof(int64_t))
     for p in range(frame.start, frame.end):
         survivor = g.division.branch[g.pending.rows[p]]
@@ -173,7 +176,8 @@ cdef inline bint divide_rows(Grower* g, const Frame* frame) noexcept nogil:
         for s in range(n_survivors):
             if survivor == s or survivor == UNKNOWN:
                 g.division.spare_rows[g.division.places[s]] = g.pending.rows[p]
-                g.division.spare_weights[g.division.places[s]] = g.pending.weights[p] * (g.division.shares[s] if survivor == UNKNOWN else 1.0)
+                share = g.division.shares[s] if survivor == UNKNOWN else 1.0
+                g.division.spare_weights[g.division.places[s]] = g.pending.weights[p] * share
                 g.division.places[s] += 1
     memcpy(g.pending.rows + frame.start, g.division.spare_rows, total * sizeof(uint32_t))
     memcpy(g.pending.weights + frame.start, g.division.spare_weights, total * sizeof(double))
@@ -212,7 +216,8 @@ cdef inline int64_t already_divided(Grower* g, const Cut* cut) noexcept nogil:
     if cut.kind != NUMERIC_SPLIT or g.columns.has_missing:
         return -1
     if g.division.survivor[0] < 0:
-        memmove(words + g.division.segments[0].start, words + g.division.segments[1].start, g.division.sizes[0] * sizeof(uint64_t))
+        memmove(words + g.division.segments[0].start, words + g.division.segments[1].start,
+                g.division.sizes[0] * sizeof(uint64_t))
     return cut.attribute
 
 
@@ -225,10 +230,12 @@ cdef inline bint divide_lists(Grower* g, const Frame* frame, int64_t n_branches,
     cdef int64_t n_survivors = g.division.n_survivors
     cdef int64_t a, start, end, place, s, slot, first = g.pending.n_frames - n_survivors
     cdef int64_t* bounds
+    cdef const uint64_t* words
     for a in range(g.columns.n_attributes):
         list_bounds(g, frame, a, &start, &end)
         slot = g.columns.slot[a]
-        if not g.columns.has_missing and not ((g.columns.lists[a][start] ^ g.columns.lists[a][end - 1]) & g.columns.rank_mask):
+        words = g.columns.lists[a]
+        if not g.columns.has_missing and not ((words[start] ^ words[end - 1]) & g.columns.rank_mask):
             continue        # constant here, so never looked at again below
         if a == divided:
             continue

@@ -310,9 +310,14 @@ cdef double prune_node(Pruner* p, int64_t node, int64_t start, int64_t end, int6
 
 
 def prune_by_error(Node[::1] nodes, double[:, ::1] statistics, const uint8_t[::1] subsets,
-                   const int32_t[::1] n_levels, bint strict, const double[:, :] values, const int32_t[::1] codes,
-                   const double[::1] weights, double confidence, double z_squared, double tail, bint raising):
-    """C4.5's error-based pruning, in place; statistics and weights become those of the pruned tree."""
+                   const int32_t[::1] n_levels, bint strict, tuple rows, dict estimate, bint raising):
+    """C4.5's error-based pruning, in place; statistics and weights become those of the pruned tree.
+
+    `rows` are values, class codes and weights of the training rows; `estimate` has the fields of `Estimate`.
+    """
+    cdef const double[:, :] values = rows[0]
+    cdef const int32_t[::1] codes = rows[1]
+    cdef const double[::1] weights = rows[2]
     cdef Pruner p
     cdef int64_t row, n = 0
     cdef double outcome = FAILED
@@ -327,7 +332,7 @@ def prune_by_error(Node[::1] nodes, double[:, ::1] statistics, const uint8_t[::1
     p.row_stride = values.strides[0] // <int64_t> sizeof(double)
     p.column_stride = values.strides[1] // <int64_t> sizeof(double)
     p.codes = &codes[0]
-    p.estimate = Estimate(confidence, z_squared, tail)
+    p.estimate = estimate
     p.raising = raising
     p.rows = NULL
     p.weights = NULL

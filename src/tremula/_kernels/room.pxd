@@ -25,7 +25,8 @@ cdef inline bint room_for_nodes(Grower* g, int64_t n_more) noexcept nogil:
     cdef int64_t capacity = g.output.nodes_capacity
     if not grow_room(<void**> &g.output.nodes, &capacity, g.output.n_nodes + n_more, sizeof(Node)):
         return False
-    return grow_room(<void**> &g.output.statistics, &g.output.nodes_capacity, g.output.n_nodes + n_more, g.rows.n_statistics * sizeof(double))
+    return grow_room(<void**> &g.output.statistics, &g.output.nodes_capacity, g.output.n_nodes + n_more,
+                     g.rows.n_statistics * sizeof(double))
 
 
 cdef inline bint room_for_rows(Grower* g, int64_t needed) noexcept nogil:

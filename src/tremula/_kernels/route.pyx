@@ -86,48 +86,74 @@ cdef inline double share_of(const Node* here, const Node* child, double total) n
     return child.weight / total if total > 0 else 1.0 / here.n_branches
 
 
+cdef class Mixture:
+    """Leaf values to be mixed where values are missing, and room for it in a tree of this depth.
+
+    Row `level` of the arrays describes the split open at that level: `pending` holds the node and its next branch,
+    `shares` the weight of its branches and the share of the one being followed, `sums` the sum so far.
+    """
+
+    cdef const double[:, ::1] values
+    cdef Py_ssize_t depth
+    cdef int32_t[:, ::1] pending
+    cdef double[:, ::1] shares
+    cdef double[:, ::1] sums
+    cdef bint is_ready
+
+    def __init__(self, const double[:, ::1] values, Py_ssize_t depth):
+        self.values, self.depth, self.is_ready = values, depth, False
+
+    cdef int prepare(self) except FAILED:
+        """Make the room, which most calls do not need."""
+        self.pending, self.shares = np.empty((self.depth, 2), np.int32), np.empty((self.depth, 2))
+        self.sums = np.empty((self.depth, self.values.shape[1]))
+        self.is_ready = True
+        return 0
+
+
+cdef inline int open_level(const Node[::1] nodes, Mixture mixture, Py_ssize_t level, int32_t node) except FAILED nogil:
+    mixture.pending[level, 0], mixture.pending[level, 1] = node, 0
+    mixture.shares[level, 0] = weight_of_branches(nodes, &nodes[node])
+    mixture.sums[level, :] = 0.0
+    return 0
+
+
 cdef int mix(
     const Node[::1] nodes, const uint8_t[::1] subsets, const int32_t[::1] n_levels, bint strict,
-    const double[:, :] X, Py_ssize_t row, int32_t start, const double[:, ::1] values,
-    int32_t[:, ::1] pending, double[:, ::1] shares, double[:, ::1] mixtures,
+    const double[:, :] X, Py_ssize_t row, int32_t start, Mixture mixture,
 ) except FAILED nogil:
-    """Write to mixtures[0] the expected leaf value of a row that has no value at the split `start`.
-
-    Row `level` of the scratch arrays describes the split open at that level: `pending` holds the node and its next
-    branch, `shares` the weight of its branches and the share of the one being followed, `mixtures` the sum so far.
-    """
+    """Write to mixture.sums[0] the expected leaf value of a row that has no value at the split `start`."""
     cdef const Node* here
     cdef int32_t child, stop
     cdef Py_ssize_t column, index, level = 0
     cdef double share
-    pending[0, 0], pending[0, 1] = start, 0
-    shares[0, 0] = weight_of_branches(nodes, &nodes[start])
-    mixtures[0, :] = 0.0
+    if not mixture.is_ready:
+        with gil:
+            mixture.prepare()
+    open_level(nodes, mixture, 0, start)
     while True:
-        here = &nodes[pending[level, 0]]
-        if pending[level, 1] == here.n_branches:
+        here = &nodes[mixture.pending[level, 0]]
+        if mixture.pending[level, 1] == here.n_branches:
             if level == 0:
                 return 0
             level -= 1
-            for column in range(values.shape[1]):
-                mixtures[level, column] += shares[level, 1] * mixtures[level + 1, column]
+            for column in range(mixture.values.shape[1]):
+                mixture.sums[level, column] += mixture.shares[level, 1] * mixture.sums[level + 1, column]
             continue
-        child = here.first_child + pending[level, 1]
-        pending[level, 1] += 1
-        share = share_of(here, &nodes[child], shares[level, 0])
+        child = here.first_child + mixture.pending[level, 1]
+        mixture.pending[level, 1] += 1
+        share = share_of(here, &nodes[child], mixture.shares[level, 0])
         if share <= 0:
             continue
         stop = descend_from(nodes, subsets, n_levels, strict, X, row, child)
         if nodes[stop].n_branches == 0:
             index = nodes[stop].index
-            for column in range(values.shape[1]):
-                mixtures[level, column] += share * values[index, column]
+            for column in range(mixture.values.shape[1]):
+                mixture.sums[level, column] += share * mixture.values[index, column]
             continue
-        shares[level, 1] = share
+        mixture.shares[level, 1] = share
         level += 1
-        pending[level, 0], pending[level, 1] = stop, 0
-        shares[level, 0] = weight_of_branches(nodes, &nodes[stop])
-        mixtures[level, :] = 0.0
+        open_level(nodes, mixture, level, stop)
 
 
 cdef int spread(
@@ -170,11 +196,6 @@ cdef int32_t heaviest_branch(const Node[::1] nodes, const Node* here) except FAI
     return best
 
 
-def scratch(Py_ssize_t depth, Py_ssize_t n_columns):
-    """Room for `mix` in a tree of this depth."""
-    return np.empty((depth, 2), np.int32), np.empty((depth, 2)), np.empty((depth, n_columns))
-
-
 def apply(
     const Node[::1] nodes, const uint8_t[::1] subsets, const int32_t[::1] n_levels, bint strict,
     const double[:, :] X, int32_t[::1] out,
@@ -199,15 +220,13 @@ def apply(
 
 def add_values(
     const Node[::1] nodes, const uint8_t[::1] subsets, const int32_t[::1] n_levels, bint strict,
-    const double[:, ::1] values, Py_ssize_t depth, const double[:, :] X, double weight, double[:, ::1] out,
+    Mixture mixture, const double[:, :] X, double weight, double[:, ::1] out,
 ):
     """Add to every row of `out` weight times the expected leaf value: a class distribution, or the mean target."""
     cdef int32_t[BLOCK] reached
-    cdef int32_t[:, ::1] pending
-    cdef double[:, ::1] shares, mixtures
+    cdef const double[:, ::1] values = mixture.values
     cdef Py_ssize_t block, start, column, index, row, n_rows = X.shape[0], n_columns = values.shape[1]
     cdef int place, count
-    cdef bint ready = False
     with nogil:
         for block in range(n_blocks(n_rows)):
             start = block * BLOCK
@@ -220,27 +239,19 @@ def add_values(
                     for column in range(n_columns):
                         out[row, column] += weight * values[index, column]
                     continue
-                if not ready:
-                    with gil:
-                        pending, shares, mixtures = scratch(depth, n_columns)
-                    ready = True
-                mix(nodes, subsets, n_levels, strict, X, row, reached[place], values, pending, shares, mixtures)
+                mix(nodes, subsets, n_levels, strict, X, row, reached[place], mixture)
                 for column in range(n_columns):
-                    out[row, column] += weight * mixtures[0, column]
+                    out[row, column] += weight * mixture.sums[0, column]
 
 
 def label_rows(
     const Node[::1] nodes, const uint8_t[::1] subsets, const int32_t[::1] n_levels, bint strict,
-    const double[:, ::1] values, Py_ssize_t depth, const Py_ssize_t[::1] labels, const double[:, :] X,
-    Py_ssize_t[::1] out,
+    Mixture mixture, const Py_ssize_t[::1] labels, const double[:, :] X, Py_ssize_t[::1] out,
 ):
-    """Write the column of the largest expected leaf value, the first of equals; `labels` holds that of `values`' rows."""
+    """Write the column of the largest expected leaf value, the first of equals; `labels` has it for single leaves."""
     cdef int32_t[BLOCK] reached
-    cdef int32_t[:, ::1] pending
-    cdef double[:, ::1] shares, mixtures
-    cdef Py_ssize_t block, start, column, best, row, n_rows = X.shape[0], n_columns = values.shape[1]
+    cdef Py_ssize_t block, start, column, best, row, n_rows = X.shape[0]
     cdef int place, count
-    cdef bint ready = False
     with nogil:
         for block in range(n_blocks(n_rows)):
             start = block * BLOCK
@@ -251,14 +262,10 @@ def label_rows(
                 if nodes[reached[place]].n_branches == 0:
                     out[row] = labels[nodes[reached[place]].index]
                     continue
-                if not ready:
-                    with gil:
-                        pending, shares, mixtures = scratch(depth, n_columns)
-                    ready = True
-                mix(nodes, subsets, n_levels, strict, X, row, reached[place], values, pending, shares, mixtures)
+                mix(nodes, subsets, n_levels, strict, X, row, reached[place], mixture)
                 best = 0
-                for column in range(1, n_columns):
-                    if mixtures[0, column] > mixtures[0, best]:
+                for column in range(1, mixture.values.shape[1]):
+                    if mixture.sums[0, column] > mixture.sums[0, best]:
                         best = column
                 out[row] = best
 

@@ -109,7 +109,8 @@ cdef inline void measure_unknown(Grower* g, const Frame* frame, const uint64_t* 
                             statistics + child * g.rows.n_statistics)
 
 
-cdef inline void measure_children(Grower* g, const uint64_t* words, int64_t n_branches, double* statistics) noexcept nogil:
+cdef inline void measure_children(Grower* g, const uint64_t* words, int64_t n_branches,
+                                  double* statistics) noexcept nogil:
     """Statistics of every child, from the rows whose value is known."""
     cdef int64_t i, child
     memset(statistics, 0, n_branches * g.rows.n_statistics * sizeof(double))
@@ -187,7 +188,8 @@ cdef inline void push_survivors(Grower* g, const Frame* frame, int64_t first_chi
     for child in range(n_branches):
         s = g.division.survivor[child]
         if s >= 0:
-            g.pending.frames[g.pending.n_frames] = Frame(place, place + g.division.sizes[s], first_child + child, frame.depth + 1, counted)
+            g.pending.frames[g.pending.n_frames] = Frame(place, place + g.division.sizes[s], first_child + child,
+                                                         frame.depth + 1, counted)
             g.division.places[s] = place
             place += g.division.sizes[s]
             g.pending.n_frames += 1
@@ -232,7 +234,7 @@ cdef inline bint pass_rows_on(Grower* g, const Frame* frame, const Cut* cut, con
 
 
 cdef inline Stretch list_to_split(Grower* g, const Frame* frame, Cut* cut) noexcept nogil:
-    """The list that a cut was made in; where the values were only gathered, it is made now and fills the cut's place."""
+    """The list that a cut was made in; from gathered values it is made now, and the cut's place is filled."""
     cdef int64_t attribute = g.columns.attributes[cut.attribute]
     if not has_gathered_values(g, cut.attribute):
         return list_of(g, frame, cut.attribute)

@@ -1,7 +1,7 @@
 """Unsorted nodes: for trees that draw so few of the attributes that dividing all lists would cost more than it saves.
 
-An unsorted node has its rows alone, in no particular order. The list of an attribute is made when it is needed, from the
-ranks of the rows, and equals the one that dividing would have given. A drawn threshold needs the values alone.
+An unsorted node has its rows alone, in no particular order. The list of an attribute is made when it is needed, from
+the ranks of the rows, and equals the one that dividing would have given. A drawn threshold needs the values alone.
 """
 
 from libc.math cimport INFINITY

@@ -83,9 +83,9 @@ cdef inline int64_t walk_counted_gains(Grower* g, bint by_runs, bint limited, co
     return n_tried
 
 
-# Before row p is read, `left_squares` and `right_squares` are the sums over classes of the squared counts left and right
-# of a cut before row p - 1; `by_runs` computes them anew at each cut. A cut is better if left_squares / weight +
-# right_squares / other is above `bar`, which is asked with both sides multiplied by weight * other: no division a row.
+# Before row p is read, `left_squares` and `right_squares` are the sums over classes of the squared counts left and
+# right of a cut before row p - 1; `by_runs` computes them anew at each cut. A cut is better if left_squares / weight +
+# right_squares / other is above `bar`; both sides are multiplied by weight * other, so that no row needs a division.
 
 cdef inline int64_t walk_counted_squares(Grower* g, bint by_runs, const Stretch* list, const Known* known,
                                          Cut* best) noexcept nogil:

@@ -7,9 +7,9 @@ from tremula._kernels.cuts cimport consider
 from tremula._kernels.grower cimport Cut, Grower, Known, Stretch
 
 
-# After row p is read, `weight`, `total` and `squares` are the sums of weight, weighted target and weighted squared target
-# left of a cut behind it. `bar` is the sum `within` of the best cut less slack: a cut whose sum is certainly above it is
-# passed over before its fifth roots are taken.
+# After row p is read, `weight`, `total` and `squares` are the sums of weight, weighted target and weighted squared
+# target left of a cut behind it. `bar` is the sum `within` of the best cut less slack: a cut whose sum is certainly
+# above it is skipped before its fifth roots are taken.
 
 cdef inline int64_t walk_measured_sums(Grower* g, int criterion, const Stretch* list, const Known* known,
                                        Cut* best) noexcept nogil:

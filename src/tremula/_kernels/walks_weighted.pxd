@@ -109,10 +109,10 @@ cdef inline void judge_stops(Grower* g, Stops* stops, int64_t n_stops, int64_t n
                 best.place = stops.place[i]
 
 
-# After row p is read, `left` and `weight` are the weights left of a cut behind it, and the stops not yet judged say where
-# they changed; `term` is the sum of the classes' terms at the last stop judged. No cut between two rows of one class is
-# best (Fayyad and Irani), unless it is the first or the last one allowed or a row beside it shares its value with a row
-# of another class, so elsewhere a stop is replaced by the next one.
+# After row p is read, `left` and `weight` are the weights left of a cut behind it, and the stops not yet judged say
+# where they changed; `term` is the sum of the classes' terms at the last stop judged. No cut between two rows of one
+# class is best (Fayyad and Irani), unless it is the first or the last one allowed or a row beside it shares its value
+# with a row of another class, so elsewhere a stop is replaced by the next one.
 
 cdef inline int64_t walk_weighted_gains(Grower* g, bint wide, const Stretch* list, const Known* known,
                                         Cut* best) noexcept nogil:
@@ -183,8 +183,8 @@ cdef inline void judge_runs(Grower* g, int64_t n_cuts, const int64_t* places, co
         terms += width
 
 
-# After row p is read, `left` and `weight` are the weights left of a cut behind it. `run_terms` has, for each cut that is
-# not yet judged, the weight of every class on both sides and the weight of both sides.
+# After row p is read, `left` and `weight` are the weights left of a cut behind it. `run_terms` has, for each cut that
+# is not yet judged, the weight of every class on both sides and the weight of both sides.
 
 cdef inline int64_t walk_weighted_runs(Grower* g, bint wide, const Stretch* list, const Known* known,
                                        Cut* best) noexcept nogil:

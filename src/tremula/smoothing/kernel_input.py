@@ -46,7 +46,7 @@ class KernelInput:
             levels = (self.own, self.others, self.programs.level_start)
             end = self.programs.thresholds.end
             rows = (self.rows[part], inverse, self.is_missing[part])
-            kernel.run(steps, *rows, *levels, self.tol, end, sums[part], bound[part])
+            kernel.run(steps, rows, levels, self.tol, end, sums[part], bound[part])
 
         n_blocks = -(-len(self.rows) // kernel.ROWS_IN_BLOCK)
         parts = cut(range(n_blocks), effective_n_jobs(self.n_jobs))

@@ -42,6 +42,10 @@ class Thresholds:
     columns: tuple[NDArray[np.int32], ...]
     end: int
 
+    def of_tree(self, number: int) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int32], int]:
+        """Thresholds of one tree, as the kernel takes them."""
+        return self.of_nodes[number], self.last[number], self.columns[number], self.end
+
 
 def finite(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Numbers brought within what can be subtracted; NaN stays."""
@@ -158,21 +162,11 @@ class TreePrograms:
         model = self.model()
         tree = model.trees[number]
         return kernel.TreeProgram(
-            tree.nodes,
-            tree.subsets,
-            tree.n_levels,
+            tree,
             model.shares[number],
-            self.thresholds.of_nodes[number],
-            self.thresholds.last[number],
-            self.thresholds.columns[number],
-            self.thresholds.end,
-            self.level_start,
-            self.level_shares,
-            values.start,
-            values.output,
-            values.value,
-            values.mean,
-            values.spread,
+            self.thresholds.of_tree(number),
+            (self.level_start, self.level_shares),
+            values,
             self.paths,
             slope_of,
             rank,

@@ -104,20 +104,9 @@ def prune_by_error(
     """
     nodes, statistics = copy_nodes(grown.nodes), np.ascontiguousarray(grown.statistics).copy()
     real_weights = np.ones(len(codes)) if weights is None else np.ascontiguousarray(weights, np.float64)
-    kernel.prune_by_error(
-        nodes,
-        statistics,
-        grown.subsets,
-        n_levels,
-        strict,
-        values,
-        np.ascontiguousarray(codes, np.int32),
-        real_weights,
-        estimate.confidence,
-        estimate.z_squared,
-        estimate.tail,
-        raising,
-    )
+    rows = (values, np.ascontiguousarray(codes, np.int32), real_weights)
+    limit = {"confidence": estimate.confidence, "z_squared": estimate.z_squared, "tail": estimate.tail}
+    kernel.prune_by_error(nodes, statistics, grown.subsets, n_levels, strict, rows, limit, raising)
     return _compact(nodes, GrownTree(nodes, statistics, grown.subsets))[0]
 
 

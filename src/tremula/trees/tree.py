@@ -197,8 +197,8 @@ class Tree:
         """Column of `predict_values` with the largest value for every row, the first of equals."""
         rows = self._rows(X)
         out = np.empty(len(rows), dtype=np.intp)
-        arguments = (self.nodes, self.subsets, self.n_levels, self.strict, self.values, self.depth)
-        route.label_rows(*arguments, self._labels, rows, out)
+        mixture = route.Mixture(self.values, self.depth)
+        route.label_rows(self.nodes, self.subsets, self.n_levels, self.strict, mixture, self._labels, rows, out)
         return out
 
     def decision_path(self, X: ArrayLike) -> csr_array:
@@ -232,8 +232,8 @@ class Tree:
         return out
 
     def _add_values(self, rows: NDArray[np.float64], weight: float, out: NDArray[np.float64]) -> None:
-        arguments = (self.nodes, self.subsets, self.n_levels, self.strict, self.values, self.depth)
-        route.add_values(*arguments, rows, weight, out)
+        mixture = route.Mixture(self.values, self.depth)
+        route.add_values(self.nodes, self.subsets, self.n_levels, self.strict, mixture, rows, weight, out)
 
     def _rows(self, X: ArrayLike) -> NDArray[np.float64]:
         rows = np.asarray(X, dtype=np.float64)
