@@ -170,12 +170,12 @@ READERS: dict[str, Callable[[Path, bool], Any]] = {
 }
 
 
-def _import(name: str, what: str) -> Any:
+def _import(name: str, purpose: str) -> Any:
     try:
         return import_module(name)
     except ImportError as error:
         library = name.split(".")[0]
-        raise MissingLibrary(f"{what} need {library}, which is not installed: pip install {library}") from error
+        raise MissingLibrary(f"{purpose} need {library}, which is not installed: pip install {library}") from error
 
 
 def _first_line(error: Exception) -> str:
@@ -328,9 +328,9 @@ def column_names(model: Any) -> tuple[str, ...] | None:
 
 def _n_columns(model: Any) -> int | None:
     for name in ("n_features_in_", "num_features", "num_feature"):
-        told = getattr(model, name, None)
-        if told is not None:
-            return int(told() if callable(told) else told)
+        count = getattr(model, name, None)
+        if count is not None:
+            return int(count() if callable(count) else count)
     return None
 
 

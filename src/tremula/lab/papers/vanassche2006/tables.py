@@ -86,20 +86,20 @@ def _against_bagging(measured: dict[str, dict[str, Folds]]) -> list[list[Any]]:
             if test is None:
                 continue
             low, high = (-100 * end for end in reversed(test.interval))
-            accuracies = [float(published[CELL_NAMES[name][0], one]["accuracy"]) for one in (method, BAG)]
+            accuracies = [float(published[CELL_NAMES[name][0], each]["accuracy"]) for each in (method, BAG)]
             word = "worse" if high < 0 else "better" if low > 0 else "no difference shown"
             theirs = f"{accuracies[0] - accuracies[1]:+.1f}"
             rows.append([name, method, f"{-100 * test.difference:+.1f}", f"{low:+.1f} to {high:+.1f}", word, theirs])
     return rows
 
 
-def _size_rows(measured: dict[str, dict[str, Folds]], what: str, form: str) -> list[list[Any]]:
+def _size_rows(measured: dict[str, dict[str, Folds]], column: str, form: str) -> list[list[Any]]:
     published, rows = _published(), []
     for name, methods in measured.items():
-        ours = [methods[method][what].mean() for method in METHODS]
-        theirs = [float(published[CELL_NAMES[name][0], method][what]) for method in METHODS]
+        ours = [methods[method][column].mean() for method in METHODS]
+        theirs = [float(published[CELL_NAMES[name][0], method][column]) for method in METHODS]
         shares = [f"{values[0] / max(values[2], 1e-9):.2f}" for values in (ours, theirs)]
-        words = [(form.format(one), form.format(other)) for one, other in zip(ours, theirs)]
+        words = [(form.format(our), form.format(their)) for our, their in zip(ours, theirs)]
         rows.append([name, *(text for pair in words for text in pair), *shares])
     return rows
 

@@ -70,14 +70,14 @@ SIZES: dict[Budget, Sizes] = {
 
 def datasets_of(task: str, sizes: Sizes) -> list[KnownDataset]:
     """Return the datasets of a task, the deciding half first, small ones first within a half."""
-    known = [one for one in known_datasets().values() if one.task == task and _takes_part(one, sizes)]
-    return sorted(known, key=lambda one: (half(one.name), one.rows * (one.numeric + one.nominal)))
+    known = [dataset for dataset in known_datasets().values() if dataset.task == task and _takes_part(dataset, sizes)]
+    return sorted(known, key=lambda known: (half(known.name), known.rows * (known.numeric + known.nominal)))
 
 
-def _takes_part(one: KnownDataset, sizes: Sizes) -> bool:
+def _takes_part(dataset: KnownDataset, sizes: Sizes) -> bool:
     if sizes.datasets is not None:
-        return one.name in sizes.datasets
-    return one.task == "regression" or one.rows < MOST_ROWS_OF_CLASSES
+        return dataset.name in sizes.datasets
+    return dataset.task == "regression" or dataset.rows < MOST_ROWS_OF_CLASSES
 
 
 def draw_rows(dataset: Dataset, most: int | None) -> Dataset:

@@ -37,25 +37,25 @@ Rankings = dict[tuple[str, str], Ranking | None]
 
 
 def _rankings(view: View, measures: Sequence[Measure]) -> Rankings:
-    return {(which, one.name): view.rank(which, one) for which in HALVES for one in measures}
+    return {(which, measure.name): view.rank(which, measure) for which in HALVES for measure in measures}
 
 
 def _by_rank(methods: Sequence[str], rankings: Rankings) -> list[str]:
-    """Return methods in the order of the first ranking that there is."""
-    first = next((one for one in rankings.values() if one is not None), None)
+    """Return the methods in the order of the first available ranking."""
+    first = next((ranking for ranking in rankings.values() if ranking is not None), None)
     return sorted(methods, key=lambda method: rank_of(first, method) or 0.0)
 
 
 def _headings(measures: Sequence[Measure]) -> list[str]:
-    return [f"{one.label}, {which}" for which in HALVES for one in measures]
+    return [f"{measure.label}, {which}" for which in HALVES for measure in measures]
 
 
 def _sizes(rankings: Rankings) -> str:
-    """Say over how many datasets was ranked, and how far apart ranks must be."""
+    """Return the number of ranked datasets and the critical difference of the ranks."""
     words = {
-        which: f"{len(one.dataset_names)} {which} (critical difference {one.critical_difference:.2f})"
-        for (which, _), one in rankings.items()
-        if one is not None
+        which: f"{len(ranking.dataset_names)} {which} (critical difference {ranking.critical_difference:.2f})"
+        for (which, _), ranking in rankings.items()
+        if ranking is not None
     }
     return " and ".join(words.values()) or "none"
 
@@ -77,7 +77,11 @@ def ranks_table(view: View, measures: Sequence[Measure]) -> ShownTable:
     for method in _by_rank(view.methods, rankings):
         times = [times_of(view.measured, every, method, FOREST, name) for name in ("fit_seconds", "predict_seconds")]
         rows.append(
-            [method, *(show_number(rank_of(one, method)) for one in rankings.values()), *map(show_number, times)]
+            [
+                method,
+                *(show_number(rank_of(ranking, method)) for ranking in rankings.values()),
+                *map(show_number, times),
+            ]
         )
     notes = [
         f"Mean ranks of {len(rows)} methods, 1 the best; datasets: {_sizes(rankings)}.",

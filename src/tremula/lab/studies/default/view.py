@@ -99,7 +99,7 @@ class View:
         """Sort the results of a task."""
         measured = Measured.of(results)
         methods = measured.methods(LEARNERS[task])
-        names = [one.name for one in datasets_of(task, SIZES[budget])]
+        names = [dataset.name for dataset in datasets_of(task, SIZES[budget])]
         return cls(task, file, measured, methods, {which: [n for n in names if half(n) == which] for which in HALVES})
 
     @property
