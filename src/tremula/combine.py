@@ -5,7 +5,7 @@ The sum for each row is taken over the members in their order, so the result doe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -68,6 +68,23 @@ def combine_members(
         add_predictions(total, member, rows, combine, weight)
         sum_of_weights += weight
     return total / sum_of_weights
+
+
+def staged_means(
+    members: Sequence[Member],
+    rows: Any,
+    n_rows: int,
+    n_outputs: int,
+    combine: str,
+    weights: Iterable[float] | None = None,
+) -> Iterator[np.ndarray]:
+    """Yield what `combine_members` returns for the first member, the first two, and so on."""
+    total = np.zeros((n_rows, n_outputs))
+    sum_of_weights = 0.0
+    for member, weight in zip(members, [1.0] * len(members) if weights is None else weights):
+        add_predictions(total, member, rows, combine, weight)
+        sum_of_weights += weight
+        yield total / sum_of_weights
 
 
 def largest(shares: np.ndarray) -> np.ndarray:

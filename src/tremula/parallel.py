@@ -14,11 +14,14 @@ from itertools import chain, pairwise
 from threading import Event
 from typing import Any, TypeVar
 
+import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from joblib.parallel import get_active_backend
+from numpy.typing import NDArray
 
 Result = TypeVar("Result")
 
+MIN_ROWS_PER_THREAD = 500  # fewer are not worth a thread when predicting
 CHUNKS_PER_THREAD = 4  # members differ in cost; threads get them in smaller portions
 
 
@@ -85,6 +88,26 @@ def train_members(
     finally:
         given_up.set()
         _leave(results)
+
+
+def map_row_blocks(
+    predict: Callable[[NDArray[Any]], NDArray[Any]], rows: NDArray[Any], n_jobs: int | None
+) -> NDArray[Any]:
+    """Apply a function of rows to blocks of them in threads, and join its results.
+
+    Parameters
+    ----------
+    predict : callable
+        From some rows to an array with as many; the result for a row must not depend on the others.
+    rows : array (n_rows, n_attributes)
+    n_jobs : int or None
+        As in joblib. Few rows are one block, whatever it says.
+    """
+    n_blocks = min(effective_n_jobs(n_jobs), len(rows) // MIN_ROWS_PER_THREAD)
+    if n_blocks < 2:
+        return predict(rows)
+    blocks = [rows[stretch.start : stretch.stop] for stretch in cut(range(len(rows)), n_blocks)]
+    return np.concatenate(Parallel(n_jobs=n_blocks, require="sharedmem")(delayed(predict)(block) for block in blocks))
 
 
 def _results(

@@ -14,7 +14,7 @@ from sklearn.datasets import load_diabetes, load_iris, make_classification
 from sklearn.metrics import log_loss, mean_squared_error, r2_score
 
 import tremula as tm
-from tremula.aspen.blending import number_weights
+from tremula.aspen.blend_weights import number_weights
 from tremula.aspen.boosted_corrections import ROUNDS
 from tremula.aspen.missing_values import Filling
 from tremula.aspen.report import AspenReport, Tried

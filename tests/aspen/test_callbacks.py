@@ -57,3 +57,11 @@ def test_a_callback_ends_the_training(stop_after: int) -> None:
     model = tm.AspenClassifier(n_estimators=5, random_state=0).set_callbacks(counting).fit(X, Y)
     assert counting.n_ended == stop_after
     assert model.score(X, Y) > 0.8
+
+
+def test_a_callback_sees_the_members_that_a_warm_start_keeps() -> None:
+    model = tm.AspenClassifier(n_estimators=4, warm_start=True, random_state=0).fit(X, Y)
+    counting = Counting()
+    model.set_callbacks(counting).fit(X, Y)  # nothing but corrections is trained again
+    assert counting.n_ended == 4
+    assert min(counting.scores) > 0.8

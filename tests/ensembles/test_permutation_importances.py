@@ -235,7 +235,7 @@ def test_members_whose_rows_cannot_be_found_again_are_not_judged(change: str) ->
     model.set_params(n_estimators=6, max_samples=0.5 if change == "parameter" else 1.0)
     rows = slice(None) if change == "parameter" else slice(None, None, -1)
     model.fit(X[rows], Y[rows])
-    with pytest.raises(InvalidParameter, match="drew their rows otherwise, or from other rows"):
+    with pytest.raises(InvalidParameter, match="drew their rows in another way, or from other rows"):
         model.permutation_importances(X, Y)
 
 

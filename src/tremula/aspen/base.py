@@ -1,61 +1,66 @@
-"""What the two Aspens share: families are tried with a few members, weighed by rows left out, grown, and corrected.
+"""What the two Aspen estimators have in common: try families, choose and weigh them, grow them, correct their blend.
 
-Nothing depends on the number of jobs. Members added later by a warm start are those that would have been trained at
-once; the families stay those that were chosen.
+Every choice is made on out-of-bag rows. Nothing depends on the number of jobs. A warm start keeps the chosen families,
+and adds the members that a single training would have had.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
-from tremula.aspen.boosted_corrections import N_PARTS, add_corrections
-from tremula.aspen.families import Family, GroupedDrawing, that_apply
-from tremula.aspen.family_members import Group, Judges
+from tremula.aspen.blend import Blend
+from tremula.aspen.boosted_corrections import EVERY, N_PARTS, N_ROUNDS
+from tremula.aspen.families import Family, GroupedDrawing, TrainingTable, that_apply
+from tremula.aspen.family_members import FamilyMembers, ScoringRows
 from tremula.aspen.missing_values import Filling
 from tremula.aspen.report import AspenReport, Tried
-from tremula.aspen.training import N_TRIED, Growing
-from tremula.combine import Member, RowSums, combine_members, largest
-from tremula.ensembles.base.callbacks import MemberTasks
-from tremula.ensembles.base.ensemble import Ensemble
-from tremula.ensembles.base.member import Trainer, TreeTrainer
-from tremula.ensembles.base.prediction import MIN_ROWS_PER_THREAD
-from tremula.ensembles.base.training import Drawing
+from tremula.aspen.selection import choose_families, describe_family, weigh_families
+from tremula.aspen.task import Task
+from tremula.aspen.training import Corrections, PartTrainer
+from tremula.combine import Member, RowSums
+from tremula.data.encoding import ColumnEncoder
+from tremula.data.table_input import TableInputMixin
+from tremula.ensembles.base.callbacks import CallbackSupportMixin, MemberTasks, with_callbacks
+from tremula.ensembles.base.drawing_record import RowsOfFit, check_rows_of_fit, rows_of_fit
+from tremula.ensembles.base.permutation_importances import PermutationImportancesMixin
+from tremula.ensembles.base.prediction import impurity_importances
+from tremula.ensembles.base.table import check_columns_to_keep, known_columns
+from tremula.ensembles.base.training import Drawing, as_before_unless_done
 from tremula.errors import InvalidInput, InvalidParameter, UnsupportedModel
-from tremula.losses import zero_one_losses
-from tremula.parallel import cut
-from tremula.perturb import Bootstrap, Perturbation, Sample
+from tremula.parameters import check_parameters
+from tremula.perturb import Bootstrap, Sample
 from tremula.perturb.sample import Values
 from tremula.seeds import RandomState, make_root_seed
 from tremula.trees.growing import sort_columns
 from tremula.trees.tree import Tree
 from tremula.trees.tree_sum import TreeSum
 
-LEAST_WEIGHT = 0.05  # what a family must have in the blend to be kept
+N_TRIED = 20  # members by which a family is compared with others
 
 
-class Aspen(Ensemble):
-    """Base of the two estimators; they add the families, the loss and the blend."""
-
-    estimator = None
-    combine = "average"
-    oob_score = False
+class Aspen(CallbackSupportMixin, TableInputMixin, PermutationImportancesMixin, BaseEstimator):
+    """Base of the two estimators; they add the families, the task and the predictions."""
 
     report_: AspenReport
+    members_: list[Member]
     member_weights_: np.ndarray
     corrections_: list[Tree]
+    encoder_: ColumnEncoder
     _filling: Filling
+    _root_seed: int
+    _drawn_from: RowsOfFit | None
+    # What a warm start goes on from. The sums of out-of-bag predictions are None without warm_start.
     _group_names: list[str]
     _group_sizes: list[int]
-    _group_totals: np.ndarray
-    _group_counts: np.ndarray
+    _group_totals: np.ndarray | None
+    _group_counts: np.ndarray | None
     _families: ClassVar[tuple[Family, ...]]
-    _loss_name: ClassVar[str]
 
     def __init__(
         self,
@@ -76,212 +81,232 @@ class Aspen(Ensemble):
         self.random_state = random_state
         self.verbose = verbose
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
     # --- what differs between classes and numbers ---
 
     @abstractmethod
-    def _begin(self, sample: Sample) -> None:
-        """Set what answers need from the start, so that callbacks can ask for them."""
+    def _read_sample(
+        self, y: Any, sample_weight: Any, n_rows: int, n_attributes: int, keeps_members: bool = False
+    ) -> Sample:
+        """Read the target and weights given to `fit`."""
 
     @abstractmethod
-    def _loss(self, answers: np.ndarray, judges: Judges) -> float:
-        """Loss of answers for the rows that judge."""
+    def _read_known_sample(self, y: Any, sample_weight: Any, n_rows: int) -> Sample:
+        """Read the target of `fit` once more."""
 
     @abstractmethod
-    def _weigh(self, answers: np.ndarray, judges: Judges) -> np.ndarray:
-        """Weights of families, by what they answer for the rows that judge."""
-
-    def _prepare(self, answers: np.ndarray) -> np.ndarray:
-        """Make what members answer fit to be judged."""
-        return answers
-
-    def _calibrate(self, blend: np.ndarray, judges: Judges) -> None:
-        """Learn how sure the blend should be."""
+    def _new_task(self, sample: Sample) -> Task:
+        """Return the task before anything is calibrated."""
 
     @abstractmethod
-    def _margins(self, blend: np.ndarray) -> np.ndarray:
-        """Tell what corrections are added to."""
+    def _set_task(self, task: Task) -> None:
+        """Set the attributes that predictions need of the task."""
 
     @abstractmethod
-    def _as_answers(self, margins: np.ndarray) -> np.ndarray:
-        """Make answers of corrected margins."""
+    def _task(self) -> Task:
+        """Return the task that was set."""
 
     @abstractmethod
-    def _keep_answers(self, answers: np.ndarray, judges: Judges, n_rows: int) -> None:
-        """Set what the rows left out tell of the whole."""
-
-    # --- parameters and tables ---
-
-    def _perturbations(self) -> Sequence[Perturbation]:
-        return [Bootstrap()]
-
-    def _default_estimator(self) -> BaseEstimator:
-        return self._families[0].learner
-
-    def _read_new_table(self, X: Any) -> tuple[Trainer, int, int]:
-        encoder, values = self._learn_columns(X, self.categorical_features)
-        self.encoder_ = encoder
-        self._filling = Filling.of(values, encoder.n_levels)
-        columns = sort_columns(self._filling.fill(values), self._filling.n_levels(encoder.n_levels))
-        self._known = Values(values, encoder.n_levels)
-        return TreeTrainer(self._families[0].learner, columns), *values.shape
-
-    def _read_table(self, X: Any) -> Any:
-        rows = super()._read_table(X)
-        return self._filling.fill(rows)
+    def _set_oob_predictions(self, predictions: np.ndarray, scoring: ScoringRows, n_rows: int) -> None:
+        """Set `oob_score_` and the predictions behind it."""
 
     # --- training ---
 
-    def _fit_members(self, trainer: Trainer, sample: Sample, n_outputs: int, tasks: MemberTasks) -> None:
-        assert isinstance(trainer, TreeTrainer)
-        known: Values = self.__dict__.pop("_known")
-        kept = self._groups_to_keep(sample, n_outputs)
-        if not kept:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Try, choose, weigh, grow and correct.
+
+        Parameters
+        ----------
+        X : array, data frame or table of shape (n_rows, n_attributes)
+        y : array of shape (n_rows,)
+            Class labels of any type for a classifier, finite numbers for a regressor.
+        sample_weight : array of shape (n_rows,), optional
+            Row weights.
+
+        Returns
+        -------
+        self
+        """
+        check_parameters(self)
+        with as_before_unless_done(self):
+            self._train(X, y, sample_weight)
+        return self
+
+    @with_callbacks
+    def _train(self, X: Any, y: Any, sample_weight: Any) -> None:
+        kept = self._families_to_keep()
+        before = known_columns(self)
+        table = self._learn_table(X)
+        if kept:
+            check_columns_to_keep(before, known_columns(self))
+        n_rows, n_attributes = table.columns.values.shape
+        sample = self._read_sample(y, sample_weight, n_rows, n_attributes, keeps_members=bool(kept))
+        self._start(sample, kept)
+        families = that_apply(self._families, table.known.n_levels)
+        tasks = MemberTasks(self, X, y, sample_weight)
+        tasks.begin(sum(family.n_members(self.n_estimators) for family in families) + N_PARTS * self.boosting)
+        trained = [member for family in kept for member in family.members]
+        trainer = PartTrainer(table, sample, self._root_seed, tasks, self.n_jobs, self.verbose, trained)
+        tried = kept or self._try(trainer, families)
+        rivals = {family.name: family.rivals for family in families}
+        chosen = kept or choose_families(tried, rivals, sample, self._task())
+        by_name = {family.name: family for family in families}
+        for members in chosen:
+            family = by_name[members.name]
+            trainer.grow(members, family, family.n_members(self.n_estimators))
+        self._finish(tried, chosen, trainer, self.report_.tried if kept else ())
+        tasks.end()
+
+    def _learn_table(self, X: Any) -> TrainingTable:
+        self.encoder_, values = self._learn_columns(X, self.categorical_features)
+        n_levels = self.encoder_.n_levels
+        self._filling = Filling.of(values, n_levels)
+        columns = sort_columns(self._filling.fill(values), self._filling.n_levels(n_levels))
+        return TrainingTable(columns, Values(values, n_levels))
+
+    def _start(self, sample: Sample, kept: Sequence[FamilyMembers]) -> None:
+        """Set what does not depend on the members, so that callbacks can predict from the first member on."""
+        rows = rows_of_fit(sample)
+        if kept:
+            self._check_sums_to_keep(kept, sample)
+        else:
             self._root_seed = make_root_seed(self.random_state)
-        self._begin(sample)
-        self._note_drawing(Drawing(sample, self._perturbations(), 1, self._root_seed), len(kept))
-        families = that_apply(self._families, known.n_levels)
-        tasks.begin(sum(family.n_members(self._ceiling()) for family in families) + N_PARTS * self.boosting)
-        growing = Growing(self, trainer, sample, known, tasks, n_outputs)
-        groups = kept or self._try(growing, families)
-        chosen = kept or self._choose_groups(groups, sample)
-        for group in chosen:
-            family = next(family for family in families if family.name == group.name)
-            growing.grow(group, family, family.n_members(self._ceiling()))
-        self._conclude(groups, chosen, sample, growing, self.report_.tried if kept else ())
+        self._drawn_from = rows if not kept or self._drawn_from == rows else None
+        self._set_task(self._new_task(sample))
+        self.corrections_ = []
 
-    def _try(self, growing: Growing, families: Sequence[Family]) -> list[Group]:
+    def _try(self, trainer: PartTrainer, families: Sequence[Family]) -> list[FamilyMembers]:
         """Train a few members of every family."""
-        groups = []
+        tried = []
         for family in families:
-            group = Group.empty(family.name, growing.sample.n_rows, growing.n_outputs)
-            growing.grow(group, family, family.n_members(min(self._ceiling(), N_TRIED)))
-            groups.append(group)
-        return [group for group in groups if group.members]
+            members = FamilyMembers(family.name, RowSums(trainer.sample.n_rows, trainer.n_outputs))
+            trainer.grow(members, family, family.n_members(min(self.n_estimators, N_TRIED)))
+            tried.append(members)
+        return [members for members in tried if members.members]
 
-    def _weights(self, groups: Sequence[Group], judges: Judges) -> np.ndarray:
-        """Weigh groups by the rows that all have left out, evenly where there are none."""
-        if len(groups) == 1 or not judges.weights.any():
-            return np.full(len(groups), 1.0 / len(groups))
-        return self._weigh(
-            np.array([self._calibrated(group.sums.means(judges.rows), judges) for group in groups]), judges
-        )
-
-    def _choose_groups(self, groups: list[Group], sample: Sample) -> list[Group]:
-        """Return those worth to be grown."""
-        judges = Judges.of_all(groups, sample)
-        rivals = {family.name: family.rivals for family in self._families}
-        losses = {
-            group.name: self._loss(self._calibrated(group.sums.means(judges.rows), judges), judges) for group in groups
-        }
-        best = {rivals[name]: name for name in sorted(losses, key=lambda name: -losses[name])}
-        kept = [group for group in groups if not rivals[group.name] or best[rivals[group.name]] == group.name]
-        weights = self._weights(kept, judges)
-        return [group for group, weight in zip(kept, weights) if weight >= LEAST_WEIGHT]
-
-    def _calibrated(self, answers: np.ndarray, judges: Judges) -> np.ndarray:
-        """Make the answers of a family alone as sure as they should be."""
-        if judges.weights.any():
-            self._calibrate(self._prepare(answers), judges)
-        return self._as_answers(self._margins(answers))
-
-    def _conclude(
-        self, groups: list[Group], chosen: list[Group], sample: Sample, growing: Growing, before: tuple[Tried, ...]
+    def _finish(
+        self,
+        tried: list[FamilyMembers],
+        chosen: list[FamilyMembers],
+        trainer: PartTrainer,
+        tried_before: tuple[Tried, ...],
     ) -> None:
-        """Weigh the groups that are grown, correct their blend, and set all that fit learns."""
-        judges = Judges.of_all(chosen, sample)
-        weights = self._weights(chosen, judges)
-        weight_of = {group.name: float(weight) for group, weight in zip(chosen, weights)}
-        described = {group.name: self._describe(group, judges, weight_of.get(group.name, 0.0)) for group in groups}
-        blend = np.tensordot(weights, np.array([group.sums.means(judges.rows) for group in chosen]), axes=1)
-        if judges.weights.any():
-            self._calibrate(self._prepare(blend), judges)
-        start = self._margins(blend)
-        blended = self._as_answers(start)
-        after, n_rounds = growing.correct(start, judges) if self.boosting else (blended, 0)
-        self.members_ = [member for group in chosen for member in group.members]
-        self.member_weights_ = np.concatenate([[w / len(g.members)] * len(g.members) for g, w in zip(chosen, weights)])
+        """Weigh the families that are grown, correct their blend, and set the fitted attributes."""
+        task, scoring = self._task(), ScoringRows.common_to(chosen, trainer.sample)
+        weights = weigh_families(chosen, scoring, task)
+        weight_of = {family.name: float(weight) for family, weight in zip(chosen, weights)}
+        described = {each.name: describe_family(each, scoring, task, weight_of.get(each.name, 0.0)) for each in tried}
+        means = np.tensordot(weights, np.array([family.sums.means(scoring.rows) for family in chosen]), axes=1)
+        task = task.calibrated(means, scoring)
+        self._set_task(task)
+        margins = task.margins(means)
+        corrections = self._correct(margins, scoring, task, trainer)
+        self.corrections_ = corrections.trees
+        self.members_ = [member for family in chosen for member in family.members]
+        shares = [[weight / len(family.members)] * len(family.members) for family, weight in zip(chosen, weights)]
+        self.member_weights_ = np.concatenate(shares)
         self.report_ = AspenReport(
-            tried=tuple(described.get(one.name, one) for one in before) or tuple(described.values()),
-            n_rows=len(judges),
-            loss_name=self._loss_name,
-            blend_loss=self._loss(blended, judges),
-            loss=self._loss(after, judges),
-            error=self._error(after, judges),
-            power=getattr(self, "_power", 1.0),
-            n_rounds=n_rounds,
-            has_boosted=growing.has_boosted,
+            tried=tuple(described.get(each.name, each) for each in tried_before) or tuple(described.values()),
+            n_rows=len(scoring),
+            loss_name=task.loss_name,
+            blend_loss=task.loss(task.predictions(margins), scoring),
+            loss=task.loss(corrections.predictions, scoring),
+            error=task.error_rate(corrections.predictions, scoring),
+            power=task.power,
+            n_rounds=corrections.n_rounds,
+            has_boosted=corrections.was_tried,
         )
-        self._keep_answers(after, judges, sample.n_rows)
-        self._keep_groups(chosen)
+        self._set_oob_predictions(corrections.predictions, scoring, trainer.sample.n_rows)
+        self._keep_families(chosen)
 
-    def _describe(self, group: Group, judges: Judges, weight: float) -> Tried:
-        part = judges.part(group.sums.is_predicted[judges.rows])
-        answers = self._calibrated(group.sums.means(part.rows), part)
-        return Tried(group.name, len(group.members), self._loss(answers, part), self._error(answers, part), weight)
+    def _correct(self, margins: np.ndarray, scoring: ScoringRows, task: Task, trainer: PartTrainer) -> Corrections:
+        if not self.boosting:
+            return Corrections([], 0, task.predictions(margins), was_tried=False)
+        n_rounds = N_ROUNDS if self.n_estimators >= N_TRIED else EVERY
+        return trainer.correct(margins, scoring, task, n_rounds)
 
-    def _error(self, answers: np.ndarray, judges: Judges) -> float:
-        if answers.shape[1] == 1 or not judges.weights.any():
-            return float("nan")
-        return float(np.average(zero_one_losses(judges.target, largest(answers)), weights=judges.weights))
+    # --- warm start ---
 
-    # --- warm start, and rows drawn again ---
+    def _keep_families(self, chosen: list[FamilyMembers]) -> None:
+        """Keep what a warm start goes on from."""
+        self._group_names = [family.name for family in chosen]
+        self._group_sizes = [len(family.members) for family in chosen]
+        self._group_totals = np.array([family.sums.total for family in chosen]) if self.warm_start else None
+        self._group_counts = np.array([family.sums.weight for family in chosen]) if self.warm_start else None
 
-    def _members_to_keep(self) -> list[Member]:
-        kept = list(getattr(self, "members_", [])) if self.warm_start else []
-        if kept and not hasattr(self, "_group_totals"):
+    def _families_to_keep(self) -> list[FamilyMembers]:
+        """Return the families that a warm start goes on from; none if it starts anew."""
+        if not self.warm_start or not hasattr(self, "members_"):
+            return []
+        totals, counts = getattr(self, "_group_totals", None), getattr(self, "_group_counts", None)
+        if totals is None or counts is None:
             raise InvalidParameter(
-                "warm_start=True was set after members had been trained without it: begin anew with warm_start=False, "
+                "warm_start=True was set after members had been trained without it: start anew with warm_start=False, "
                 "or set it before the first fit"
             )
-        sizes = dict(zip(self._group_names, self._group_sizes)) if kept else {}
-        for family in self._families:
-            if sizes.get(family.name, 0) > family.n_members(self._ceiling()):
+        n_wanted = {family.name: family.n_members(self.n_estimators) for family in self._families}
+        kept, start = [], 0
+        for number, (name, size) in enumerate(zip(self._group_names, self._group_sizes)):
+            if size > n_wanted[name]:
                 raise InvalidParameter(
-                    f"n_estimators={self.n_estimators} is less than the members of the {family.name} there are: with "
-                    "warm_start=True members are only added; set warm_start=False to begin anew"
+                    f"n_estimators={self.n_estimators} is less than the number of trained members of {name}: "
+                    "warm_start=True only adds members; set warm_start=False to start anew"
                 )
+            sums = RowSums.of(totals[number], counts[number])
+            kept.append(FamilyMembers(name, sums, self.members_[start : start + size]))
+            start += size
         return kept
 
-    def _keep_groups(self, chosen: list[Group]) -> None:
-        """Keep what a warm start goes on from."""
-        for name in ("_group_totals", "_group_counts"):
-            self.__dict__.pop(name, None)
-        self._group_names = [group.name for group in chosen]
-        self._group_sizes = [len(group.members) for group in chosen]
-        if self.warm_start:
-            self._group_totals = np.array([group.sums.total for group in chosen])
-            self._group_counts = np.array([group.sums.weight for group in chosen])
-
-    def _groups_to_keep(self, sample: Sample, n_outputs: int) -> list[Group]:
-        """Return the groups that a warm start goes on from; none if it begins anew."""
-        members = self._members_to_keep()
-        if not members:
-            return []
-        if self._group_totals.shape[1:] != (sample.n_rows, n_outputs):
+    def _check_sums_to_keep(self, kept: Sequence[FamilyMembers], sample: Sample) -> None:
+        n_rows = len(kept[0].sums.total)
+        if sample.n_rows != n_rows:
             raise InvalidInput(
-                f"{sample.n_rows} rows were given, but {self._group_totals.shape[1]} to the members that "
-                "warm_start=True keeps: give the same rows again, or set warm_start=False"
+                f"{sample.n_rows} rows were given, but {n_rows} to the members that warm_start=True keeps: give the "
+                "same rows again, or set warm_start=False"
             )
-        groups, start = [], 0
-        for number, (name, size) in enumerate(zip(self._group_names, self._group_sizes)):
-            sums = RowSums.of(self._group_totals[number], self._group_counts[number])
-            groups.append(Group(name, sums, members[start : start + size]))
-            start += size
-        return groups
 
-    def _drawing_of(self, sample: Sample) -> Drawing:
-        drawing = super()._drawing_of(sample)
-        return GroupedDrawing(sample, drawing.perturbations, 1, self._root_seed, tuple(self._group_sizes))
+    # --- rows drawn again ---
 
-    # --- answers ---
+    @property
+    def can_count_inbag(self) -> bool:
+        """Whether `count_inbag` can tell which rows each member was trained on."""
+        return getattr(self, "_drawn_from", None) is not None
+
+    def _draws_rows(self) -> bool:
+        return True
+
+    def _read_rows_of_fit(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Drawing]:
+        table = self._read_table(X)
+        sample = self._read_known_sample(y, sample_weight, len(table))
+        check_rows_of_fit(sample, self._drawn_from)
+        return table, GroupedDrawing(sample, [Bootstrap()], 1, self._root_seed, tuple(self._group_sizes))
+
+    # --- predictions ---
+
+    @property
+    def estimators_(self) -> list[Any]:
+        """The members: trees and model trees."""
+        check_is_fitted(self, "members_")
+        return list(self.members_)
+
+    def __len__(self) -> int:
+        """Return the number of members."""
+        return len(self.members_)
 
     @property
     def feature_importances_(self) -> np.ndarray:
-        """Weighted mean of the members' shares in the decrease of impurity, made to sum to 1.
+        """Weighted mean over the members of each attribute's share of the decrease of impurity, scaled to sum to 1.
 
-        Splits alone are counted: neither the linear models in the leaves of model trees nor `corrections_`.
+        Only splits count: neither the linear models in the leaves of model trees nor `corrections_`.
         """
-        importances = super().feature_importances_
+        check_is_fitted(self, "members_")
+        impurity = getattr(self._families[0].learner, "_impurity", "")
+        by_member = [impurity_importances(member, impurity, self.n_features_in_) for member in self.members_]
+        importances = np.average(by_member, axis=0, weights=self.member_weights_)
         total = importances.sum()
         return importances / total if total > 0.0 else importances
 
@@ -292,19 +317,9 @@ class Aspen(Ensemble):
             "of trees: use another ensemble"
         )
 
-    def _answer(self, rows: np.ndarray, n_outputs: int) -> np.ndarray:
-        blend = combine_members(self.members_, rows, len(rows), n_outputs, "average", self.member_weights_)
-        return self._as_answers(self._margins(blend) + add_corrections(self.corrections_, rows, n_outputs))
+    def _read_table(self, X: Any) -> np.ndarray:
+        check_is_fitted(self, "members_")
+        return self._filling.fill(self._encode_columns(self.encoder_, X))
 
-    def _combined(self, rows: Any, n_outputs: int, combine: str) -> np.ndarray:
-        n_blocks = min(effective_n_jobs(self.n_jobs), len(rows) // MIN_ROWS_PER_THREAD)
-        if n_blocks < 2:
-            return self._answer(rows, n_outputs)
-        blocks = [rows[stretch.start : stretch.stop] for stretch in cut(range(len(rows)), n_blocks)]
-        work = (delayed(self._answer)(block, n_outputs) for block in blocks)
-        return np.concatenate(Parallel(n_jobs=n_blocks, require="sharedmem")(work))
-
-    def _stages(self, rows: Any, n_outputs: int, combine: str) -> Iterator[np.ndarray]:
-        corrections = add_corrections(self.corrections_, rows, n_outputs)
-        for blend in super()._stages(rows, n_outputs, combine):
-            yield self._as_answers(self._margins(blend) + corrections)
+    def _blend(self, n_outputs: int) -> Blend:
+        return Blend(self.members_, self.member_weights_, self.corrections_, self._task(), n_outputs)

@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 from scipy.special import softmax
 
-from tremula.aspen.family_members import Judges
+from tremula.aspen.family_members import ScoringRows
 from tremula.folds import stratified_parts
 from tremula.losses import log_losses, squared_errors
 from tremula.perturb.sample import Sample
@@ -139,7 +139,7 @@ class ClassRounds:
     def loss(self, margins: np.ndarray, rows: np.ndarray) -> float:
         """Weighted log loss of some rows."""
         losses = log_losses(self.codes[rows], softmax(margins, axis=1))
-        return float(np.average(losses, weights=Judges.of(self.sample, rows).weights))
+        return float(np.average(losses, weights=ScoringRows.of(self.sample, rows).weights))
 
     def grow(self, margins: np.ndarray, random: np.random.Generator) -> Tree:
         """Grow the next tree; its values are steps of the margins."""
@@ -166,7 +166,7 @@ class NumberRounds:
 
     def loss(self, margins: np.ndarray, rows: np.ndarray) -> float:
         """Weighted mean of the squared errors of some rows."""
-        weights = Judges.of(self.sample, rows).weights
+        weights = ScoringRows.of(self.sample, rows).weights
         return float(np.average(squared_errors(self.target[rows], margins[:, 0]), weights=weights))
 
     def grow(self, margins: np.ndarray, random: np.random.Generator) -> Tree:

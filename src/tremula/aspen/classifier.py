@@ -1,21 +1,22 @@
-"""The classifier to take by default."""
+"""The classifier to use by default."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
-from scipy.special import softmax
+from sklearn.base import ClassifierMixin
 
 from tremula.aspen.base import Aspen
-from tremula.aspen.blending import class_weights, find_power
 from tremula.aspen.families import CLASS_FAMILIES
-from tremula.aspen.family_members import Judges
-from tremula.ensembles.base.ensemble import EnsembleClassifier
-from tremula.losses import log_losses, log_probabilities
+from tremula.aspen.family_members import ScoringRows
+from tremula.aspen.task import ClassTask, Task
+from tremula.combine import largest
+from tremula.ensembles.base.target import ClassTargetMixin
 from tremula.parameters import with_parameters
 from tremula.persistence.registry import storable
 from tremula.perturb import Sample
-
-PRIOR_SHARE = 0.008  # of the classes' shares in training, mixed into every answer: no class is impossible
 
 
 @storable
@@ -24,28 +25,29 @@ PRIOR_SHARE = 0.008  # of the classes' shares in training, mixed into every answ
     warm_start="Whether another `fit` keeps the chosen families and their members, and adds the missing members.",
     random_state="The same seed gives the same model, bit for bit, for any `n_jobs`.",
 )
-class AspenClassifier(Aspen, EnsembleClassifier):
-    """A blend of tree families that is chosen by the rows its members leave out: take it by default.
+class AspenClassifier(ClassifierMixin, ClassTargetMixin, Aspen):
+    """A blend of tree families, chosen and weighed on out-of-bag rows: the classifier to use by default.
 
     Attributes
     ----------
     report_ : AspenReport
-        What was tried, how it did on rows left out, and what was chosen; print it.
+        What was tried, its out-of-bag loss, and what was chosen; print it.
     members_ : list
         The trees of the families in the blend.
     member_weights_ : array
-        What each has in it.
+        Weight of each member in the blend.
     corrections_ : list of Tree
-        Small trees whose values are added to the logarithms of the blend's class shares.
+        Small trees whose values are added to the logarithms of the blend's class probabilities.
     classes_ : array
         The class labels.
     oob_score_ : float
-        Accuracy of the blend on rows left out; `oob_decision_function_` has the class shares behind it, NaN for rows
-        that were never left out. Rows that chose the blend judge it somewhat too well.
+        Out-of-bag accuracy of the blend. It is somewhat optimistic: the same rows chose the blend.
+    oob_decision_function_ : array of shape (n_rows, n_classes)
+        Out-of-bag class probabilities; NaN for rows that are not out of bag in every family.
 
     Notes
     -----
-    The guide to Aspen says on one page what is done, what was measured, and where boosting alone is better.
+    The guide to Aspen describes the method on one page, with measurements and cases where boosting alone is better.
 
     Examples
     --------
@@ -60,35 +62,90 @@ class AspenClassifier(Aspen, EnsembleClassifier):
     """
 
     _families = CLASS_FAMILIES
-    _loss_name = "log loss"
     _prior: np.ndarray
     _power: float
 
-    def _begin(self, sample: Sample) -> None:
-        counts = np.bincount(sample.target, sample.weights, sample.n_classes)
-        self._prior, self._power, self.corrections_ = counts / counts.sum(), 1.0, []
+    def _new_task(self, sample: Sample) -> Task:
+        return ClassTask.of(sample)
 
-    def _prepare(self, answers: np.ndarray) -> np.ndarray:
-        return (1.0 - PRIOR_SHARE) * answers + PRIOR_SHARE * self._prior
+    def _set_task(self, task: Task) -> None:
+        assert isinstance(task, ClassTask)
+        self._prior, self._power = task.prior, task.power
 
-    def _loss(self, answers: np.ndarray, judges: Judges) -> float:
-        if not judges.weights.any():
-            return float("nan")
-        return float(np.average(log_losses(judges.target, answers), weights=judges.weights))
+    def _task(self) -> Task:
+        return ClassTask(self._prior, self._power)
 
-    def _weigh(self, answers: np.ndarray, judges: Judges) -> np.ndarray:
-        return class_weights(answers, judges.target, judges.weights)
-
-    def _calibrate(self, blend: np.ndarray, judges: Judges) -> None:
-        self._power = find_power(blend, judges.target, judges.weights)
-
-    def _margins(self, blend: np.ndarray) -> np.ndarray:
-        return self._power * log_probabilities(self._prepare(blend))
-
-    def _as_answers(self, margins: np.ndarray) -> np.ndarray:
-        return softmax(margins, axis=1)
-
-    def _keep_answers(self, answers: np.ndarray, judges: Judges, n_rows: int) -> None:
+    def _set_oob_predictions(self, predictions: np.ndarray, scoring: ScoringRows, n_rows: int) -> None:
         self.oob_decision_function_ = np.full((n_rows, self.n_classes_), np.nan)
-        self.oob_decision_function_[judges.rows] = answers
-        self.oob_score_ = 1.0 - self._error(answers, judges)
+        self.oob_decision_function_[scoring.rows] = predictions
+        self.oob_score_ = 1.0 - self._task().error_rate(predictions, scoring)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Class probabilities of each row: those of the blend, calibrated and corrected.
+
+        Parameters
+        ----------
+        X : array, data frame or table of shape (n_rows, n_attributes)
+
+        Returns
+        -------
+        array of shape (n_rows, n_classes)
+        """
+        rows = self._read_table(X)
+        return self._blend(self.n_classes_).predict(rows, self.n_jobs)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Class of each row; ties go to the first class.
+
+        Parameters
+        ----------
+        X : array, data frame or table of shape (n_rows, n_attributes)
+
+        Returns
+        -------
+        array of shape (n_rows,)
+        """
+        probabilities = self.predict_proba(X)
+        return self.classes_[largest(probabilities)]
+
+    def predict_members(self, X: Any) -> np.ndarray:
+        """Class that each member predicts for each row.
+
+        Parameters
+        ----------
+        X : array, data frame or table of shape (n_rows, n_attributes)
+
+        Returns
+        -------
+        array of shape (n_members, n_rows)
+        """
+        rows = self._read_table(X)
+        return self.classes_[np.array([member.predict_codes(rows) for member in self.members_])]
+
+    def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
+        """Class probabilities after the first member, the first two, and so on, each with all corrections.
+
+        Parameters
+        ----------
+        X : array, data frame or table of shape (n_rows, n_attributes)
+
+        Yields
+        ------
+        array of shape (n_rows, n_classes)
+        """
+        rows = self._read_table(X)
+        yield from self._blend(self.n_classes_).staged_predict(rows)
+
+    def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
+        """Class of each row after the first member, the first two, and so on.
+
+        Parameters
+        ----------
+        X : array, data frame or table of shape (n_rows, n_attributes)
+
+        Yields
+        ------
+        array of shape (n_rows,)
+        """
+        for probabilities in self.staged_predict_proba(X):
+            yield self.classes_[largest(probabilities)]

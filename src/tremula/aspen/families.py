@@ -18,6 +18,7 @@ from tremula.perturb import Bootstrap, Perturbation, Sample, SmearedInputs
 from tremula.perturb.inputs import LearnedNoise
 from tremula.perturb.sample import Values
 from tremula.trees.cart import CARTClassifier, CARTRegressor
+from tremula.trees.growing import SortedColumns
 from tremula.trees.learner import TreeLearner
 from tremula.trees.m5.regressor import M5Regressor
 
@@ -97,41 +98,57 @@ def that_apply(families: Sequence[Family], n_levels: np.ndarray) -> list[Family]
 
 
 @dataclass(frozen=True)
-class Trained:
-    """A member, and what it says of the rows it left out."""
+class TrainingTable:
+    """The table that all families are trained on.
+
+    Attributes
+    ----------
+    columns : SortedColumns
+        Its columns with missing values filled in.
+    known : Values
+        Its values with missing ones as NaN, by which noise is measured.
+    """
+
+    columns: SortedColumns
+    known: Values
+
+
+@dataclass(frozen=True)
+class TrainedMember:
+    """A member, and its predictions for its out-of-bag rows."""
 
     member: Member
     rows: np.ndarray
-    answers: np.ndarray
+    predictions: np.ndarray
 
 
 @dataclass(frozen=True)
 class FamilyTraining:
-    """All that is needed to train any member of a family, anywhere."""
+    """Trains any member of a family, in any process."""
 
     trainer: Trainer
     drawing: Drawing
 
     @classmethod
-    def of(cls, family: Family, trainer: TreeTrainer, sample: Sample, known: Values, root_seed: int) -> FamilyTraining:
-        """Prepare the training of a family; `known` has the values with those missing, by which noise is measured."""
+    def of(cls, family: Family, table: TrainingTable, sample: Sample, root_seed: int) -> FamilyTraining:
+        """Prepare the training of a family."""
         perturbations: list[Perturbation] = [Bootstrap()]
         if family.noise > 0.0:
-            perturbations.append(LearnedNoise.of(SmearedInputs(family.noise), sample, known))
-        columns = trainer.columns
+            perturbations.append(LearnedNoise.of(SmearedInputs(family.noise), sample, table.known))
+        columns = table.columns
         if family.coded:
             columns = replace(columns, n_levels=np.zeros_like(columns.n_levels))
         return cls(TreeTrainer(family.learner, columns), Drawing(sample, perturbations, 1, root_seed))
 
-    def __call__(self, members: range) -> list[Trained]:
-        """Train these members, and ask each about the rows it left out."""
+    def __call__(self, members: range) -> list[TrainedMember]:
+        """Train these members, and let each predict its out-of-bag rows."""
         trained = []
         for number in members:
             sample, random = self.drawing.sample_of(number)
             member = self.trainer.train(sample, random)
             rows = np.flatnonzero(self.drawing.times_drawn(sample) == 0)
-            answers = member.predict_values(self.trainer.rows(rows)) if len(rows) else np.zeros((0, 1))
-            trained.append(Trained(member, rows, answers))
+            predictions = member.predict_values(self.trainer.rows(rows)) if len(rows) else np.zeros((0, 1))
+            trained.append(TrainedMember(member, rows, predictions))
         return trained
 
 

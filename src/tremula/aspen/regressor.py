@@ -1,14 +1,18 @@
-"""The regressor to take by default."""
+"""The regressor to use by default."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
+from sklearn.base import RegressorMixin
 
 from tremula.aspen.base import Aspen
-from tremula.aspen.blending import number_weights
 from tremula.aspen.families import NUMBER_FAMILIES
-from tremula.aspen.family_members import Judges
-from tremula.ensembles.base.ensemble import EnsembleRegressor
+from tremula.aspen.family_members import ScoringRows
+from tremula.aspen.task import NumberTask, Task
+from tremula.ensembles.base.target import NumberTargetMixin
 from tremula.losses import squared_errors
 from tremula.parameters import with_parameters
 from tremula.persistence.registry import storable
@@ -21,26 +25,28 @@ from tremula.perturb import Sample
     warm_start="Whether another `fit` keeps the chosen families and their members, and adds the missing members.",
     random_state="The same seed gives the same model, bit for bit, for any `n_jobs`.",
 )
-class AspenRegressor(Aspen, EnsembleRegressor):
-    """A blend of tree families that is chosen by the rows its members leave out: take it by default.
+class AspenRegressor(RegressorMixin, NumberTargetMixin, Aspen):
+    """A blend of tree families, chosen and weighed on out-of-bag rows: the regressor to use by default.
 
     Attributes
     ----------
     report_ : AspenReport
-        What was tried, how it did on rows left out, and what was chosen; print it.
+        What was tried, its out-of-bag loss, and what was chosen; print it.
     members_ : list
         The trees and model trees of the families in the blend.
     member_weights_ : array
-        What each has in it.
+        Weight of each member in the blend.
     corrections_ : list of Tree
-        Small trees whose values are added to what the blend says.
+        Small trees whose values are added to the predictions of the blend.
     oob_score_ : float
-        R squared of the blend on rows left out, weighted as in `fit`; `oob_prediction_` has the numbers behind it, NaN
-        for rows that were never left out. Rows that chose the blend judge it somewhat too well.
+        Out-of-bag R squared of the blend, weighted as in `fit`. It is somewhat optimistic: the same rows chose the
+        blend.
+    oob_prediction_ : array of shape (n_rows,)
+        Out-of-bag predictions; NaN for rows that are not out of bag in every family.
 
     Notes
     -----
-    The guide to Aspen says on one page what is done, what was measured, and where boosting alone is better.
+    The guide to Aspen describes the method on one page, with measurements and cases where boosting alone is better.
 
     Examples
     --------
@@ -52,31 +58,65 @@ class AspenRegressor(Aspen, EnsembleRegressor):
     """
 
     _families = NUMBER_FAMILIES
-    _loss_name = "RMSE"
 
-    def _begin(self, sample: Sample) -> None:
-        self.corrections_ = []
+    def _new_task(self, sample: Sample) -> Task:
+        return NumberTask()
 
-    def _loss(self, answers: np.ndarray, judges: Judges) -> float:
-        if not judges.weights.any():
-            return float("nan")
-        return float(np.sqrt(np.average(squared_errors(judges.target, answers[:, 0]), weights=judges.weights)))
+    def _set_task(self, task: Task) -> None:
+        """Set nothing: there is nothing to calibrate."""
 
-    def _weigh(self, answers: np.ndarray, judges: Judges) -> np.ndarray:
-        return number_weights(answers, judges.target, judges.weights)
+    def _task(self) -> Task:
+        return NumberTask()
 
-    def _margins(self, blend: np.ndarray) -> np.ndarray:
-        return blend
-
-    def _as_answers(self, margins: np.ndarray) -> np.ndarray:
-        return margins
-
-    def _keep_answers(self, answers: np.ndarray, judges: Judges, n_rows: int) -> None:
+    def _set_oob_predictions(self, predictions: np.ndarray, scoring: ScoringRows, n_rows: int) -> None:
         self.oob_prediction_ = np.full(n_rows, np.nan)
-        self.oob_prediction_[judges.rows] = answers[:, 0]
+        self.oob_prediction_[scoring.rows] = predictions[:, 0]
         self.oob_score_ = np.nan
-        if len(judges):
-            middle = np.average(judges.target, weights=judges.weights)
-            spread = float(np.average((judges.target - middle) ** 2, weights=judges.weights))
-            error = float(np.average(squared_errors(judges.target, answers[:, 0]), weights=judges.weights))
-            self.oob_score_ = 1.0 - error / spread if spread else np.nan
+        if len(scoring):
+            center = np.average(scoring.target, weights=scoring.weights)
+            variance = scoring.mean(squared_errors(scoring.target, center))
+            error = scoring.mean(squared_errors(scoring.target, predictions[:, 0]))
+            self.oob_score_ = 1.0 - error / variance if variance else np.nan
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Value of each row: that of the blend, corrected.
+
+        Parameters
+        ----------
+        X : array, data frame or table of shape (n_rows, n_attributes)
+
+        Returns
+        -------
+        array of shape (n_rows,)
+        """
+        rows = self._read_table(X)
+        return self._blend(1).predict(rows, self.n_jobs)[:, 0]
+
+    def predict_members(self, X: Any) -> np.ndarray:
+        """Value that each member predicts for each row.
+
+        Parameters
+        ----------
+        X : array, data frame or table of shape (n_rows, n_attributes)
+
+        Returns
+        -------
+        array of shape (n_members, n_rows)
+        """
+        rows = self._read_table(X)
+        return np.array([member.predict_values(rows)[:, 0] for member in self.members_])
+
+    def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
+        """Value of each row after the first member, the first two, and so on, each with all corrections.
+
+        Parameters
+        ----------
+        X : array, data frame or table of shape (n_rows, n_attributes)
+
+        Yields
+        ------
+        array of shape (n_rows,)
+        """
+        rows = self._read_table(X)
+        for predictions in self._blend(1).staged_predict(rows):
+            yield predictions[:, 0]

@@ -17,15 +17,15 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_clas
 from sklearn.utils import get_tags
 
 from tremula.combine import Member, RowSums
-from tremula.data.column import show
-from tremula.data.target import read_classes, read_target, read_weights
 from tremula.ensembles.base.callbacks import CallbackSupportMixin, MemberTasks, with_callbacks
+from tremula.ensembles.base.drawing_record import DrawingRecordMixin
 from tremula.ensembles.base.member import Trainer
 from tremula.ensembles.base.member_sum import TreeSumMixin
 from tremula.ensembles.base.out_of_bag import BATCH, OutOfBag
-from tremula.ensembles.base.permutation_importances import Permuting
+from tremula.ensembles.base.permutation_importances import PermutationImportancesMixin
 from tremula.ensembles.base.prediction import ClassifierPredictionMixin, PredictionMixin, RegressorPredictionMixin
 from tremula.ensembles.base.table import TableMixin, check_nominal_columns
+from tremula.ensembles.base.target import ClassTargetMixin, NumberTargetMixin
 from tremula.ensembles.base.training import Drawing, Training, as_before_unless_done
 from tremula.errors import InvalidInput, InvalidParameter
 from tremula.parallel import train_members
@@ -45,7 +45,15 @@ OOB_ATTRIBUTES = (
 )
 
 
-class Ensemble(CallbackSupportMixin, TableMixin, Permuting, PredictionMixin, TreeSumMixin, BaseEstimator):
+class Ensemble(
+    CallbackSupportMixin,
+    TableMixin,
+    DrawingRecordMixin,
+    PermutationImportancesMixin,
+    PredictionMixin,
+    TreeSumMixin,
+    BaseEstimator,
+):
     """Base of the ensembles; a recipe adds parameters, `_perturbations` and `_default_estimator`."""
 
     combine: str
@@ -103,8 +111,10 @@ class Ensemble(CallbackSupportMixin, TableMixin, Permuting, PredictionMixin, Tre
         return any(perturbation.leaves_rows_out for perturbation in self._perturbations())
 
     @abstractmethod
-    def _read_sample(self, y: Any, sample_weight: Any, n_rows: int, n_attributes: int) -> Sample:
-        """Return the target and weights given to fit, and keep what is learned of them."""
+    def _read_sample(
+        self, y: Any, sample_weight: Any, n_rows: int, n_attributes: int, keeps_members: bool = False
+    ) -> Sample:
+        """Read the target and weights given to `fit`."""
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         """Train the members, or leave everything as it was."""
@@ -116,7 +126,7 @@ class Ensemble(CallbackSupportMixin, TableMixin, Permuting, PredictionMixin, Tre
     @with_callbacks
     def _train(self, X: Any, y: Any, sample_weight: Any) -> None:
         trainer, n_rows, n_attributes = self._read_training_table(X)
-        sample = self._read_sample(y, sample_weight, n_rows, n_attributes)
+        sample = self._read_sample(y, sample_weight, n_rows, n_attributes, bool(self._members_to_keep()))
         tasks = MemberTasks(self, X, y, sample_weight)
         self._fit_members(trainer, sample, max(sample.n_classes, 1), tasks)
         tasks.end()
@@ -132,7 +142,7 @@ class Ensemble(CallbackSupportMixin, TableMixin, Permuting, PredictionMixin, Tre
             self._choose(trainer, sample, n_outputs)
         perturbations = self._perturbations()
         drawing = Drawing(sample, perturbations, self._ceiling(), self._root_seed)
-        self._note_drawing(drawing, len(members))
+        self._record_drawing(drawing, len(members))
         drawing = replace(drawing, perturbations=[one.learn(sample, trainer.values) for one in perturbations])
         numbers = range(len(members), self._ceiling())
         tasks.begin(len(numbers))
@@ -219,7 +229,7 @@ class Ensemble(CallbackSupportMixin, TableMixin, Permuting, PredictionMixin, Tre
         """Set what the rows left out tell, in the words of classes or of numbers."""
 
 
-class EnsembleClassifier(ClassifierMixin, ClassifierPredictionMixin, Ensemble):
+class EnsembleClassifier(ClassifierMixin, ClassTargetMixin, ClassifierPredictionMixin, Ensemble):
     """Base of the ensembles that learn classes."""
 
     def _check_parameters(self) -> None:
@@ -266,36 +276,12 @@ class EnsembleClassifier(ClassifierMixin, ClassifierPredictionMixin, Ensemble):
         """
         return self._fit(X, y, sample_weight)
 
-    def _read_sample(self, y: Any, sample_weight: Any, n_rows: int, n_attributes: int) -> Sample:
-        weights = read_weights(sample_weight, n_rows)
-        classes, codes = read_classes(y, n_rows, weights)
-        self._check_classes_to_keep(classes)
-        self.classes_, self.n_classes_ = classes, len(classes)
-        return Sample(codes, self.n_classes_, n_attributes, weights)
-
-    def _read_known_sample(self, y: Any, sample_weight: Any, n_rows: int) -> Sample:
-        weights = read_weights(sample_weight, n_rows)
-        classes, codes = read_classes(y, n_rows, weights)
-        if classes.tolist() != self.classes_.tolist():
-            raise InvalidInput(
-                f"y has classes {show(classes.tolist())}, but that of fit had {show(self.classes_.tolist())}: give the "
-                "rows of fit again"
-            )
-        return Sample(codes, self.n_classes_, self.n_features_in_, weights)
-
-    def _check_classes_to_keep(self, classes: np.ndarray) -> None:
-        if self._members_to_keep() and classes.tolist() != self.classes_.tolist():
-            raise InvalidInput(
-                f"y has classes {show(classes.tolist())}, but the members that warm_start=True keeps know "
-                f"{show(self.classes_.tolist())}: give the same classes, or set warm_start=False"
-            )
-
     def _set_oob_predictions(self, out_of_bag: OutOfBag) -> None:
         self.oob_decision_function_ = out_of_bag.sums.means()
         self.oob_score_ = 1.0 - out_of_bag.loss()
 
 
-class EnsembleRegressor(RegressorMixin, RegressorPredictionMixin, Ensemble):
+class EnsembleRegressor(RegressorMixin, NumberTargetMixin, RegressorPredictionMixin, Ensemble):
     """Base of the ensembles that learn numbers."""
 
     combine = "average"
@@ -324,13 +310,6 @@ class EnsembleRegressor(RegressorMixin, RegressorPredictionMixin, Ensemble):
         self
         """
         return self._fit(X, y, sample_weight)
-
-    def _read_sample(self, y: Any, sample_weight: Any, n_rows: int, n_attributes: int) -> Sample:
-        weights = read_weights(sample_weight, n_rows)
-        return Sample(read_target(y, n_rows, weights), 0, n_attributes, weights)
-
-    def _read_known_sample(self, y: Any, sample_weight: Any, n_rows: int) -> Sample:
-        return self._read_sample(y, sample_weight, n_rows, self.n_features_in_)
 
     def _set_oob_predictions(self, out_of_bag: OutOfBag) -> None:
         self.oob_prediction_ = out_of_bag.sums.means()[:, 0]

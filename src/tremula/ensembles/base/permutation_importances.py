@@ -22,11 +22,10 @@ from tremula.combine import Member
 from tremula.data.take import take_columns, take_rows
 from tremula.display import ShortTable, ShownAsTable
 from tremula.ensembles.base.member import EstimatorMember
-from tremula.ensembles.base.training import Drawing, checksum
-from tremula.errors import InvalidInput, InvalidParameter
+from tremula.ensembles.base.training import Drawing
+from tremula.errors import InvalidParameter
 from tremula.parallel import train_members
 from tremula.parameters import check_number
-from tremula.perturb.sample import Perturbation, Sample
 from tremula.seeds import RandomState, make_root_seed, member_generator
 from tremula.trees.tree import Tree
 
@@ -160,24 +159,24 @@ class Shuffling:
         return (member.predict_values(table)[:, 0] - target) ** 2
 
 
-class Permuting:
-    """What tells an ensemble by which attributes it goes, if its members leave rows out."""
+class PermutationImportancesMixin:
+    """Mixin with what an ensemble can tell if the rows of its members can be drawn again."""
 
     members_: list[Member]
     n_jobs: int | None
-    n_features_in_: int
-    _root_seed: int
-    _drawn_by: list[Perturbation] | None
-    _drawn_for: int
-    _drawn_from: tuple[int, int] | None
+
+    @property
+    @abstractmethod
+    def can_count_inbag(self) -> bool:
+        """Whether `count_inbag` can tell which rows each member was trained on."""
 
     @abstractmethod
-    def _read_table(self, X: Any) -> Any:
-        """Return a table as members take it."""
+    def _draws_rows(self) -> bool:
+        """Return whether rows were drawn for each member, so that some are out of bag."""
 
     @abstractmethod
-    def _read_known_sample(self, y: Any, sample_weight: Any, n_rows: int) -> Sample:
-        """Return the target of a fitted ensemble, given once more."""
+    def _read_rows_of_fit(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Drawing]:
+        """Return the table of `fit`, given once more, in the form that members take, and how its rows were drawn."""
 
     def permutation_importances(
         self,
@@ -224,16 +223,15 @@ class Permuting:
         """
         check_is_fitted(self, "members_")
         check_number("n_repeats", n_repeats, 1, whole=True)
-        if not hasattr(self, "_drawn_for"):
+        if not self._draws_rows():
             raise InvalidParameter(
                 f"the members of {type(self).__name__} are trained on all rows, none is left out to judge them by: use "
                 "sklearn.inspection.permutation_importance on other rows"
             )
-        table = self._read_table(X)
-        sample = self._read_known_sample(y, sample_weight, table.shape[0])
+        table, drawing = self._read_rows_of_fit(X, y, sample_weight)
         seed = make_root_seed(random_state)
         inbag = getattr(self, "inbag_counts_", None)
-        work = Shuffling(self.members_, table, self._drawing_of(sample), inbag, n_repeats, seed)
+        work = Shuffling(self.members_, table, drawing, inbag, n_repeats, seed)
         jobs = self.n_jobs if n_jobs is None else n_jobs
         with closing(train_members(work, range(len(self.members_)), jobs)) as rises:
             return PermutationImportances.of_members(np.array(list(rises)))
@@ -266,49 +264,11 @@ class Permuting:
         array([150, 150, 150])
         """
         check_is_fitted(self, "members_")
-        if not hasattr(self, "_drawn_for"):
+        if not self._draws_rows():
             raise InvalidParameter(
                 f"the members of {type(self).__name__} are trained on all rows: none is drawn, none is left out"
             )
-        sample = self._read_known_sample(y, sample_weight, self._read_table(X).shape[0])
-        drawing = self._drawing_of(sample)
+        _, drawing = self._read_rows_of_fit(X, y, sample_weight)
         if hasattr(self, "inbag_counts_"):
             return self.inbag_counts_
         return np.array([drawing.times_drawn(drawing.sample_of(member)[0]) for member in range(len(self.members_))])
-
-    @property
-    def can_count_inbag(self) -> bool:
-        """Whether `count_inbag` can tell which rows each member was trained on."""
-        return hasattr(self, "inbag_counts_") or getattr(self, "_drawn_by", None) is not None
-
-    def _note_drawing(self, drawing: Drawing, n_kept: int) -> None:
-        """Remember how rows were drawn, so that they can be drawn again, if any are left out; not what they were."""
-        before = {name: self.__dict__.pop(name, None) for name in ("_drawn_by", "_drawn_from", "_drawn_for")}
-        if not any(perturbation.leaves_rows_out for perturbation in drawing.perturbations):
-            return
-        by, given = list(drawing.perturbations), (drawing.sample.n_rows, checksum(drawing.sample))
-        # Those of earlier members can be drawn again only if it was done in the same way, from the same rows.
-        is_by_known = not n_kept or before["_drawn_by"] == by
-        is_from_known = not n_kept or before["_drawn_from"] == given
-        self._drawn_by, self._drawn_from = by if is_by_known else None, given if is_from_known else None
-        self._drawn_for = drawing.n_members
-
-    def _drawing_of(self, sample: Sample) -> Drawing:
-        """Return how the members' rows were drawn, if these are the rows they were drawn from."""
-        if self._drawn_from is None or (self._drawn_by is None and not hasattr(self, "inbag_counts_")):
-            raise InvalidParameter(
-                "warm_start=True has added members that drew their rows otherwise, or from other rows, than those "
-                "before them: fit anew, with warm_start=False"
-            )
-        n_rows, known = self._drawn_from
-        if sample.n_rows != n_rows:
-            raise InvalidInput(
-                f"X has {sample.n_rows} rows, but the members were trained on rows drawn from {n_rows}: give the rows "
-                "of fit again"
-            )
-        if checksum(sample) != known:
-            raise InvalidInput(
-                "y or sample_weight are not those of fit: give the rows of fit again, in the same order, with the "
-                "same target and weights"
-            )
-        return Drawing(sample, self._drawn_by or [], self._drawn_for, self._root_seed)

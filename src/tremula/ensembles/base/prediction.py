@@ -10,17 +10,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from tremula.combine import Member, add_predictions, combine_members, largest
+from tremula.combine import Member, combine_members, largest, staged_means
 from tremula.ensembles.base.member import EstimatorMember, PerClassMember
-from tremula.parallel import cut
+from tremula.parallel import map_row_blocks
 from tremula.trees.importances import attribute_importances
 from tremula.trees.tree import Tree
-
-MIN_ROWS_PER_THREAD = 500
 
 
 def impurity_importances(member: Any, impurity: str, n_attributes: int) -> np.ndarray:
@@ -71,23 +68,17 @@ class PredictionMixin:
 
     def _stages(self, rows: Any, n_outputs: int, combine: str) -> Iterator[np.ndarray]:
         """Yield the combined prediction of the first member, of the first two, and so on."""
-        total, sum_of_weights = np.zeros((rows.shape[0], n_outputs)), 0.0
-        weights = getattr(self, "member_weights_", np.ones(len(self.members_)))
-        for member, weight in zip(self.members_, weights):
-            add_predictions(total, member, rows, combine, weight)
-            sum_of_weights += weight
-            yield total / sum_of_weights
+        weights = getattr(self, "member_weights_", None)
+        yield from staged_means(self.members_, rows, rows.shape[0], n_outputs, combine, weights)
 
     def _combined(self, rows: Any, n_outputs: int, combine: str) -> np.ndarray:
         """Combine the members' predictions, for several blocks of rows in parallel."""
         weights = getattr(self, "member_weights_", None)
-        n_rows = rows.shape[0]
-        n_blocks = min(effective_n_jobs(self.n_jobs), n_rows // MIN_ROWS_PER_THREAD) if self.encoder_ is not None else 1
-        if n_blocks < 2:
-            return combine_members(self.members_, rows, n_rows, n_outputs, combine, weights)
-        blocks = [rows[block.start : block.stop] for block in cut(range(n_rows), n_blocks)]
-        tasks = (delayed(combine_members)(self.members_, b, len(b), n_outputs, combine, weights) for b in blocks)
-        return np.concatenate(Parallel(n_jobs=n_blocks, require="sharedmem")(tasks))
+
+        def predict(block: Any) -> np.ndarray:
+            return combine_members(self.members_, block, block.shape[0], n_outputs, combine, weights)
+
+        return predict(rows) if self.encoder_ is None else map_row_blocks(predict, rows, self.n_jobs)
 
 
 class ClassifierPredictionMixin(PredictionMixin):

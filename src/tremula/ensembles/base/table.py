@@ -42,6 +42,22 @@ def name_columns(estimator: BaseEstimator, ensemble: Any) -> None:
         estimator.feature_names_in_ = ensemble.feature_names_in_
 
 
+def known_columns(ensemble: Any) -> tuple[int, list[Any]]:
+    """Return the number of columns, and the levels of the nominal ones, that the members were trained on."""
+    encoder = getattr(ensemble, "encoder_", None)
+    levels = [] if encoder is None else [None if level is None else level.tolist() for level in encoder.levels]
+    return getattr(ensemble, "n_features_in_", 0), levels
+
+
+def check_columns_to_keep(before: tuple[int, list[Any]], now: tuple[int, list[Any]]) -> None:
+    """Refuse to add members for other columns than `known_columns` gave before."""
+    if now != before:
+        raise InvalidInput(
+            "X has other columns or levels than the table of the members that warm_start=True keeps: give the same "
+            "table again, or set warm_start=False"
+        )
+
+
 class TableMixin(TableInputMixin):
     """How an ensemble reads tables."""
 
@@ -62,20 +78,11 @@ class TableMixin(TableInputMixin):
 
     def _read_training_table(self, X: Any) -> tuple[Trainer, int, int]:
         """Return the trainer of the members, the number of rows and the number of attributes."""
-        before = self._known_columns()
+        before = known_columns(self)
         trainer, n_rows, n_attributes = self._read_new_table(X)
-        if self._members_to_keep() and self._known_columns() != before:
-            raise InvalidInput(
-                "X has other columns or levels than the table of the members that warm_start=True keeps: give the same "
-                "table again, or set warm_start=False"
-            )
+        if self._members_to_keep():
+            check_columns_to_keep(before, known_columns(self))
         return trainer, n_rows, n_attributes
-
-    def _known_columns(self) -> tuple[int, list[Any]]:
-        """Return the number of columns, and the levels of the nominal ones, that the members were trained on."""
-        encoder = getattr(self, "encoder_", None)
-        levels = [] if encoder is None else [None if level is None else level.tolist() for level in encoder.levels]
-        return getattr(self, "n_features_in_", 0), levels
 
     def _read_new_table(self, X: Any) -> tuple[Trainer, int, int]:
         estimator = self._member_estimator()

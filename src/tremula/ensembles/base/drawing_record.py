@@ -1,0 +1,85 @@
+"""Records how a fitted ensemble drew the rows of its members, so that the same rows can be drawn again.
+
+No row is stored: those of `fit` are given again, and recognised by their number and a checksum.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+from tremula.ensembles.base.training import Drawing, checksum
+from tremula.errors import InvalidInput, InvalidParameter
+from tremula.perturb.sample import Perturbation, Sample
+
+RowsOfFit = tuple[int, int]  # their number and their checksum
+
+
+def rows_of_fit(sample: Sample) -> RowsOfFit:
+    """Return what the rows given to `fit` are recognised by."""
+    return sample.n_rows, checksum(sample)
+
+
+def check_rows_of_fit(sample: Sample, recorded: RowsOfFit | None) -> None:
+    """Refuse rows other than those of `fit`; None is recorded where a warm start was given other rows."""
+    if recorded is None:
+        raise InvalidParameter(
+            "warm_start=True has added members that drew their rows in another way, or from other rows, than those "
+            "before them: fit again with warm_start=False"
+        )
+    if sample.n_rows != recorded[0]:
+        raise InvalidInput(
+            f"X has {sample.n_rows} rows, but the members were trained on rows drawn from {recorded[0]}: give the rows "
+            "of fit again"
+        )
+    if rows_of_fit(sample) != recorded:
+        raise InvalidInput(
+            "y or sample_weight are not those of fit: give the rows of fit again, in the same order, with the "
+            "same target and weights"
+        )
+
+
+class DrawingRecordMixin:
+    """Mixin for ensembles that draw rows by perturbations; the attributes are set where some row may be out of bag."""
+
+    _root_seed: int
+    _drawn_by: list[Perturbation] | None
+    _drawn_for: int
+    _drawn_from: RowsOfFit | None
+
+    @abstractmethod
+    def _read_table(self, X: Any) -> Any:
+        """Return a table in the form that members take."""
+
+    @abstractmethod
+    def _read_known_sample(self, y: Any, sample_weight: Any, n_rows: int) -> Sample:
+        """Read the target of `fit` once more."""
+
+    @property
+    def can_count_inbag(self) -> bool:
+        """Whether `count_inbag` can tell which rows each member was trained on."""
+        return hasattr(self, "inbag_counts_") or getattr(self, "_drawn_by", None) is not None
+
+    def _draws_rows(self) -> bool:
+        return hasattr(self, "_drawn_for")
+
+    def _record_drawing(self, drawing: Drawing, n_kept: int) -> None:
+        """Record how rows were drawn, if some are out of bag."""
+        before_by, before_from = getattr(self, "_drawn_by", None), getattr(self, "_drawn_from", None)
+        for name in ("_drawn_by", "_drawn_from", "_drawn_for"):
+            if hasattr(self, name):
+                delattr(self, name)
+        if not any(perturbation.leaves_rows_out for perturbation in drawing.perturbations):
+            return
+        perturbations, rows = list(drawing.perturbations), rows_of_fit(drawing.sample)
+        # Rows of earlier members can be drawn again only if they were drawn in the same way, from the same rows.
+        self._drawn_by = perturbations if not n_kept or before_by == perturbations else None
+        self._drawn_from = rows if not n_kept or before_from == rows else None
+        self._drawn_for = drawing.n_members
+
+    def _read_rows_of_fit(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Drawing]:
+        table = self._read_table(X)
+        sample = self._read_known_sample(y, sample_weight, table.shape[0])
+        is_known = self._drawn_by is not None or hasattr(self, "inbag_counts_")
+        check_rows_of_fit(sample, self._drawn_from if is_known else None)
+        return table, Drawing(sample, self._drawn_by or [], self._drawn_for, self._root_seed)

@@ -1,0 +1,62 @@
+"""Reads the targets and weights given to `fit`, and checks those given once more to a fitted ensemble."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tremula.data.column import show
+from tremula.data.target import read_classes, read_target, read_weights
+from tremula.errors import InvalidInput
+from tremula.perturb.sample import Sample
+
+
+class ClassTargetMixin:
+    """Mixin for estimators that learn classes."""
+
+    classes_: np.ndarray
+    n_classes_: int
+    n_features_in_: int
+
+    def _read_sample(
+        self, y: Any, sample_weight: Any, n_rows: int, n_attributes: int, keeps_members: bool = False
+    ) -> Sample:
+        """Read the target of `fit` and set `classes_`; members that are kept must know the same classes."""
+        weights = read_weights(sample_weight, n_rows)
+        classes, codes = read_classes(y, n_rows, weights)
+        if keeps_members and classes.tolist() != self.classes_.tolist():
+            raise InvalidInput(
+                f"y has classes {show(classes.tolist())}, but the members that warm_start=True keeps know "
+                f"{show(self.classes_.tolist())}: give the same classes, or set warm_start=False"
+            )
+        self.classes_, self.n_classes_ = classes, len(classes)
+        return Sample(codes, self.n_classes_, n_attributes, weights)
+
+    def _read_known_sample(self, y: Any, sample_weight: Any, n_rows: int) -> Sample:
+        """Read the target of `fit` once more."""
+        weights = read_weights(sample_weight, n_rows)
+        classes, codes = read_classes(y, n_rows, weights)
+        if classes.tolist() != self.classes_.tolist():
+            raise InvalidInput(
+                f"y has classes {show(classes.tolist())}, but y had {show(self.classes_.tolist())} in fit: give the "
+                "rows of fit again"
+            )
+        return Sample(codes, self.n_classes_, self.n_features_in_, weights)
+
+
+class NumberTargetMixin:
+    """Mixin for estimators that learn numbers."""
+
+    n_features_in_: int
+
+    def _read_sample(
+        self, y: Any, sample_weight: Any, n_rows: int, n_attributes: int, keeps_members: bool = False
+    ) -> Sample:
+        """Read the target of `fit`."""
+        weights = read_weights(sample_weight, n_rows)
+        return Sample(read_target(y, n_rows, weights), 0, n_attributes, weights)
+
+    def _read_known_sample(self, y: Any, sample_weight: Any, n_rows: int) -> Sample:
+        """Read the target of `fit` once more."""
+        return self._read_sample(y, sample_weight, n_rows, self.n_features_in_)
