@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tremula.combine import RowSums, add_votes, combine_members, largest
+from tremula.combine import RowSums, add_votes, combine_members, largest, staged_means
 
 
 class Fixed:
@@ -118,3 +118,14 @@ def test_sums_go_on_from_copies() -> None:
     second.add(np.array([1]), np.array([[2.0]]))
     assert second.means(np.array([1])).tolist() == [[3.0]]
     assert first.means(np.array([1])).tolist() == [[4.0]]
+
+
+@pytest.mark.parametrize("combine", ["vote", "average"])
+@pytest.mark.parametrize("weights", [None, [0.5, 2.0, 1.0]])
+def test_stages_are_the_first_members_combined(combine: str, weights: list[float] | None) -> None:
+    members = [Fixed([[0.9, 0.1], [0.2, 0.8]]), Fixed([[0.3, 0.7], [0.6, 0.4]]), Fixed([[0.2, 0.8], [0.1, 0.9]])]
+    stages = list(staged_means(members, None, 2, 2, combine, weights))
+    for number, stage in enumerate(stages, start=1):
+        first = None if weights is None else weights[:number]
+        assert (stage == combine_members(members[:number], None, 2, 2, combine, first)).all()
+    assert len(stages) == 3

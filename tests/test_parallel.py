@@ -8,11 +8,12 @@ from pathlib import Path
 from threading import Lock
 
 import joblib
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tremula.parallel import cut, train_members
+from tremula.parallel import cut, map_row_blocks, train_members
 
 
 def squares(members: range) -> list[int]:
@@ -118,3 +119,16 @@ def test_work_is_given_up_where_the_results_are_not_taken() -> None:
     n_trained = len(recorder.trained)
     time.sleep(0.1)
     assert len(recorder.trained) <= n_trained + 2
+
+
+@pytest.mark.parametrize("n_rows", [0, 1, 999, 2001])
+def test_blocks_of_rows_are_joined_in_their_order(n_rows: int) -> None:
+    rows = np.arange(2.0 * n_rows).reshape(n_rows, 2)
+    sizes: list[int] = []
+
+    def total(block: np.ndarray) -> np.ndarray:
+        sizes.append(len(block))
+        return block.sum(axis=1)
+
+    assert (map_row_blocks(total, rows, n_jobs=3) == rows.sum(axis=1)).all()
+    assert len(sizes) == (3 if n_rows == 2001 else 1)

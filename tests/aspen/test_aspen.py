@@ -18,6 +18,7 @@ from tremula.aspen.blend_weights import number_weights
 from tremula.aspen.boosted_corrections import ROUNDS
 from tremula.aspen.missing_values import Filling
 from tremula.aspen.report import AspenReport, Tried
+from tremula.ensembles.base.ensemble import Ensemble
 from tremula.errors import InvalidInput, InvalidParameter
 from tremula.perturb import Sample
 from tremula.trees.growing import sort_columns
@@ -335,3 +336,12 @@ def test_few_rows_are_enough() -> None:
 
 def test_a_clone_is_not_fitted(classifier: tm.AspenClassifier) -> None:
     assert not hasattr(clone(classifier), "report_")
+
+
+def test_aspen_is_no_ensemble_with_parts_replaced() -> None:
+    for kind in (tm.AspenClassifier, tm.AspenRegressor):
+        assert not issubclass(kind, Ensemble)
+
+
+def test_parameters_of_the_ensembles_are_not_those_of_aspen(classifier: tm.AspenClassifier) -> None:
+    assert not {"estimator", "combine", "oob_score"} & set(dir(classifier))
