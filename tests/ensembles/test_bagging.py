@@ -19,6 +19,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 import tremula as tm
+from tremula.aspen.base import Aspen
 from tremula.combine import largest
 from tremula.ensembles.base.ensemble import Ensemble
 from tremula.errors import InvalidInput, InvalidParameter
@@ -446,7 +447,7 @@ KINDS = [
     kind
     for name in tm.__all__
     if isinstance(kind := getattr(tm, name), type)
-    and issubclass(kind, Ensemble)
+    and issubclass(kind, Ensemble | Aspen)
     and "n_estimators" in signature(kind).parameters
 ]
 

@@ -12,6 +12,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import tremula as tm
+from tremula.aspen.base import Aspen
 from tremula.ensembles.base.ensemble import Ensemble
 from tremula.perturb import AttributeSubset, Bootstrap, RandomSplits
 
@@ -50,12 +51,12 @@ def expected_to_fail(estimator: BaseEstimator) -> dict[str, str]:
     return dict.fromkeys(WEIGHTS_AS_ROWS, reason) if reason else {}
 
 
-def every_ensemble() -> list[Ensemble]:
+def every_ensemble() -> list[Ensemble | Aspen]:
     """One of each public ensemble, with few members and otherwise as it comes."""
     made = []
     for name in tm.__all__:
         kind = getattr(tm, name)
-        if inspect.isclass(kind) and issubclass(kind, Ensemble) and not name.startswith("PerturbCombine"):
+        if inspect.isclass(kind) and issubclass(kind, Ensemble | Aspen) and not name.startswith("PerturbCombine"):
             parameters = inspect.signature(kind).parameters
             made.append(kind(**{key: value for key, value in FEW.items() if key in parameters}))
     return made

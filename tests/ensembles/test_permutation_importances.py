@@ -266,7 +266,7 @@ def test_rows_other_than_those_of_fit_are_refused() -> None:
         model.permutation_importances(X[::-1], Y[::-1])
     with pytest.raises(InvalidInput, match="y or sample_weight are not those of fit"):
         model.permutation_importances(X, Y, sample_weight=WEIGHTS)
-    with pytest.raises(InvalidInput, match="y has classes 0, 1, but that of fit had 'high', 'low'"):
+    with pytest.raises(InvalidInput, match="y has classes 0, 1, but y had 'high', 'low' in fit"):
         model.permutation_importances(X, (Y == "low").astype(int))
     with pytest.raises(InvalidInput, match="y has 299 values, but X has 300 rows"):
         model.permutation_importances(X, Y[1:])
