@@ -66,7 +66,7 @@ def test_the_report_tells_what_was_tried(classifier: tm.AspenClassifier) -> None
     assert sum(one.n_members for one in report.chosen) == len(classifier.members_)
     text = str(report)
     assert all(one.name in text for one in report.tried)
-    assert f"on {report.n_rows} rows" in text
+    assert f"on {report.n_rows} out-of-bag rows" in text
 
 
 def test_the_report_of_numbers_has_no_error(regressor: tm.AspenRegressor) -> None:
@@ -137,13 +137,13 @@ def test_the_report_compares_the_blend_with_families_in_it() -> None:
     tried = (Tried("forest", 9, 0.1, 0.0, 0.0), Tried("other", 9, 0.3, 0.0, 0.6), Tried("third", 9, 0.2, 0.0, 0.4))
     said = AspenReport(tried, 50, "log loss", 0.15, 0.15, 0.0, 1.0, 0).sentences()
     assert said[1] == "The blend has 0.15; the best of its families alone, third, has 0.2."
-    assert said[2] == "Left out: forest (a rival did at least as well, or under 5 % of the blend)."
+    assert said[2] == "Dropped: forest (a rival did at least as well, or the weight was under 5 %)."
 
 
 def test_the_report_says_that_no_row_judged() -> None:
     model = tm.AspenRegressor(n_estimators=1, random_state=0).fit([[1.0], [2.0]], [1.0, 2.0])
     assert model.report_.n_rows == 0
-    assert "so the weights are even." in model.report_.sentences()[0]
+    assert "so the weights are equal." in model.report_.sentences()[0]
     assert "nan" not in str(model.report_)
 
 

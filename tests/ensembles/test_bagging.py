@@ -286,7 +286,7 @@ def test_two_rows_of_positive_weight_are_enough() -> None:
     ids=str,
 )
 def test_where_nothing_is_left_out_nothing_can_judge(ensemble: Ensemble) -> None:
-    with pytest.raises(InvalidParameter, match="no row was left out by any member"):
+    with pytest.raises(InvalidParameter, match="no row is out of bag for any member"):
         ensemble.fit(X, Y)
     assert not hasattr(ensemble, "members_")
 
@@ -470,13 +470,13 @@ def test_averages_need_probabilities(estimator: Any) -> None:
 
 @pytest.mark.parametrize("estimator", [tm.CARTRegressor(), Ridge()], ids=str)
 def test_classes_are_not_learned_by_regressors(estimator: Any) -> None:
-    with pytest.raises(InvalidParameter, match=r"learns numbers, but y has classes to learn: give a classifier"):
+    with pytest.raises(InvalidParameter, match=r"is a regressor, but y has classes: give a classifier"):
         tm.BaggingClassifier(estimator, combine="vote").fit(X, Y)
 
 
 @pytest.mark.parametrize("estimator", [tm.C45Classifier(), GaussianNB()], ids=str)
 def test_numbers_are_not_learned_by_classifiers(estimator: Any) -> None:
-    with pytest.raises(InvalidParameter, match=r"learns classes, but y has numbers to learn: give a regressor"):
+    with pytest.raises(InvalidParameter, match=r"is a classifier, but y has numbers: give a regressor"):
         tm.BaggingRegressor(estimator).fit(X_NUMBERS, Y_NUMBERS)
 
 

@@ -155,7 +155,7 @@ def test_a_choice_of_splits_needs_a_tree_that_has_it(estimator: BaseEstimator, n
 
 
 def test_members_cannot_be_added_where_each_has_its_part_of_the_rows() -> None:
-    with pytest.raises(InvalidParameter, match="DisjointParts goes by the number of members"):
+    with pytest.raises(InvalidParameter, match="DisjointParts depends on the number of members"):
         compose([DisjointParts()], warm_start=True).fit(X, Y)
 
 

@@ -123,10 +123,10 @@ def test_attributes_are_as_important_as_they_are_to_the_trees() -> None:
     ("parameters", "message"),
     [
         ({"method": "smer"}, "method='smer' is not known: choose one of 'flip', 'smear': did you mean 'smear'?"),
-        ({"estimator": tm.C45Classifier()}, "learns classes, but a regressor is trained for each class here: give one"),
+        ({"estimator": tm.C45Classifier()}, "is a classifier, but one regressor per class is trained: give a"),
         ({"noise": -1}, "noise=-1 was given; expected a number of at least 0"),
         ({"noise": np.inf}, "noise=inf was given; expected a finite number"),
-        ({"method": "flip", "estimator": Ridge()}, "learns numbers, but y has classes to learn"),
+        ({"method": "flip", "estimator": Ridge()}, "is a regressor, but y has classes"),
     ],
 )
 def test_a_wrong_parameter_is_named(parameters: dict[str, Any], message: str) -> None:

@@ -254,7 +254,7 @@ def test_members_whose_rows_cannot_be_found_again_are_not_judged(change: str) ->
     ids=str,
 )
 def test_members_that_leave_no_rows_out_cannot_be_judged(model: Ensemble) -> None:
-    with pytest.raises(InvalidParameter, match="trained on all rows, none is left out to judge them by: use sklearn"):
+    with pytest.raises(InvalidParameter, match="trained on all rows, none is out of bag: use sklearn"):
         model.fit(X, Y).permutation_importances(X, Y)
 
 
@@ -281,7 +281,7 @@ def test_an_attribute_is_shuffled_at_least_once(n_repeats: Any) -> None:
 
 def test_rows_must_have_been_left_out() -> None:
     model = tm.BaggingClassifier(n_estimators=2, bootstrap=False).fit(X, Y)
-    with pytest.raises(InvalidParameter, match="no row was left out by any member"):
+    with pytest.raises(InvalidParameter, match="no row is out of bag for any member"):
         model.permutation_importances(X, Y)
 
 

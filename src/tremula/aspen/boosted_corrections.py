@@ -1,7 +1,7 @@
-"""Small trees that correct a forest: boosting that starts from what the forest says of rows it has not seen.
+"""Small trees that correct a blend: boosting that starts from its out-of-bag predictions.
 
-Rows are cut into parts; boosting is done once without each part, and the rows held out tell how many rounds pay. None
-may be the answer. The corrections of all parts are averaged, which makes them one sum of trees.
+Rows are cut into parts. Boosting is run once without each part, and the held-out rows choose the number of rounds,
+which may be 0. The corrections of all parts are averaged, which makes them one sum of trees.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from tremula.trees.tree import Tree
 
 N_PARTS = 4
 N_ROUNDS = 100
-EVERY = 5  # rounds between two looks at the rows held out
-PATIENCE = 20  # rounds without a gain on them, after which a part ends
+EVERY = 5  # rounds between two scores of the held-out rows
+PATIENCE = 20  # rounds without a gain on them, after which boosting stops
 RATE = 0.15
 MAX_DEPTH = 6
 LEAST_ROWS = 5.0
-SHRINKAGE = 5.0  # rows without error that each leaf gets for nothing
+SHRINKAGE = 5.0  # pseudo-rows without error in each leaf
 LARGEST_STEP = 4.0
-STREAM = 3  # where the random numbers of boosting branch off from those of the members
+STREAM = 3  # separates the random stream of boosting from those of the members
 
 
 @dataclass(frozen=True)
@@ -48,11 +48,11 @@ class Part:
     Attributes
     ----------
     rows : array
-        The rows held out.
+        The held-out rows.
     margins : array (n_stages, n_rows, n_outputs)
-        Their margins, or numbers, before the first round and after every few; the last again where boosting ended.
+        Their margins before the first round and after every few; the last ones again where boosting stopped early.
     trees : list of Tree
-        One a round.
+        One per round.
     """
 
     rows: np.ndarray
@@ -61,7 +61,7 @@ class Part:
 
 
 def make_parts(sample: Sample, rows: np.ndarray, root_seed: int) -> list[np.ndarray]:
-    """Cut rows into parts to hold out, classes spread evenly."""
+    """Cut rows into parts to hold out, stratified by class."""
     random = np.random.default_rng(np.random.SeedSequence(root_seed, spawn_key=(0, STREAM)))
     strata = sample.target if sample.n_classes else None
     return [np.sort(part) for part in stratified_parts(rows, strata, N_PARTS, random)]
@@ -69,7 +69,7 @@ def make_parts(sample: Sample, rows: np.ndarray, root_seed: int) -> list[np.ndar
 
 @dataclass(frozen=True)
 class Boosting:
-    """All that is needed to boost without any part, anywhere.
+    """Boosts without one of the parts, in any process.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class Boosting:
     parts : list of arrays
         Rows to hold out; only rows of a part are used.
     start : array (n_rows, n_outputs)
-        Margins, or numbers, that are to be corrected.
+        Margins to correct.
     root_seed, n_rounds : int
     """
 
@@ -97,7 +97,7 @@ class Boosting:
         weights = np.zeros(self.sample.n_rows)
         rows = np.concatenate([part for other, part in enumerate(self.parts) if other != number])
         weights[rows] = 1.0 if self.sample.weights is None else self.sample.weights[rows]
-        return weights * (np.count_nonzero(weights) / weights.sum())  # limits and shrinkage are told in rows
+        return weights * (np.count_nonzero(weights) / weights.sum())  # limits and shrinkage are in units of rows
 
     def _boost(self, number: int) -> Part:
         held, margins, trees = self.parts[number], self.start.copy(), list[Tree]()
@@ -117,7 +117,7 @@ class Boosting:
 
 
 class Rounds(Protocol):
-    """What boosting asks of a kind of target."""
+    """What boosting needs to know of classes or numbers."""
 
     def loss(self, margins: np.ndarray, rows: np.ndarray) -> float:
         """Loss of some rows."""
@@ -144,14 +144,16 @@ class ClassRounds:
     def grow(self, margins: np.ndarray, random: np.random.Generator) -> Tree:
         """Grow the next tree; its values are steps of the margins."""
         shares = softmax(margins[self.rows], axis=1)
-        rest = self.is_class - shares
+        residuals = self.is_class - shares
         weights = np.zeros(len(self.weights))
-        # What is left to learn of a row is what it weighs.
-        weights[self.rows] = self.weights[self.rows] * np.maximum((rest * self.is_class).sum(axis=1), 1e-6)
+        # A row weighs as much as is left to learn of it.
+        weights[self.rows] = self.weights[self.rows] * np.maximum((residuals * self.is_class).sum(axis=1), 1e-6)
         weights *= self.weights.sum() / weights.sum()
         grown = grow_classification_tree(self.columns, self.codes, self.n_classes, weights, self.rules, random)
         given = self.weights[self.rows, None]
-        sums = _sum_by_leaf(grown, self.columns, self.rows, np.hstack([given * rest, given * shares * (1.0 - shares)]))
+        sums = _sum_by_leaf(
+            grown, self.columns, self.rows, np.hstack([given * residuals, given * shares * (1.0 - shares)])
+        )
         steps = sums[:, : self.n_classes] / (sums[:, self.n_classes :] + SHRINKAGE)
         scale = RATE * (self.n_classes - 1.0) / self.n_classes
         return _with_values(grown, scale * np.clip(steps, -LARGEST_STEP, LARGEST_STEP), self.columns)
@@ -171,8 +173,8 @@ class NumberRounds:
 
     def grow(self, margins: np.ndarray, random: np.random.Generator) -> Tree:
         """Grow the next tree; its values are steps of the number."""
-        rest = np.where(self.weights > 0, self.target - margins[:, 0], 0.0)
-        grown = grow_regression_tree(self.columns, rest, self.weights, self.rules, random)
+        residuals = np.where(self.weights > 0, self.target - margins[:, 0], 0.0)
+        grown = grow_regression_tree(self.columns, residuals, self.weights, self.rules, random)
         weight, total = grown.statistics[grown.nodes["n_branches"] == 0, :2].T
         return _with_values(grown, RATE * (total / (weight + SHRINKAGE))[:, None], self.columns)
 
@@ -202,7 +204,7 @@ def _sum_by_leaf(grown: GrownTree, columns: SortedColumns, rows: np.ndarray, val
 
 
 def _with_values(grown: GrownTree, values: np.ndarray, columns: SortedColumns) -> Tree:
-    """Make the tree whose leaves, in their order, have these values."""
+    """Return the tree with these values in its leaves."""
     nodes = copy_nodes(grown.nodes)
     is_leaf = nodes["n_branches"] == 0
     nodes["index"][is_leaf] = np.arange(len(values))

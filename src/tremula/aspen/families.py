@@ -1,6 +1,6 @@
-"""The families of trees that are tried, each a row of a table: what is grown, and how its values are shaken.
+"""The families of trees that Aspen tries, as a table: which tree is grown, and how its values are smeared.
 
-All draw their rows with replacement, and member for member the same ones, so that families differ by themselves alone.
+Member k of every family is trained on the same bootstrap sample, so that families differ in nothing else.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tremula.trees.growing import SortedColumns
 from tremula.trees.learner import TreeLearner
 from tremula.trees.m5.regressor import M5Regressor
 
-MOST_TO_SMEAR = 50
+MAX_ATTRIBUTES_TO_SMEAR = 50
 
 
 def _always(n_levels: np.ndarray) -> bool:
@@ -30,8 +30,8 @@ def _always(n_levels: np.ndarray) -> bool:
 
 
 def _worth_smearing(n_levels: np.ndarray) -> bool:
-    """Whether there are numbers to smear, and not so many attributes that sorting them for every tree takes longest."""
-    return bool((n_levels == 0).any()) and len(n_levels) <= MOST_TO_SMEAR
+    """Whether there are numeric attributes, but not so many that sorting them for every tree takes most of the time."""
+    return bool((n_levels == 0).any()) and len(n_levels) <= MAX_ATTRIBUTES_TO_SMEAR
 
 
 @dataclass(frozen=True)
@@ -43,15 +43,15 @@ class Family:
     name : str
     learner : tree
     noise : float
-        Level of input smearing.
+        Amount of input smearing.
     coded : bool
-        Whether the codes of nominal levels are taken for numbers: fewer splits to choose from, and others.
+        Whether codes of nominal levels are treated as numbers, which gives fewer and different splits.
     share : float
-        Members for each one of `n_estimators`.
+        Number of members as a share of `n_estimators`.
     rivals : str
-        Of the families with the same word here only the best is kept.
+        Group of rivals: only the best family of a group is kept.
     applies : callable
-        From the numbers of levels, 0 for a numeric attribute, to whether to try it.
+        Given the number of levels of each attribute, 0 if numeric, returns whether to try the family.
     """
 
     name: str
@@ -63,7 +63,7 @@ class Family:
     applies: Callable[[np.ndarray], bool] = _always
 
     def n_members(self, n_estimators: int) -> int:
-        """Return how many members are trained."""
+        """Return the number of members."""
         return max(1, round(self.share * n_estimators))
 
 
@@ -75,7 +75,8 @@ def _extra(share: str | float) -> dict[str, Any]:
     return {"learner": CARTClassifier(max_features=share, splitter="random"), "coded": True}
 
 
-# Of rivals the best is kept: so the attributes drawn at a node, and the level of smearing, are chosen by the data.
+# Only the best of a group of rivals is kept: so the data choose the number of attributes drawn at a node, and the
+# amount of smearing.
 FEW, HALF = "sqrt", 0.5
 CLASS_FAMILIES = (
     Family("random forest", **_forest(FEW), rivals="forest"),
@@ -93,7 +94,7 @@ NUMBER_FAMILIES = (
 
 
 def that_apply(families: Sequence[Family], n_levels: np.ndarray) -> list[Family]:
-    """Return the families that make sense for these attributes."""
+    """Return the families to try on these attributes."""
     return [family for family in families if family.applies(n_levels)]
 
 
@@ -154,12 +155,12 @@ class FamilyTraining:
 
 @dataclass(frozen=True)
 class GroupedDrawing(Drawing):
-    """How members were drawn that come group after group, each group numbered from 0."""
+    """Drawing for members that stand family after family, those of each family numbered from 0."""
 
     sizes: tuple[int, ...] = ()
 
     def sample_of(self, member: int) -> tuple[Sample, np.random.Generator]:
-        """Return what a member was trained on, and its stream of random numbers."""
+        """Return the training sample of a member, and its random stream."""
         for size in self.sizes:
             if member < size:
                 break

@@ -1,7 +1,7 @@
-"""Gives a missing value a place of its own: a level more, or a number below all others.
+"""Replaces missing values by one more level, or by a number below all others.
 
-Whether a value is missing often tells something, and trees can ask for it. Attributes without a missing value in
-training are left as they are: a row that lacks one later goes down every branch, as in all trees of tremula.
+That a value is missing is often informative, and trees can then split on it. Attributes without missing values in
+training stay as they are: a row with a missing value goes down all branches, as in all trees of tremula.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tremula.persistence.registry import storable
 @storable
 @dataclass(frozen=True)
 class Filling:
-    """What stands for a missing value of each attribute; NaN where none was missing in training.
+    """The replacement of missing values of each attribute; NaN where none was missing in training.
 
     Examples
     --------
@@ -30,7 +30,7 @@ class Filling:
 
     @classmethod
     def of(cls, table: np.ndarray, n_levels: np.ndarray) -> Filling:
-        """Learn from the training table: codes of levels in nominal columns, 0 levels for a numeric one."""
+        """Learn from the training table, which has codes in nominal columns; numeric columns have 0 levels."""
         values = np.full(len(n_levels), np.nan)
         for attribute in np.flatnonzero(np.isnan(table).any(axis=0)):
             column = table[:, attribute]
@@ -42,11 +42,11 @@ class Filling:
         return cls(values)
 
     def n_levels(self, n_levels: np.ndarray) -> np.ndarray:
-        """Return the numbers of levels with those of missing values."""
+        """Return the numbers of levels, the level of missing values included."""
         return np.where((n_levels > 0) & ~np.isnan(self.values), n_levels + 1, n_levels).astype(np.int32)
 
     def fill(self, table: np.ndarray) -> np.ndarray:
-        """Return the table with missing values replaced; itself where none is."""
+        """Return the table with missing values replaced; the same object if there are none."""
         chosen = ~np.isnan(self.values)
         if not chosen.any():
             return table
@@ -55,7 +55,7 @@ class Filling:
 
 
 def _far_below(least: float, most: float) -> float:
-    """Return a number so far below others that noise on them does not reach it, or the least there is."""
+    """Return a number so far below the others that noise does not reach it, or the smallest float."""
     with np.errstate(over="ignore"):
         place = 2.0 * least - most - (least == most)
     return place if np.isfinite(place) else float(-np.finfo(np.float64).max)

@@ -1,4 +1,4 @@
-"""What was tried in `fit`, how it did on rows left out, and what was chosen: a table to read."""
+"""What `fit` tried, its out-of-bag loss, and what was chosen, as a table to read."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ class Tried:
     ----------
     name : str
     n_members : int
-        Trained in all.
+        Number of members trained.
     loss : float
-        On rows its members left out: log loss, or root mean squared error.
+        Out-of-bag log loss, or root mean squared error.
     error : float
-        Share of wrong classes on these rows; NaN for numbers.
+        Out-of-bag error rate; NaN for numbers.
     weight : float
-        In the blend; 0 if it was left out of it.
+        Weight in the blend; 0 if the family was dropped.
     """
 
     name: str
@@ -37,26 +37,26 @@ class Tried:
 @storable
 @dataclass(frozen=True, repr=False)
 class AspenReport(ShownAsTable):
-    """What an Aspen has tried and chosen.
+    """What an Aspen estimator tried and chose.
 
     Attributes
     ----------
     tried : tuple of Tried
         The families.
     n_rows : int
-        Rows that judged: those that members of every family left out.
+        Rows that decided: those out of bag in every family.
     loss_name : str
-        Which loss chose.
+        Loss by which families were chosen.
     blend_loss : float
-        Of the blend before it is corrected, on the same rows.
+        Out-of-bag loss of the blend before it is corrected.
     loss, error : float
-        Of the whole, on the same rows.
+        Out-of-bag loss and error rate of the corrected blend.
     power : float
-        To which class shares are raised: above 1 they are made surer. 1 for numbers.
+        Power to which class probabilities are raised: above 1 they get more confident. 1 for numbers.
     n_rounds : int
         Rounds of boosting that correct the blend.
     has_boosted : bool
-        Whether boosting was tried: not with ``boosting=False``, too few rows that judge, or after a callback's end.
+        Whether boosting was completed: not with ``boosting=False``, with too few rows, or if a callback stopped it.
 
     Examples
     --------
@@ -80,35 +80,39 @@ class AspenReport(ShownAsTable):
 
     @property
     def chosen(self) -> tuple[Tried, ...]:
-        """The families in the blend, the heaviest first."""
-        return tuple(sorted((one for one in self.tried if one.weight > 0), key=lambda one: -one.weight))
+        """The families in the blend, by decreasing weight."""
+        return tuple(sorted((family for family in self.tried if family.weight > 0), key=lambda family: -family.weight))
 
     def sentences(self) -> list[str]:
-        """Say in words what was chosen and why."""
-        return [*self._of_blend(), *self._of_those_left_out(), *self._of_power(), self._of_boosting()]
+        """Describe in sentences what was chosen and why."""
+        return [*self._of_blend(), *self._of_dropped(), *self._of_power(), self._of_boosting()]
 
     def _of_blend(self) -> list[str]:
-        listed = ", ".join(f"{one.name} {one.weight:.0%}" for one in self.chosen)
+        listed = ", ".join(f"{family.name} {family.weight:.0%}" for family in self.chosen)
         if not self.n_rows:
-            return [f"Blend of {listed}: no row was left out by members of every family, so the weights are even."]
-        said = f"Blend of {listed}: weights of the least {self.loss_name} on {self.n_rows} rows that members left out."
+            return [f"Blend of {listed}: no row is out of bag in every family, so the weights are equal."]
+        blend = f"Blend of {listed}: these weights have the least {self.loss_name} on {self.n_rows} out-of-bag rows."
         if not math.isfinite(self.blend_loss):
-            return [said]
-        best = min(self.chosen, key=lambda one: one.loss)
+            return [blend]
+        best = min(self.chosen, key=lambda family: family.loss)
         return [
-            said,
+            blend,
             f"The blend has {self.blend_loss:.4g}; the best of its families alone, {best.name}, has {best.loss:.4g}.",
         ]
 
-    def _of_those_left_out(self) -> list[str]:
-        dropped = ", ".join(one.name for one in self.tried if one.weight == 0.0)
-        why = "a rival did at least as well, or under 5 % of the blend" if self.n_rows else "of rivals one is kept"
-        return [f"Left out: {dropped} ({why})."] if dropped else []
+    def _of_dropped(self) -> list[str]:
+        dropped = ", ".join(family.name for family in self.tried if family.weight == 0.0)
+        why = (
+            "a rival did at least as well, or the weight was under 5 %"
+            if self.n_rows
+            else "one of each group of rivals is kept"
+        )
+        return [f"Dropped: {dropped} ({why})."] if dropped else []
 
     def _of_power(self) -> list[str]:
-        how = "surer" if self.power > 1.0 else "less sure"
-        said = f"Class shares are raised to the power {self.power:.2f}, which makes them {how}."
-        return [said] if self.power != 1.0 else []
+        how = "more confident" if self.power > 1.0 else "less confident"
+        sentence = f"Class probabilities are raised to the power {self.power:.2f}, which makes them {how}."
+        return [sentence] if self.power != 1.0 else []
 
     def _of_boosting(self) -> str:
         if not self.has_boosted:
@@ -118,24 +122,24 @@ class AspenReport(ShownAsTable):
         return f"{self.n_rounds} rounds of boosting correct the blend: from {self.blend_loss:.4g} to {self.loss:.4g}."
 
     def _short_table(self) -> ShortTable:
-        n_members = sum(one.n_members for one in self.chosen)
+        n_members = sum(family.n_members for family in self.chosen)
         lines = [*self.tried, Tried("all together", n_members, self.loss, self.error, 1.0)]
         rows = [
             [
-                one.name,
-                str(one.n_members),
-                f"{one.weight:.2f}",
-                _or_nothing(one.loss, ".4g"),
-                _or_nothing(one.error, ".3f"),
+                line.name,
+                str(line.n_members),
+                f"{line.weight:.2f}",
+                _or_nothing(line.loss, ".4g"),
+                _or_nothing(line.error, ".3f"),
             ]
-            for one in lines
+            for line in lines
         ]
         columns = ["family", "members", "weight", self.loss_name, "error"]
         n_columns = 5 if any(row[-1] for row in rows) else 4
-        caption = f"families of trees, judged by {self.n_rows} rows that members left out"
+        caption = f"families of trees, compared on {self.n_rows} out-of-bag rows"
         return ShortTable(caption, columns[:n_columns], [row[:n_columns] for row in rows], self.sentences())
 
 
 def _or_nothing(number: float, form: str) -> str:
-    """Write a number; nothing for NaN."""
+    """Format a number; NaN gives an empty string."""
     return "" if math.isnan(number) else format(number, form)

@@ -1,7 +1,7 @@
-"""Tells scikit-learn's callbacks of every member that is trained, where scikit-learn has callbacks (since 1.9).
+"""Runs scikit-learn's callbacks for every member that is trained; scikit-learn has callbacks since 1.9.
 
-A callback sees the ensemble as far as it is trained and may end the training; it never changes a member. scikit-learn
-calls its interface experimental: all that tremula uses of it is in this file.
+A callback sees the ensemble with the members trained so far and may stop the training; it never changes a member. The
+interface is experimental in scikit-learn: tremula uses it in this file only.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ try:
 except ImportError:
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Adds nothing: this scikit-learn has no callbacks."""
+        """Empty: this scikit-learn has no callbacks."""
 
     def with_callbacks(method: Any) -> Any:
-        """Return the method as it is: this scikit-learn has no callbacks."""
+        """Return the method unchanged: this scikit-learn has no callbacks."""
         return method
 
 
@@ -32,7 +32,7 @@ class MemberTasks:
     Parameters
     ----------
     estimator : ensemble
-        What is trained; its `fit` runs under `with_callbacks`.
+        The estimator that is fitted, in a method decorated by `with_callbacks`.
     X, y : as given to fit
     sample_weight : array or None
     """
@@ -44,37 +44,37 @@ class MemberTasks:
         self._member: Any = None
 
     def begin(self, n_members: int) -> None:
-        """Begin to train at most so many members."""
+        """Start the training of at most `n_members` members."""
         start = getattr(self._given["estimator"], "_init_callback_context", None)
         if start is not None:
             self._whole = start(max_subtasks=n_members).call_on_fit_task_begin(**self._given)
 
     def begin_member(self) -> None:
-        """Begin with the next member."""
+        """Start the next member."""
         if self._whole is not None:
             self._member = self._whole.subcontext(task_name="member").call_on_fit_task_begin(**self._given)
 
     def each(self, results: Iterator[Result], n_members: int) -> Iterator[Result]:
-        """Yield results, each a member that is begun when it is asked for."""
+        """Yield results, and start a member before each."""
         for _ in range(n_members):
             self.begin_member()
             yield next(results)
-        yield from results  # none is left, but joblib wants to be asked
+        yield from results  # empty, but joblib expects its generator to be exhausted
 
     def end_member(self, fitted: Callable[[], dict[str, Any]]) -> bool:
-        """End with a member; return whether a callback wants no more of them.
+        """End a member; return whether a callback asks to stop.
 
         Parameters
         ----------
         fitted : callable
-            Gives the attributes that make the ensemble one of the members trained so far; asked where a callback wants
-            to see it.
+            Returns the attributes of the ensemble with the members trained so far; called only if a callback needs
+            them.
         """
         if self._member is None:
             return False
         return bool(self._member.call_on_fit_task_end(**self._given, reconstruction_attributes=fitted))
 
     def end(self) -> None:
-        """End the training: the ensemble has its members."""
+        """End the training, after the fitted attributes are set."""
         if self._whole is not None:
             self._whole.call_on_fit_task_end(**self._given, reconstruction_attributes={})

@@ -1,7 +1,7 @@
-"""Perturb, train, combine: what all ensembles do. A recipe says what is shaken and which estimator is trained.
+"""Perturb, train, combine: the base of all ensembles. A recipe adds the perturbations and the estimator of the members.
 
-Each member has a random stream of its own, derived from one root seed and the member's number; so the same seed gives
-the same members for any number of jobs, and more members can be added later.
+Each member has its own random stream, derived from one root seed and the member's number. So the same seed gives the
+same members for any number of jobs, and members can be added later.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Ensemble(
 
     @abstractmethod
     def _perturbations(self) -> Sequence[Perturbation]:
-        """Return what is shaken for every member."""
+        """Return the perturbations of every member."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -97,7 +97,7 @@ class Ensemble(
         whole = [type(p).__name__ for p in self._perturbations() if p.depends_on_n_members]
         if self.warm_start and whole:
             raise InvalidParameter(
-                f"warm_start=True was given, but {whole[0]} goes by the number of members, which adding some would "
+                f"warm_start=True was given, but {whole[0]} depends on the number of members, which would "
                 "change: set warm_start=False"
             )
         if self.estimator is not None:
@@ -117,7 +117,7 @@ class Ensemble(
         """Read the target and weights given to `fit`."""
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        """Train the members, or leave everything as it was."""
+        """Train the members; an error leaves the ensemble as it was."""
         self._check_parameters()
         with as_before_unless_done(self):
             self._train(X, y, sample_weight)
@@ -132,7 +132,7 @@ class Ensemble(
         tasks.end()
 
     def _fit_members(self, trainer: Trainer, sample: Sample, n_outputs: int, tasks: MemberTasks) -> None:
-        """Train the members that are wanting; judge them by the rows they left out."""
+        """Train the missing members and score them on out-of-bag rows."""
         for perturbation in self._perturbations():
             perturbation.check(sample)
         members = self._members_to_keep()
@@ -143,7 +143,7 @@ class Ensemble(
         perturbations = self._perturbations()
         drawing = Drawing(sample, perturbations, self._ceiling(), self._root_seed)
         self._record_drawing(drawing, len(members))
-        drawing = replace(drawing, perturbations=[one.learn(sample, trainer.values) for one in perturbations])
+        drawing = replace(drawing, perturbations=[each.learn(sample, trainer.values) for each in perturbations])
         numbers = range(len(members), self._ceiling())
         tasks.begin(len(numbers))
         if not (out_of_bag is not None and self._has_settled(out_of_bag)):
@@ -152,12 +152,12 @@ class Ensemble(
         self._set_out_of_bag(out_of_bag)
 
     def _choose(self, trainer: Trainer, sample: Sample, n_outputs: int) -> None:
-        """Choose what is to be chosen by the data, before members are trained: nothing, unless a recipe does."""
+        """Choose parameters by the data before members are trained; recipes may override this."""
 
     def _add_members(
         self, members: list[Member], training: Training, numbers: range, out_of_bag: OutOfBag | None, tasks: MemberTasks
     ) -> None:
-        """Train members one after the other until there are enough, the loss has settled, or a callback says so."""
+        """Train members until there are enough, the loss has settled, or a callback asks to stop."""
         batch = BATCH if self.n_estimators == "auto" else len(numbers)
         with closing(train_members(training, numbers, self.n_jobs, self.verbose, batch)) as trained:
             for number, (member, counts) in zip(numbers, tasks.each(trained, len(numbers)), strict=True):
@@ -184,13 +184,13 @@ class Ensemble(
         kept = list(getattr(self, "members_", [])) if self.warm_start else []
         if len(kept) > self._ceiling():
             raise InvalidParameter(
-                f"n_estimators={self.n_estimators} is less than the {len(kept)} members there are: with "
-                "warm_start=True members are only added; set warm_start=False to begin anew"
+                f"n_estimators={self.n_estimators} is less than the {len(kept)} members there are: warm_start=True "
+                "only adds members; set warm_start=False to start anew"
             )
         return kept
 
     def _out_of_bag_so_far(self, members: list[Member], sample: Sample, n_outputs: int) -> OutOfBag | None:
-        """Return where the answers for rows left out are summed up; None if nobody asked."""
+        """Return the out-of-bag predictions so far; None if they are not needed."""
         if not self.oob_score and self.n_estimators != "auto":
             return None
         out_of_bag = OutOfBag(sample.target, n_outputs, self.combine, sample.n_classes > 0)
@@ -216,8 +216,8 @@ class Ensemble(
             return
         if not len(out_of_bag.sums.rows):
             raise InvalidParameter(
-                "no row was left out by any member, so nothing can judge them: draw fewer rows (max_samples), or set "
-                "oob_score=False and a number of members"
+                "no row is out of bag for any member, so no error can be estimated: draw fewer rows (max_samples), or "
+                "set oob_score=False and a number of members"
             )
         self._oob_total, self._oob_n_answers = out_of_bag.sums.total, out_of_bag.sums.weight
         self.inbag_counts_ = np.array(out_of_bag.inbag_counts)
@@ -226,7 +226,7 @@ class Ensemble(
 
     @abstractmethod
     def _set_oob_predictions(self, out_of_bag: OutOfBag) -> None:
-        """Set what the rows left out tell, in the words of classes or of numbers."""
+        """Set `oob_score_` and the predictions behind it."""
 
 
 class EnsembleClassifier(ClassifierMixin, ClassTargetMixin, ClassifierPredictionMixin, Ensemble):
@@ -240,7 +240,7 @@ class EnsembleClassifier(ClassifierMixin, ClassTargetMixin, ClassifierPrediction
             return
         if is_regressor(estimator):
             raise InvalidParameter(
-                f"estimator={type(estimator).__name__}() learns numbers, but y has classes to learn: give a classifier"
+                f"estimator={type(estimator).__name__}() is a regressor, but y has classes: give a classifier"
             )
         if self.combine == "average" and not hasattr(estimator, "predict_proba"):
             raise InvalidParameter(
@@ -255,8 +255,8 @@ class EnsembleClassifier(ClassifierMixin, ClassTargetMixin, ClassifierPrediction
     def _check_regressor(self, estimator: BaseEstimator) -> None:
         if is_classifier(estimator):
             raise InvalidParameter(
-                f"estimator={type(estimator).__name__}() learns classes, but a regressor is trained for each class "
-                "here: give one"
+                f"estimator={type(estimator).__name__}() is a classifier, but one regressor per class is "
+                "trained: give a regressor"
             )
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -291,7 +291,7 @@ class EnsembleRegressor(RegressorMixin, NumberTargetMixin, RegressorPredictionMi
         estimator = self._member_estimator()
         if is_classifier(estimator):
             raise InvalidParameter(
-                f"estimator={type(estimator).__name__}() learns classes, but y has numbers to learn: give a regressor"
+                f"estimator={type(estimator).__name__}() is a classifier, but y has numbers: give a regressor"
             )
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

@@ -1,6 +1,6 @@
 """Trains one member from one sample: tremula's trees from columns sorted once, other estimators by rows or weights.
 
-Whatever was trained answers in the ensemble's columns, and in the numbers of its classes.
+Every member predicts from the columns of the ensemble, and in its class codes.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ from tremula.trees.learner import TreeClassifier, TreeLearner
 
 
 class Trainer(Protocol):
-    """Who trains members from a table."""
+    """Trains members from a table."""
 
     def train(self, sample: Sample, random: np.random.Generator) -> Member:
         """Train a member from a sample of the rows."""
 
     def rows(self, chosen: np.ndarray) -> Any:
-        """Return some training rows, as members take them."""
+        """Return some training rows in the form that members take."""
 
     def values(self) -> Values:
         """Return the table as numbers, for perturbations that learn from it."""
 
 
 def with_options(estimator: BaseEstimator, options: Mapping[str, Any]) -> BaseEstimator:
-    """Return a copy of the estimator with the parameters that the perturbations set."""
+    """Return a copy of the estimator with the parameters set by the perturbations."""
     unknown = [name for name in options if name not in estimator.get_params()]
     if unknown:
         raise InvalidParameter(
@@ -54,20 +54,20 @@ def with_options(estimator: BaseEstimator, options: Mapping[str, Any]) -> BaseEs
 def with_noise(values: np.ndarray, rows: np.ndarray, noise: Sequence[Noise]) -> np.ndarray:
     """Return a copy of these rows of the values, with noise."""
     smeared = np.take(values, rows, axis=0)
-    for one in noise:
-        smeared = one.smear(smeared)
+    for each in noise:
+        smeared = each.smear(smeared)
     return smeared
 
 
 @dataclass(frozen=True)
 class TreeTrainer:
-    """Grows members that are tremula's trees."""
+    """Grows tremula's trees."""
 
     learner: TreeLearner
     columns: SortedColumns
 
     def train(self, sample: Sample, random: np.random.Generator) -> Member:
-        """Grow a tree from the sample; nothing is copied or sorted again, unless noise has changed the values."""
+        """Grow a tree from the sample; columns are copied and sorted again only if noise changed the values."""
         if sample.noise:
             return self._train_on_noise(sample, random)
         learner = self.learner
@@ -85,7 +85,7 @@ class TreeTrainer:
         return TreeTrainer(self.learner, replace(columns, serves_once=self.learner._grows_once())).train(alone, random)
 
     def rows(self, chosen: np.ndarray) -> Any:
-        """Return some training rows, as members take them."""
+        """Return some training rows in the form that members take."""
         return self.columns.values[chosen]
 
     def values(self) -> Values:
@@ -95,14 +95,14 @@ class TreeTrainer:
 
 @dataclass(frozen=True)
 class EstimatorTrainer:
-    """Fits members that are any other estimators."""
+    """Fits estimators of any other kind."""
 
     estimator: BaseEstimator
     table: Any
     categorical_features: Any = "from_dtype"
 
     def train(self, sample: Sample, random: np.random.Generator) -> Member:
-        """Fit a copy of the estimator: multiplicities repeat rows, real weights are handed over as such."""
+        """Fit a copy of the estimator: integer weights repeat rows, real ones are passed as `sample_weight`."""
         if sample.noise:
             rows, alone = sample.one_by_one()
             values = self.values()
@@ -131,7 +131,7 @@ class EstimatorTrainer:
         return EstimatorMember(estimator, sample.attributes, sample.n_classes)
 
     def rows(self, chosen: np.ndarray) -> Any:
-        """Return some training rows, as members take them."""
+        """Return some training rows in the form that members take."""
         return take_rows(self.table, chosen)
 
     def values(self) -> Values:
@@ -158,7 +158,7 @@ def _is_seed(name: str) -> bool:
 @storable
 @dataclass(frozen=True)
 class EstimatorMember:
-    """A fitted estimator that answers in the ensemble's columns and classes."""
+    """A fitted estimator that predicts from the ensemble's columns, in its class codes."""
 
     estimator: BaseEstimator
     attributes: np.ndarray | None
@@ -168,7 +168,7 @@ class EstimatorMember:
         return X if self.attributes is None else take_columns(X, self.attributes)
 
     def importances(self, n_attributes: int) -> np.ndarray:
-        """Return the estimator's own importances, 0 for attributes it did not see."""
+        """Return the estimator's own importances, 0 for attributes it was not trained on."""
         if isinstance(self.estimator, DummyClassifier):
             return np.zeros(n_attributes)
         if not hasattr(self.estimator, "feature_importances_"):
@@ -182,7 +182,7 @@ class EstimatorMember:
         return np.asarray(self.estimator.predict(self._seen(X))).astype(np.intp)
 
     def predict_values(self, X: Any) -> np.ndarray:
-        """Class distribution of each row, 0 for a class the member never saw; or the value of each row."""
+        """Class distribution of each row, 0 for classes that were not in the sample; or the value of each row."""
         if not self.n_classes:
             return np.asarray(self.estimator.predict(self._seen(X)), dtype=np.float64)[:, None]
         shares = self.estimator.predict_proba(self._seen(X))
@@ -193,7 +193,7 @@ class EstimatorMember:
 
 @dataclass(frozen=True)
 class PerClassTrainer:
-    """Trains a regressor for each class, on a target of one column for each."""
+    """Trains a regressor for each class, on a target with one column per class."""
 
     trainer: Trainer
 
@@ -201,10 +201,10 @@ class PerClassTrainer:
         """Train the regressors one after the other."""
         columns = [np.ascontiguousarray(column) for column in sample.target.T]
         samples = [replace(sample, target=column, n_classes=0) for column in columns]
-        return PerClassMember([self.trainer.train(one, random) for one in samples])
+        return PerClassMember([self.trainer.train(each, random) for each in samples])
 
     def rows(self, chosen: np.ndarray) -> Any:
-        """Return some training rows, as members take them."""
+        """Return some training rows in the form that members take."""
         return self.trainer.rows(chosen)
 
     def values(self) -> Values:
@@ -215,12 +215,12 @@ class PerClassTrainer:
 @storable
 @dataclass(frozen=True)
 class PerClassMember:
-    """Regressors, one for each class; the class of the largest value is the answer."""
+    """Regressors, one for each class; the class with the largest value is predicted."""
 
     regressors: list[Member]
 
     def predict_values(self, X: Any) -> np.ndarray:
-        """Value of each row for each class; these need not be shares."""
+        """Value of each row for each class; values need not sum to 1."""
         return np.concatenate([regressor.predict_values(X) for regressor in self.regressors], axis=1)
 
     def predict_codes(self, X: Any) -> np.ndarray:

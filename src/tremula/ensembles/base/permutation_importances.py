@@ -1,7 +1,7 @@
-"""How much worse members get, on the rows they left out, when an attribute's values are shuffled among these rows.
+"""Permutation importances: the rise of a member's out-of-bag error when the values of an attribute are shuffled.
 
-The result depends on the seed alone, not on the number of jobs. An attribute that a tree never tests costs nothing:
-shuffling it cannot change the tree's answers.
+The result depends on the seed alone, not on the number of jobs. An attribute that a tree never tests takes no time:
+shuffling it cannot change the tree's predictions.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from tremula.display import ShortTable, ShownAsTable
 from tremula.ensembles.base.member import EstimatorMember
 from tremula.ensembles.base.training import Drawing
 from tremula.errors import InvalidParameter
+from tremula.losses import squared_errors, zero_one_losses
 from tremula.parallel import train_members
 from tremula.parameters import check_number
 from tremula.seeds import RandomState, make_root_seed, member_generator
@@ -32,16 +33,16 @@ from tremula.trees.tree import Tree
 
 @dataclass(frozen=True, repr=False)
 class PermutationImportances(ShownAsTable):
-    """How much the members' error rises, attribute by attribute.
+    """Rise of the members' error, by attribute.
 
     Attributes
     ----------
     importances : array (n_attributes,)
-        Mean rise over the members: of the share of wrong classes, or of the mean squared error.
+        Mean rise over the members of the error rate, or of the mean squared error.
     standard_errors : array (n_attributes,)
-        Of these means, from the spread of the members; NaN for a single member.
+        Standard errors of these means over the members; NaN for a single member.
     by_member : array (n_members, n_attributes)
-        The rise of each member's error; NaN for a member that left no row out.
+        Rise of each member's error; NaN for a member without out-of-bag rows.
     """
 
     importances: np.ndarray
@@ -56,19 +57,19 @@ class PermutationImportances(ShownAsTable):
 
     @classmethod
     def of_members(cls, by_member: np.ndarray) -> PermutationImportances:
-        """Take means and standard errors over the members that left rows out."""
-        judged = by_member[~np.isnan(by_member).any(axis=1)]
-        if not len(judged):
+        """Take means and standard errors over the members with out-of-bag rows."""
+        scored = by_member[~np.isnan(by_member).any(axis=1)]
+        if not len(scored):
             raise InvalidParameter(
-                "no row was left out by any member, so nothing can judge them: draw fewer rows (max_samples), or use "
-                "sklearn.inspection.permutation_importance on other rows"
+                "no row is out of bag for any member, so no error can be estimated: draw fewer rows (max_samples), or "
+                "use sklearn.inspection.permutation_importance on other rows"
             )
-        spread = judged.std(axis=0, ddof=1) if len(judged) > 1 else np.full(by_member.shape[1], np.nan)
-        return cls(judged.mean(axis=0), spread / np.sqrt(len(judged)), by_member)
+        spread = scored.std(axis=0, ddof=1) if len(scored) > 1 else np.full(by_member.shape[1], np.nan)
+        return cls(scored.mean(axis=0), spread / np.sqrt(len(scored)), by_member)
 
 
 def attributes_used(member: Any, n_attributes: int) -> np.ndarray:
-    """Return the attributes that a member's answers may depend on."""
+    """Return the attributes that a member's predictions may depend on."""
     if isinstance(member, Tree):
         return np.unique(member.attribute[~member.is_leaf])
     if isinstance(member, EstimatorMember):
@@ -80,7 +81,7 @@ def attributes_used(member: Any, n_attributes: int) -> np.ndarray:
 
 
 def rows_that_meet(member: Any, table: Any, attributes: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield for each attribute the rows whose answer may depend on it: in a tree, those that come to a test of it."""
+    """Yield for each attribute the rows whose prediction may depend on it: in a tree, those that reach a test of it."""
     n_rows = table.shape[0]
     if not isinstance(member, Tree):
         yield from (np.arange(n_rows) for _ in attributes)
@@ -93,7 +94,7 @@ def rows_that_meet(member: Any, table: Any, attributes: np.ndarray) -> Iterator[
 
 
 def with_shuffled(table: Any, attribute: int, orders: Iterator[np.ndarray], rows: np.ndarray) -> Iterator[Any]:
-    """Yield rows of a table whose values of one attribute are those of other rows, by the orders given."""
+    """Yield rows of a table with the values of one attribute permuted, once for each order."""
     if isinstance(table, np.ndarray):
         column, part = table[:, attribute], table[rows]
         for order in orders:
@@ -112,7 +113,7 @@ def with_shuffled(table: Any, attribute: int, orders: Iterator[np.ndarray], rows
 
 @dataclass(frozen=True)
 class Shuffling:
-    """All that is needed to judge any member, anywhere."""
+    """Scores any member, in any process."""
 
     members: Sequence[Member]
     table: Any
@@ -122,25 +123,25 @@ class Shuffling:
     root_seed: int
 
     def __call__(self, members: range) -> list[np.ndarray]:
-        """Return the rises of these members' errors."""
+        """Return the rises of these members' errors, by attribute."""
         return [self._rises(member) for member in members]
 
     def __sizeof__(self) -> int:
-        """Return about the bytes of the table, by which Dask sees that this is worth sending once only."""
+        """Return about the bytes of the table, so that Dask sends it only once."""
         sample = self.drawing.sample
         return object.__sizeof__(self) + 8 * sample.n_rows * sample.n_attributes
 
-    def _rows_left_out(self, number: int) -> np.ndarray:
+    def _out_of_bag_rows(self, number: int) -> np.ndarray:
         if self.inbag is not None:
             return np.flatnonzero(self.inbag[number] == 0)
         return np.flatnonzero(self.drawing.times_drawn(self.drawing.sample_of(number)[0]) == 0)
 
     def _rises(self, number: int) -> np.ndarray:
         member, sample = self.members[number], self.drawing.sample
-        rows = self._rows_left_out(number)
+        rows = self._out_of_bag_rows(number)
         if not len(rows):
             return np.full(sample.n_attributes, np.nan)
-        # A stream of its own, even where the seed is that of `fit`: shuffles must not go with which rows were drawn.
+        # A separate stream, even with the seed of `fit`: shuffles must not depend on which rows were drawn.
         random = member_generator(self.root_seed, number).spawn(1)[0]
         table, target, rises = take_rows(self.table, rows), sample.target[rows], np.zeros(sample.n_attributes)
         weights = np.ones(len(rows)) if sample.weights is None else sample.weights[rows]
@@ -153,10 +154,10 @@ class Shuffling:
         return rises / (self.n_repeats * weights.sum())
 
     def _losses(self, member: Member, table: Any, target: np.ndarray) -> np.ndarray:
-        """For each row 1 if its class is wrong, else 0; or the squared error."""
+        """Zero-one loss or squared error of each row."""
         if self.drawing.sample.n_classes:
-            return (member.predict_codes(table) != target).astype(np.float64)
-        return (member.predict_values(table)[:, 0] - target) ** 2
+            return zero_one_losses(target, member.predict_codes(table))
+        return squared_errors(target, member.predict_values(table)[:, 0])
 
 
 class PermutationImportancesMixin:
@@ -187,22 +188,22 @@ class PermutationImportancesMixin:
         random_state: RandomState = None,
         n_jobs: int | None = None,
     ) -> PermutationImportances:
-        """Judge each attribute by shuffling it among the rows that a member left out.
+        """Rise of each member's out-of-bag error when the values of an attribute are shuffled.
 
         Parameters
         ----------
         X : array, data frame or table of shape (n_rows, n_attributes)
-            The rows of `fit` once more, in their order: the ensemble keeps none of them.
+            The rows of `fit` again, in the same order: the ensemble does not store them.
         y : array of shape (n_rows,)
-            Their classes or values.
+            Their targets.
         sample_weight : array of shape (n_rows,), optional
-            Their weights, if `fit` had such.
+            Their weights, if they were given to `fit`.
         n_repeats : int, default=1
-            How often each attribute is shuffled for each member; the mean is taken.
+            Number of shuffles of each attribute for each member, over which the mean is taken.
         random_state : int, RandomState, Generator or None, default=None
             Shuffles the values.
         n_jobs : int or None, default=None
-            Members judged at the same time; None is as in `fit`.
+            Number of members scored in parallel; None takes that of the ensemble.
 
         Returns
         -------
@@ -225,7 +226,7 @@ class PermutationImportancesMixin:
         check_number("n_repeats", n_repeats, 1, whole=True)
         if not self._draws_rows():
             raise InvalidParameter(
-                f"the members of {type(self).__name__} are trained on all rows, none is left out to judge them by: use "
+                f"the members of {type(self).__name__} are trained on all rows, none is out of bag: use "
                 "sklearn.inspection.permutation_importance on other rows"
             )
         table, drawing = self._read_rows_of_fit(X, y, sample_weight)
@@ -237,22 +238,22 @@ class PermutationImportancesMixin:
             return PermutationImportances.of_members(np.array(list(rises)))
 
     def count_inbag(self, X: Any, y: Any, sample_weight: Any = None) -> np.ndarray:
-        """Tell how often each member had each row in its training.
+        """Count how often each row is in the training sample of each member.
 
         Parameters
         ----------
         X : array, data frame or table of shape (n_rows, n_attributes)
-            The rows of `fit` once more, in their order.
+            The rows of `fit` again, in the same order.
         y : array of shape (n_rows,)
-            Their classes or values.
+            Their targets.
         sample_weight : array of shape (n_rows,), optional
-            Their weights, if `fit` had such.
+            Their weights, if they were given to `fit`.
 
         Returns
         -------
         int array of shape (n_members, n_rows)
-            0 for a row that the member left out, -1 for one that never could be drawn, since it has no weight. The rows
-            are drawn again where the ensemble did not keep this in `inbag_counts_`.
+            0 for an out-of-bag row, -1 for a row of weight 0, which is never drawn. The rows are drawn again unless
+            the ensemble has kept `inbag_counts_`.
 
         Examples
         --------
@@ -265,9 +266,7 @@ class PermutationImportancesMixin:
         """
         check_is_fitted(self, "members_")
         if not self._draws_rows():
-            raise InvalidParameter(
-                f"the members of {type(self).__name__} are trained on all rows: none is drawn, none is left out"
-            )
+            raise InvalidParameter(f"the members of {type(self).__name__} are trained on all rows, none is out of bag")
         _, drawing = self._read_rows_of_fit(X, y, sample_weight)
         if hasattr(self, "inbag_counts_"):
             return self.inbag_counts_

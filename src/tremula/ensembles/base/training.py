@@ -1,6 +1,6 @@
-"""What is needed to train any member of an ensemble, anywhere: the table, what is shaken, and one root seed.
+"""Training of single members, in any process: from the table, the perturbations and one root seed.
 
-The result for a member depends on its number alone, not on who trains it or which others are trained with it.
+A member depends on its number alone, not on the process that trains it or on the members trained with it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tremula.seeds import member_generator
 
 @dataclass(frozen=True)
 class Drawing:
-    """What every member is trained on; drawn again, it is the same."""
+    """The training samples of all members; drawn again, they are the same."""
 
     sample: Sample
     perturbations: Sequence[Perturbation]
@@ -29,7 +29,7 @@ class Drawing:
     root_seed: int
 
     def sample_of(self, member: int) -> tuple[Sample, np.random.Generator]:
-        """Return what a member is trained on, and its stream of random numbers as the drawing left it."""
+        """Return the training sample of a member, and its random stream in the state after drawing."""
         random = member_generator(self.root_seed, member)
         draw = Draw(member, self.n_members, random, self.root_seed)
         sample = self.sample
@@ -38,7 +38,7 @@ class Drawing:
         return sample, random
 
     def times_drawn(self, sample: Sample) -> np.ndarray:
-        """Return how often each row is in the sample; -1 for a row that never could be."""
+        """Return how often each row is in the sample; -1 for a row of weight 0, which is never drawn."""
         if sample.weights is None:
             return np.ones(sample.n_rows, np.int16)
         if self.sample.weights is None:
@@ -49,26 +49,26 @@ class Drawing:
 
 
 def checksum(sample: Sample) -> int:
-    """Return a number by which rows given later are told from those of the training."""
+    """Return a checksum of targets and weights, by which the rows of `fit` are recognised later."""
     weights = b"" if sample.weights is None else sample.weights.tobytes()
     return zlib.crc32(weights, zlib.crc32(sample.target.tobytes()))
 
 
 @dataclass(frozen=True)
 class Training:
-    """All that is needed to train any member, anywhere."""
+    """Trains any member, in any process."""
 
     trainer: Trainer
     drawing: Drawing
     with_counts: bool
 
     def __sizeof__(self) -> int:
-        """Return about the bytes of the table, by which Dask sees that this is worth sending once only."""
+        """Return about the bytes of the table, so that Dask sends it only once."""
         sample = self.drawing.sample
         return object.__sizeof__(self) + 8 * sample.n_rows * sample.n_attributes
 
     def __call__(self, members: range) -> list[tuple[Member, np.ndarray | None]]:
-        """Train these members; with each goes how often it had each row, if that is wanted."""
+        """Train these members; return each with its in-bag counts, or with None without `with_counts`."""
         trained = []
         for member in members:
             sample, random = self.drawing.sample_of(member)
@@ -79,7 +79,7 @@ class Training:
 
 @contextmanager
 def as_before_unless_done(estimator: BaseEstimator) -> Iterator[None]:
-    """Put an estimator back as it was if its training fails or is interrupted: no half model is left."""
+    """Restore all attributes of an estimator if its training fails or is interrupted."""
     before = dict(vars(estimator))
     try:
         yield
