@@ -105,6 +105,30 @@ class DualPerturb(NoiseChoiceMixin, BaseEstimator):
 
     # --- fit ---
 
+    def fit(
+        self, X: Any = None, y: Any = None, sample_weight: Any = None, X_val: Any = None, y_val: Any = None
+    ) -> Self:
+        """Fit the estimator if it is not fitted yet, learn the scale of the attributes, and choose the noise.
+
+        Parameters
+        ----------
+        X : array, data frame or table of shape (n_rows, n_attributes), optional
+            Training rows. A fitted estimator is not fitted again: they then give the scale, and may be left out if
+            `scale` is given.
+        y : array of shape (n_rows,), optional
+            Class labels, or finite numbers; for a fitted estimator needed only to choose the noise by "oob" or "cv".
+        sample_weight : array of shape (n_rows,), optional
+            Row weights.
+        X_val, y_val : optional
+            Rows to choose the noise on; also handed to an estimator with ``ccp_alpha="validation"``, which prunes on
+            them.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X, y, sample_weight, X_val, y_val)
+
     def _fit(self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any) -> Self:
         self._check_parameters()
         if y is not None and np.asarray(y).ndim == 2:

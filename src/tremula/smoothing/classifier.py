@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,9 +58,9 @@ class DualPerturbClassifier(ClassifierMixin, DualPerturb):
     classes_ : array
         The class labels.
     noise_ : float or array
-        The level, or one for each attribute.
+        The amount of noise, or one for each attribute.
     noise_curve_ : array of shape (n_tried, 2)
-        Levels tried with their losses, where the noise was chosen.
+        Amounts tried with their losses, where the noise was chosen.
     scale_ : array of shape (n_attributes,)
         Standard deviations in training; 0 for nominal and constant attributes, whose tests stay hard.
 
@@ -143,30 +143,6 @@ class DualPerturbClassifier(ClassifierMixin, DualPerturb):
         code_of = np.full(len(union), -1)
         code_of[places] = own
         return code_of[codes]
-
-    def fit(
-        self, X: Any = None, y: Any = None, sample_weight: Any = None, X_val: Any = None, y_val: Any = None
-    ) -> Self:
-        """Train the estimator if it is not, learn the scale of the attributes, and choose the noise.
-
-        Parameters
-        ----------
-        X : array, data frame or table of shape (n_rows, n_attributes), optional
-            Training rows. A fitted estimator is not trained again: they then tell the scale, and may be left out if
-            `scale` is given.
-        y : array of shape (n_rows,), optional
-            Class labels; of a fitted estimator needed only to choose the noise by "oob" or "cv".
-        sample_weight : array of shape (n_rows,), optional
-            Row weights.
-        X_val, y_val : optional
-            Rows to choose the noise on; also handed to an estimator with ``ccp_alpha="validation"``, which prunes on
-            them.
-
-        Returns
-        -------
-        self
-        """
-        return self._fit(X, y, sample_weight, X_val, y_val)
 
     def predict_proba(self, X: Any, X_std: Any = None, return_std: bool = False) -> Any:
         """Smoothed class distribution of each row.

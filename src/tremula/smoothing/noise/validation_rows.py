@@ -124,7 +124,7 @@ def make_folds(target: NDArray[Any], is_classifier: bool, cv: Any, random: np.ra
     usable = [fold for fold in folds if len(np.unique(target[fold.training])) > 1]
     if not usable:
         raise InvalidInput(
-            f"{len(target)} samples are too few to choose the noise by cross-validation: give X_val and y_val, or a "
-            "level of noise"
+            f"{len(target)} samples are too few to choose the noise by cross-validation: give X_val and y_val, or an "
+            "amount of noise"
         )
     return usable
