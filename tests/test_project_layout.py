@@ -37,7 +37,7 @@ ONLY_IN: dict[str, str | tuple[str, ...]] = {
     "typer": "cli/",
     "jinja2": "report/page.py",
     "vl_convert": "report/vega.py",
-    "duckdb": ("lab/experiments/duckdb_file.py", "lab/datasets/formats/database.py"),
+    "duckdb": ("lab/experiments/duckdb_file.py", "lab/datasets/formats/"),
     "ibis": "queries/sql/",
     "treelite": "smoothing/models/sklearn_hist.py",
     "matplotlib": ("diagnostics/displays/", "trees/export/plotting.py"),

@@ -101,3 +101,14 @@ def did_you_mean(given: str, known: Iterable[str]) -> str:
     """
     closest = difflib.get_close_matches(given, list(known), n=1)
     return f": did you mean {closest[0]!r}?" if closest else ""
+
+
+def listed(names: Iterable[str]) -> str:
+    """Return names in quotes, separated by commas.
+
+    Examples
+    --------
+    >>> listed(["age", "income"])
+    "'age', 'income'"
+    """
+    return ", ".join(repr(name) for name in names)

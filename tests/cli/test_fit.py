@@ -203,7 +203,7 @@ def test_a_bare_booster_of_lightgbm_answers_with_classes(capsys: pytest.CaptureF
         (("clash.csv", "--keep", "prediction"), EXIT_BAD_INPUT, "--keep 'prediction'"),
         (("clash.csv", "--probabilities", "--keep", "probability of ill"), EXIT_BAD_INPUT, "rename yours"),
         (("costs.csv",), EXIT_BAD_INPUT, "has no columns 'age', 'colour'"),
-        (("iris",), EXIT_BAD_INPUT, "is no file of rows"),
+        (("iris",), EXIT_BAD_INPUT, "is not a file of rows"),
         (("nowhere.csv",), EXIT_BAD_INPUT, "no file 'nowhere.csv'"),
     ],
 )

@@ -25,7 +25,7 @@ from tremula.lab.comparison.methods import METHODS, REGRESSION_METHODS, Method, 
 from tremula.lab.comparison.peers import LIBRARIES, choose_peers
 from tremula.lab.comparison.refit import fit_method, is_made_from
 from tremula.lab.comparison.splits import DEFAULT_FOLDS, Folds, check_folds, most_folds, read_folds
-from tremula.lab.datasets.by_name import BUNDLED, BUNDLED_NUMBERS
+from tremula.lab.datasets.catalog import BUNDLED, BUNDLED_NUMBERS
 from tremula.lab.datasets.reader import Reading, read_data
 from tremula.lab.experiments.store import Store
 from tremula.queries.sql.database import without_password

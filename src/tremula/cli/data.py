@@ -12,10 +12,18 @@ from rich.table import Table
 
 from tremula.cli.help_text import describe, show_examples
 from tremula.cli.options import Task
-from tremula.lab.datasets import BUNDLED, KnownDataset, NotFetched, dataset_names, known_datasets, load_dataset
+from tremula.lab.datasets import (
+    BUNDLED,
+    KnownDataset,
+    NotFetched,
+    UnknownDataset,
+    dataset_names,
+    known_datasets,
+    load_dataset,
+)
 from tremula.lab.datasets.description import describe_dataset
-from tremula.lab.datasets.openml import DATA_FOLDER_VARIABLE, UnknownDataset, cache_folder
-from tremula.lab.datasets.reader import is_table, read_data
+from tremula.lab.datasets.openml import DATA_FOLDER_VARIABLE, cache_folder
+from tremula.lab.datasets.reader import read_data
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
@@ -126,7 +134,7 @@ def describe_one(
     """
     known = known_datasets().get(name)
     origin = None if known is None else {**asdict(known), "found": _where(known)}
-    told = _describe_table(name, target) if is_table(name) else _describe_known(name, target)
+    told = _describe(name, target)
     if as_json:
         print(json.dumps({**told, "known": origin}, indent=2, ensure_ascii=False))
         return
@@ -137,17 +145,13 @@ def describe_one(
         _print_origin(console, origin, bool(told))
 
 
-def _describe_table(place: str, target: str | None) -> dict[str, Any]:
-    reading = read_data(place, target)
-    return describe_dataset(reading.dataset) | {"notes": [*reading.guesses, *reading.notes]}
-
-
-def _describe_known(name: str, target: str | None) -> dict[str, Any]:
-    """Describe a dataset that is here; of others nothing is told."""
+def _describe(place: str, target: str | None) -> dict[str, Any]:
+    """Describe a dataset; one that would have to be fetched has no description."""
     try:
-        return describe_dataset(load_dataset(name, target, task=None, fetch=False)) | {"notes": []}
+        reading = read_data(place, target, fetch=False)
     except NotFetched:
         return {}
+    return describe_dataset(reading.dataset) | {"notes": [*reading.guesses, *reading.notes]}
 
 
 def _print_columns(console: Console, told: Mapping[str, Any]) -> None:

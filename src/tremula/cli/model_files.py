@@ -24,11 +24,11 @@ from tremula.errors import (
     MissingLibrary,
     UnsupportedModel,
     did_you_mean,
+    listed,
 )
 from tremula.lab.comparison.refit import SCHEMA_ATTRIBUTE
 from tremula.lab.datasets.dataset import Dataset
-from tremula.lab.datasets.formats.table_files import listed
-from tremula.lab.datasets.schema import conform, table_of
+from tremula.lab.datasets.schema import columns_of, conform, table_of
 from tremula.persistence.atomic_write import write_atomically
 from tremula.persistence.registry import full_name, storable_classes
 from tremula.trees.packing import check_trees_fit
@@ -266,8 +266,7 @@ def rows_for(model: Any, data: Dataset) -> Any:
 
 def _conforming(data: Dataset, schema: TableSchema, with_names: bool) -> Any:
     """Return the rows in the form that the model's table had; dates are numbers of days by now."""
-    frame = data.frame()
-    rows, _ = conform({name: frame[name].tolist() for name in frame}, schema.as_read(), data.source)
+    rows, _ = conform(columns_of(data), schema.as_read(), data.source)
     return table_of(rows, with_names)
 
 

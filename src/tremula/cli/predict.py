@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
+from numpy.typing import NDArray
 from rich.console import Console
 
 from tremula.cli.model_files import check_place, column_names, load_model, own_levels, plain_name
@@ -19,9 +20,11 @@ from tremula.data.column import show
 from tremula.data.table_schema import TableSchema
 from tremula.errors import ColumnMismatch, InvalidInput, InvalidParameter, did_you_mean
 from tremula.lab.comparison.refit import SCHEMA_ATTRIBUTE
-from tremula.lab.datasets.formats.table_files import import_pyarrow
-from tremula.lab.datasets.schema import conform, is_missing, is_number, table_of
-from tremula.lab.datasets.tables import Columns, is_table, read_table
+from tremula.lab.datasets.column import Column
+from tremula.lab.datasets.formats.parquet import import_pyarrow
+from tremula.lab.datasets.formats.relation import Relation
+from tremula.lab.datasets.schema import check_names, conform, table_of
+from tremula.lab.datasets.tables import is_table, open_table
 from tremula.persistence.atomic_write import write_atomically
 from tremula.smoothing.models import read_model, store_trees
 
@@ -70,13 +73,19 @@ def predict(
             f"{str(model)!r} predicts numbers, which have no probabilities: leave out --probabilities"
         )
     if not is_table(data):
-        raise InvalidInput(f"{data!r} is no file of rows: give the path of a CSV, Parquet or ARFF file, or a database")
-    columns = read_table(data, table)
-    kept = _kept(columns, split_words(keep), _names_of_answers(fitted, probabilities))
-    _name_as_given(fitted, columns)
-    rows, notes = _rows_for(fitted, columns)
-    answers = kept | dict(zip(_names_of_answers(fitted, probabilities), _ask(fitted, rows, probabilities)))
-    for line in (*columns.notes, *notes, *_judged(fitted, columns, answers[PREDICTION])):
+        raise InvalidInput(
+            f"{data!r} is not a file of rows: give the path of a CSV, ARFF or Parquet file, or a database"
+        )
+    with open_table(data, table) as relation:
+        copied = _check_kept(relation, split_words(keep), _names_of_answers(fitted, probabilities))
+        _name_as_given(fitted, relation.names)
+        columns, schema = _read_columns(fitted, relation, copied)
+        rows, notes = conform(columns, schema, relation.source)
+        notes = [*relation.notes, *notes]
+    table_given = own_levels(fitted, table_of(rows, with_names=hasattr(fitted, "feature_names_in_")))
+    answers = {name: columns[name].as_objects().tolist() for name in copied}
+    answers |= dict(zip(_names_of_answers(fitted, probabilities), _ask(fitted, table_given, probabilities)))
+    for line in (*notes, *_judged(fitted, columns, answers[PREDICTION])):
         Console(stderr=True, soft_wrap=True).print(line, markup=False, highlight=False)
     _write(answers, out, as_json)
 
@@ -94,11 +103,11 @@ def _as_estimator(model: Any) -> Any:
     return model if hasattr(model, "fit") else store_trees(read_model(model))
 
 
-def _name_as_given(model: Any, columns: Columns) -> None:
+def _name_as_given(model: Any, columns: Sequence[str]) -> None:
     """Call the columns of trees as the rows do: LightGBM keeps names without their spaces."""
     names = column_names(model)
     if names is not None and hasattr(model, "name_columns") and not hasattr(model, SCHEMA_ATTRIBUTE):
-        given = {plain_name(name): name for name in columns.values}
+        given = {plain_name(name): name for name in columns}
         model.name_columns([given.get(plain_name(name), name) for name in names])
 
 
@@ -106,32 +115,35 @@ def _names_of_answers(model: Any, probabilities: bool) -> list[str]:
     return [PREDICTION, *(f"probability of {label}" for label in (model.classes_ if probabilities else ()))]
 
 
-def _kept(columns: Columns, names: Sequence[str], answers: Sequence[str]) -> dict[str, list[Any]]:
+def _check_kept(relation: Relation, names: Sequence[str], answers: Sequence[str]) -> list[str]:
     for name in names:
         if name in answers:
             raise InvalidParameter(f"--keep {name!r}: the predictions have a column of that name; rename yours first")
-        if name not in columns.values:
-            hint = did_you_mean(name, columns.values) or ": keep one of these"
-            raise ColumnMismatch(f"no column {name!r} in {columns.source} (has {show(list(columns.values))}){hint}")
-    return {name: columns.values[name] for name in names}
+        if name not in relation.names:
+            hint = did_you_mean(name, relation.names) or ": keep one of these"
+            raise ColumnMismatch(f"no column {name!r} in {relation.source} (has {show(relation.names)}){hint}")
+    return list(names)
 
 
-def _rows_for(model: Any, columns: Columns) -> tuple[Any, list[str]]:
-    """Return the rows in the form the model was trained on; without a schema, by the names of its columns."""
-    schema: TableSchema | None = getattr(model, SCHEMA_ATTRIBUTE, None)
-    schema = schema or _guessed_schema(model, columns)
-    rows, notes = conform(columns.values, schema, columns.source)
-    return own_levels(model, table_of(rows, with_names=hasattr(model, "feature_names_in_"))), notes
+def _read_columns(model: Any, relation: Relation, kept: Sequence[str]) -> tuple[dict[str, Column], TableSchema]:
+    """Read the columns that the model was trained on, its target if there is one, and those to copy."""
+    own: TableSchema | None = getattr(model, SCHEMA_ATTRIBUTE, None)
+    schema = own or _guessed_schema(model, relation)
+    check_names(relation.names, schema, relation.source)
+    nominal = {name for name, levels in zip(schema.names, schema.levels) if levels is not None}
+    target = [schema.target] if own and schema.target in relation.names else []
+    wanted = list(dict.fromkeys([*schema.names, *target, *kept]))
+    return relation.read(wanted, as_words={*nominal, *kept}, undated=target), schema
 
 
-def _guessed_schema(model: Any, columns: Columns) -> TableSchema:
-    """Return what a model that knows no table takes: its columns by name, or all columns in their order."""
-    names = column_names(model) or tuple(columns.values)
+def _guessed_schema(model: Any, relation: Relation) -> TableSchema:
+    """Return the schema of a model that has none: its columns by name, or all columns in their order."""
+    names = column_names(model) or tuple(relation.names)
     encoder = getattr(model, "encoder_", None)
     levels = [None] * len(names) if encoder is None else list(encoder.levels)
     if len(names) != len(levels):
         raise ColumnMismatch(
-            f"{columns.source} has {len(names)} columns, but the model was trained on {len(levels)} without names: "
+            f"{relation.source} has {len(names)} columns, but the model was trained on {len(levels)} without names: "
             "give those alone, in their order"
         )
     known = tuple(None if found is None else tuple(map(str, found)) for found in levels)
@@ -151,32 +163,29 @@ def _ask(model: Any, rows: Any, probabilities: bool) -> list[list[Any]]:
     return answers
 
 
-def _judged(model: Any, columns: Columns, answers: Sequence[Any]) -> list[str]:
+def _judged(model: Any, columns: Mapping[str, Column], answers: Sequence[Any]) -> list[str]:
     """Return the error as a sentence, if the rows have the target."""
     schema: TableSchema | None = getattr(model, SCHEMA_ATTRIBUTE, None)
-    truth = columns.values.get(schema.target) if schema else None
-    if truth is None or schema is None:
+    truth = columns.get(schema.target) if schema else None
+    if truth is None or schema is None or truth.is_missing.all():
         return []
-    pairs = [(value, answer) for value, answer in zip(truth, answers) if not is_missing(value)]
-    if not pairs:
-        return []
-    try:
-        if schema.task == "regression":
-            wrong = np.array([float(value) - float(answer) for value, answer in pairs])
-            return [f"{schema.target!r} is known in {len(pairs)} rows: RMSE {np.sqrt(np.mean(wrong**2)):.4g}{SEEN}"]
-    except (TypeError, ValueError):
-        return []
-    n_wrong = sum(not _same(value, answer) for value, answer in pairs)
-    return [f"{schema.target!r} is known in {len(pairs)} rows: error {100 * n_wrong / len(pairs):.2f} %{SEEN}"]
+    known = ~truth.is_missing
+    n_known = int(known.sum())
+    if schema.task == "regression":
+        if truth.kind != "number":
+            return []
+        rmse = np.sqrt(np.mean((truth.values - np.asarray(answers))[known] ** 2))
+        return [f"{schema.target!r} is known in {n_known} rows: RMSE {rmse:.4g}{SEEN}"]
+    n_wrong = int(_is_wrong(truth, answers)[known].sum())
+    return [f"{schema.target!r} is known in {n_known} rows: error {100 * n_wrong / n_known:.2f} %{SEEN}"]
 
 
-def _same(value: Any, answer: Any) -> bool:
-    if is_number(answer):
-        try:
-            return float(value) == float(answer)
-        except (TypeError, ValueError):
-            return False
-    return str(value) == str(answer)
+def _is_wrong(truth: Column, answers: Sequence[Any]) -> NDArray[np.bool_]:
+    given = np.asarray(answers)
+    if truth.kind == "number" and given.dtype.kind in "iuf":
+        return np.not_equal(truth.values, given)
+    levels, codes = truth.as_levels()
+    return np.not_equal(np.array([*levels, ""])[codes], given.astype(str))
 
 
 # --- writing ---

@@ -18,8 +18,7 @@ from rich.table import Table
 import tremula as tm
 from tremula.cli.model_files import check_ending, check_place, write_model
 from tremula.cli.options import TaskOrAuto, split_words
-from tremula.errors import InvalidInput, TremulaError
-from tremula.lab.datasets.formats.table_files import listed
+from tremula.errors import InvalidInput, TremulaError, listed
 from tremula.parameters import check_number
 from tremula.persistence.atomic_write import write_atomically
 from tremula.queries import GuardedOracle, connect

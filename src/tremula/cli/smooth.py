@@ -25,11 +25,10 @@ from tremula.cli.smoothed_model_files import choose_place, save_smoothed
 from tremula.cli.unwrapping import model_inside
 from tremula.data.table_schema import TableSchema
 from tremula.data.take import take_rows
-from tremula.errors import InvalidInput
+from tremula.errors import InvalidInput, listed
 from tremula.lab.comparison.model_pair import Change, compare_classes, compare_numbers
 from tremula.lab.comparison.refit import SCHEMA_ATTRIBUTE
 from tremula.lab.datasets.dataset import Dataset
-from tremula.lab.datasets.formats.table_files import listed
 from tremula.lab.datasets.reader import read_data
 from tremula.smoothing.models import read_model
 

@@ -12,7 +12,7 @@ import pytest
 from sklearn.utils import Bunch
 
 from tremula.lab import datasets
-from tremula.lab.datasets import DamagedCopy, NotFetched, OtherContent, by_name, load_dataset
+from tremula.lab.datasets import DamagedCopy, NotFetched, OtherContent, catalog, load_dataset
 from tremula.lab.datasets import openml as fetching
 from tremula.lab.datasets.registry import KnownDataset, content_checksum
 
@@ -24,7 +24,7 @@ FRAME = pd.DataFrame(
     }
 )
 CLASSES = pd.Series(pd.Categorical(["yes", "no", "yes", "no"]), name="Class")
-CONTENT = np.array([[1.5, 0, np.nan], [np.nan, 1, np.nan], [2.5, np.nan, np.nan], [3.0, 0, np.nan]])
+CONTENT = np.array([[1.5, 1, np.nan], [np.nan, 0, np.nan], [2.5, np.nan, np.nan], [3.0, 1, np.nan]])
 
 
 def make_known(**changes: Any) -> KnownDataset:
@@ -56,7 +56,7 @@ def use(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Path]:
     def prepare(openml: Callable[..., Any], known: KnownDataset | None = None) -> Path:
         monkeypatch.delenv("TREMULA_DATA", raising=False)
         monkeypatch.setenv("TREMULA_CACHE", str(tmp_path / "a" / "cache"))
-        monkeypatch.setattr(by_name, "known_datasets", lambda: {"toy": known or make_known()})
+        monkeypatch.setattr(catalog, "known_datasets", lambda: {"toy": known or make_known()})
         monkeypatch.setattr(fetching, "fetch_openml", openml)
         return tmp_path / "a" / "cache"
 

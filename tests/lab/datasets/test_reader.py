@@ -13,9 +13,10 @@ import pytest
 
 from tremula.errors import ColumnMismatch, QueryFailed, UnknownTable
 from tremula.lab.datasets import UnknownDataset, UnusableDataset
+from tremula.lab.datasets.formats import relation
 from tremula.lab.datasets.reader import Reading, read_data
 from tremula.lab.datasets.schema import conform
-from tremula.lab.datasets.tables import read_table
+from tremula.lab.datasets.tables import open_table
 
 PATIENTS = ["age,colour,outcome", "30,red,ill", "40,blue,well", "50,red,ill", "60,,well"]
 
@@ -196,9 +197,38 @@ def test_text_in_utf_16_that_was_cut_is_refused() -> None:
         read_data("table.csv")
 
 
-def test_a_value_of_endless_letters_is_refused() -> None:
-    with pytest.raises(UnusableDataset, match="field larger than field limit"):
-        read(["size,kind", f"{'x' * 140_000},a", "2,b"])
+def test_a_line_of_endless_letters_is_refused() -> None:
+    assert len(read(["size,kind", f"{'x' * 140_000},a", "2,b"]).schema.levels[0][1]) == 140_000
+    with pytest.raises(UnusableDataset, match="a line of over two million letters"):
+        read(["size,kind", f"{'x' * 3_000_000},a", "2,b"])
+
+
+def test_line_ends_may_differ() -> None:
+    Path("table.csv").write_bytes(b"size,kind\n1,a\r\n2,b\n\n3,b\r\n")
+    assert read_data("table.csv").dataset.X.tolist() == [[1], [2], [3]]
+
+
+def test_quoted_values_may_hold_separators_quotes_and_line_ends() -> None:
+    reading = read(['word,"the, kind"', '"a,b",x', '"say ""a""",y', '"two', 'lines",x'])
+    assert reading.schema.levels[0] == ("a,b", 'say "a"', "two\nlines")
+    assert reading.schema.target == "the, kind"
+
+
+def test_names_that_differ_in_case_only_are_two_columns() -> None:
+    assert read(["size,Size,kind", "1,2,a", "3,4,b"]).dataset.X.tolist() == [[1, 2], [3, 4]]
+
+
+@pytest.mark.parametrize("late", ["", "?", " NA ", "word", "7", "2024-01-01"])
+def test_what_stands_far_down_counts_as_much(late: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kinds of columns are guessed by a sample, and that must not show."""
+    lines = ["empty,size,day,kind", *(f",{n},2024-01-0{n},{'ab'[n % 2]}" for n in range(1, 9))]
+    lines.append(f"{late},{late},{late},a")
+    expected = read(lines)
+    monkeypatch.setattr(relation, "SAMPLE", 4)
+    sampled = read(lines)
+    assert vars(sampled.schema) == vars(expected.schema)
+    assert sampled.notes == expected.notes
+    np.testing.assert_array_equal(sampled.dataset.X, expected.dataset.X)
 
 
 def test_long_lines_of_short_values_are_read() -> None:
@@ -265,7 +295,20 @@ def test_columns_can_be_left_out() -> None:
 def test_rows_without_a_target_are_left_out_and_that_is_said() -> None:
     reading = read(["size,kind", "1,a", "2,", "3,b"])
     assert reading.dataset.y.tolist() == ["a", "b"]
-    assert "is missing in 1 row, which were left out" in reading.notes[0]
+    assert "is missing in 1 row, which was left out" in reading.notes[0]
+
+
+def test_a_category_of_numbers_in_parquet_is_nominal() -> None:
+    grades = pa.DictionaryArray.from_arrays(pa.array([1, 0, 1, None]), pa.array([10, 9]))
+    pq.write_table(pa.table({"grade": grades, "size": [1, 2, 3, 4], "kind": ["a", "b", "a", "b"]}), "table.parquet")
+    reading = read_data("table.parquet")
+    assert reading.schema.levels == (("10", "9"), None)
+    np.testing.assert_array_equal(reading.dataset.X[:, 0], [1, 0, 1, np.nan])
+
+
+def test_text_in_parquet_is_nominal_though_it_holds_digits() -> None:
+    pq.write_table(pa.table({"code": ["1", "2", "NA"], "kind": ["a", "b", "a"]}), "table.parquet")
+    assert read_data("table.parquet").schema.levels == (("1", "2", "NA"),)
 
 
 # --- what is guessed ---
@@ -311,8 +354,16 @@ def test_a_task_that_is_given_is_not_guessed() -> None:
         (PATIENTS, {"target": "outcom"}, "did you mean 'outcome'"),
         (PATIENTS, {"target": "price"}, r"no column 'price' in table.csv \(has 'age', 'colour', 'outcome'\)"),
         (PATIENTS, {"drop": ["shape"]}, "no column 'shape'"),
-        (PATIENTS, {"task": "regression"}, "holds words such as 'ill', but regression needs numbers"),
-        (numbered("size,kind", 0.5, 1.5), {"task": "classification"}, "take --task regression"),
+        (
+            PATIENTS,
+            {"task": "regression"},
+            r"\(such as 'ill'\) holds classes, not numbers",
+        ),
+        (
+            numbered("size,kind", 0.5, 1.5),
+            {"task": "classification"},
+            "holds numbers, not classes: ask for .*'regression'",
+        ),
         (numbered("size,kind", "a", "a"), {}, "has 1 class in 2 rows"),
         (numbered("size,kind", 2.5, 2.5), {}, "is 2.5 in every row"),
         (numbered("size,kind", "", "NA"), {}, "is missing in every row"),
@@ -321,11 +372,11 @@ def test_a_task_that_is_given_is_not_guessed() -> None:
         (["empty,kind", ",a", ",b"], {}, "no attribute with a value"),
         (["size,size,kind", "1,2,a", "2,3,b"], {}, "names a column twice, 'size'"),
         (["5.1,3.5,0", "4.9,3.0,1"], {}, "first line of table.csv holds numbers"),
-        (["size,kind", "1,a", "2"], {}, "row 2 of table.csv has 1 values, but there are 2 columns"),
+        (["size,kind", "1,a", "2"], {}, "line 3 of table.csv has 1 values, but there are 2 columns"),
         (["size,kind", "inf,a", "2,b"], {}, "column 'size' of table.csv is infinite .* in row 1"),
         (["size,kind", '1,"a', "2,b"], {}, "quotation mark"),
-        (["size,kind"], {}, "has 1 lines"),
-        ([""], {}, "has 0 lines"),
+        (["size,kind"], {}, "has no rows"),
+        ([""], {}, "has no lines"),
     ],
 )
 def test_what_cannot_be_used_is_refused(lines: list[str], options: dict[str, Any], message: str) -> None:
@@ -344,7 +395,7 @@ def test_dates_of_parquet_are_no_target() -> None:
 
 def test_lists_are_no_values() -> None:
     pq.write_table(pa.table({"a": [[1], [2]], "b": ["x", "y"]}), "table.parquet")
-    with pytest.raises(UnusableDataset, match=r"column 'a' .* holds list .* --drop 'a'"):
+    with pytest.raises(UnusableDataset, match=r"column 'a' .* has the type BIGINT\[\].* --drop 'a'"):
         read_data("table.parquet")
 
 
@@ -355,7 +406,7 @@ def test_files_that_are_not_there_or_of_another_kind() -> None:
     with pytest.raises(UnusableDataset, match=r"ends in '\.xlsx'"):
         read_data("table.xlsx")
     Path("table.csv").write_bytes(b"a\0b\0")
-    with pytest.raises(UnusableDataset, match="no text file"):
+    with pytest.raises(UnusableDataset, match="not a text file"):
         read_data("table.csv")
     with pytest.raises(UnusableDataset, match="--table rows was given"):
         read_data("table.csv", table="rows")
@@ -371,7 +422,9 @@ def schema_of_patients() -> Any:
 
 
 def conformed(lines: list[str]) -> tuple[Any, list[str]]:
-    return conform(read_table(write("new.csv", lines)).values, schema_of_patients(), "new.csv")
+    schema = schema_of_patients()
+    with open_table(write("new.csv", lines)) as relation:
+        return conform(relation.read(as_words=["colour"]), schema, "new.csv")
 
 
 def test_columns_are_found_by_name_and_levels_by_word() -> None:

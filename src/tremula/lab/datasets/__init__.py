@@ -1,15 +1,21 @@
-"""Datasets by name, file or database, as one matrix and the target.
+"""Datasets by name, file or database: one matrix and the target.
 
-`reader.py` reads what a user names, `registry.py` lists the known datasets, `openml.py` fetches them.
+`reader.py` reads what a user names, `catalog.py` finds a name, `formats/` has a module for each kind of file.
 Open `reader.py` first.
 """
 
 from tremula.errors import MissingLibrary
-from tremula.lab.datasets.by_name import BUNDLED, dataset_names, load_dataset
-from tremula.lab.datasets.checksums import OtherContent
+from tremula.lab.datasets.catalog import BUNDLED, dataset_names
 from tremula.lab.datasets.dataset import Dataset
-from tremula.lab.datasets.formats.delimited import UnusableDataset
-from tremula.lab.datasets.openml import DamagedCopy, NotFetched, UnknownDataset
+from tremula.lab.datasets.errors import (
+    DamagedCopy,
+    NotFetched,
+    OtherContent,
+    RowsLeftOut,
+    UnknownDataset,
+    UnusableDataset,
+)
+from tremula.lab.datasets.reader import load_dataset
 from tremula.lab.datasets.registry import KnownDataset, known_datasets
 
 __all__ = [
@@ -20,6 +26,7 @@ __all__ = [
     "MissingLibrary",
     "NotFetched",
     "OtherContent",
+    "RowsLeftOut",
     "UnknownDataset",
     "UnusableDataset",
     "dataset_names",

@@ -1,4 +1,4 @@
-"""Whether a copy of a known dataset holds what the table tells of; only then its official split is used."""
+"""Whether a copy of a known dataset has the content that its checksum is of; only then its official split is used."""
 
 import warnings
 from dataclasses import replace
@@ -7,11 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tremula.lab.datasets.dataset import Dataset
+from tremula.lab.datasets.errors import OtherContent
 from tremula.lab.datasets.registry import KnownDataset, content_checksum
-
-
-class OtherContent(UserWarning):
-    """A copy of a known dataset holds other rows, values or types than tremula's table tells of."""
 
 
 def confirm(dataset: Dataset, known: KnownDataset) -> Dataset:
@@ -21,12 +18,12 @@ def confirm(dataset: Dataset, known: KnownDataset) -> Dataset:
     differences = _differences(dataset, known)
     described = f"{dataset.source} is not the dataset {known.name!r} that tremula knows"
     reason = "; ".join(differences) or "the same shape, but other values or another order of rows or attributes"
-    warnings.warn(f"{described}: {reason}; results may differ, and its official split is not used", OtherContent, 3)
+    warnings.warn(f"{described}: {reason}; results may differ, and its official split is not used", OtherContent, 4)
     return dataset
 
 
 def _differences(dataset: Dataset, known: KnownDataset) -> list[str]:
-    """Say in what the shape differs."""
+    """Say how the shape differs."""
     n_rows, n_attributes = dataset.X.shape
     n_classes = len(np.unique(dataset.y)) if dataset.task == "classification" else None
     pairs = {
@@ -36,7 +33,7 @@ def _differences(dataset: Dataset, known: KnownDataset) -> list[str]:
         "nominal attributes": (len(dataset.nominal), known.nominal),
         "missing values": (int(np.isnan(dataset.X).sum()), known.missing),
     }
-    return [f"{what}: {given}, not {expected}" for what, (given, expected) in pairs.items() if given != expected]
+    return [f"{name}: {given}, not {expected}" for name, (given, expected) in pairs.items() if given != expected]
 
 
 def _official_split(dataset: Dataset, rule: str) -> tuple[NDArray[np.intp], NDArray[np.intp]] | None:

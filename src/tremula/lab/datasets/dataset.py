@@ -1,4 +1,4 @@
-"""What a dataset is to the laboratory: one matrix, the target, and what the numbers in them mean."""
+"""A dataset: one matrix, the target, and what the numbers in them mean."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -9,6 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 from tremula.data.names import attribute_names
 from tremula.display import ShortTable, ShownAsTable
 from tremula.errors import MissingLibrary
+
+TASKS = ("classification", "regression")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -64,9 +66,9 @@ class Dataset(ShownAsTable):
         return len(np.unique(self.X[:, attribute])) if levels is None else len(levels)
 
     def __str__(self) -> str:
-        what = f"{len(np.unique(self.y))} classes" if self.task == "classification" else "a number"
+        target = f"{len(np.unique(self.y))} classes" if self.task == "classification" else "a number"
         n_rows, n_attributes = self.X.shape
-        return f"{self.name} ({self.source}): {n_rows} rows, {n_attributes} attributes, {what} to predict"
+        return f"{self.name} ({self.source}): {n_rows} rows, {n_attributes} attributes, {target} to predict"
 
     @property
     def attribute_names(self) -> tuple[str, ...]:

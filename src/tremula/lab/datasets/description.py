@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tremula.lab.datasets.dataset import Dataset
 
 PARTS = {"smallest": 0.0, "lower quartile": 0.25, "median": 0.5, "upper quartile": 0.75, "largest": 1.0}
-MOST_LEVELS = 12  # that are told of; of others there is the number
+MOST_LEVELS = 12  # that are listed; the others are only counted
 
 
 def describe_dataset(data: Dataset) -> dict[str, Any]:
@@ -20,10 +20,10 @@ def describe_dataset(data: Dataset) -> dict[str, Any]:
     Examples
     --------
     >>> from tremula.lab.datasets import load_dataset
-    >>> told = describe_dataset(load_dataset("iris"))
-    >>> told["rows"], told["attributes"][2]["name"], told["attributes"][2]["median"]
+    >>> described = describe_dataset(load_dataset("iris"))
+    >>> described["rows"], described["attributes"][2]["name"], described["attributes"][2]["median"]
     (150, 'petal length (cm)', 4.35)
-    >>> told["target"]["classes"]
+    >>> described["target"]["classes"]
     {'setosa': 50, 'versicolor': 50, 'virginica': 50}
     """
     return {
@@ -38,7 +38,7 @@ def describe_dataset(data: Dataset) -> dict[str, Any]:
 
 
 def describe_target(data: Dataset) -> dict[str, Any]:
-    """Count the classes, the most frequent first; of numbers tell the quartiles."""
+    """Count the classes, the most frequent first; of numbers return the quartiles."""
     if data.task == "regression":
         return {"kind": "numeric", **_quartiles(data.y)}
     labels, counts = np.unique(data.y, return_counts=True)
@@ -48,13 +48,13 @@ def describe_target(data: Dataset) -> dict[str, Any]:
 
 
 def describe_attribute(data: Dataset, place: int, name: str) -> dict[str, Any]:
-    """Tell the kind, the missing values, and the levels or quartiles of a column."""
+    """Return the kind, the number of missing values, and the levels or quartiles of a column."""
     values = data.X[:, place]
     known = values[~np.isnan(values)]
-    told: dict[str, Any] = {"name": name, "missing": int(len(values) - len(known))}
+    described: dict[str, Any] = {"name": name, "missing": int(len(values) - len(known))}
     if place in data.nominal:
-        return told | {"kind": "nominal"} | _levels(data, place, known)
-    return told | {"kind": "numeric", "different": len(np.unique(known))} | _quartiles(known)
+        return described | {"kind": "nominal"} | _levels(data, place, known)
+    return described | {"kind": "numeric", "different": len(np.unique(known))} | _quartiles(known)
 
 
 def _levels(data: Dataset, place: int, known: NDArray[np.float64]) -> dict[str, Any]:

@@ -1,6 +1,6 @@
-"""Datasets from elsewhere: fetched from OpenML once, kept in a cache folder, never half written.
+"""Datasets from OpenML: fetched once, kept in a cache folder, never half written.
 
-The folder is ``TREMULA_CACHE``, else that of the platform; the files are Parquet with a checksum of every page.
+The folder is ``TREMULA_CACHE``, else that of the platform. The files are Parquet with a checksum of every page.
 """
 
 import io
@@ -12,31 +12,15 @@ from typing import Any
 
 from sklearn.datasets import fetch_openml
 
-from tremula.errors import MissingLibrary, TremulaError
-from tremula.lab.datasets.formats.table_files import (
-    USUAL_TARGET,
-    Table,
-    UnusableDataset,
-    import_pyarrow,
-    read_table_file,
-)
+from tremula.errors import MissingLibrary
+from tremula.lab.datasets.errors import DamagedCopy, NotFetched, UnusableDataset
+from tremula.lab.datasets.formats.parquet import import_pyarrow
 from tremula.lab.datasets.registry import KnownDataset
 from tremula.persistence.atomic_write import write_atomically
 
 CACHE_FOLDER_VARIABLE = "TREMULA_CACHE"
 DATA_FOLDER_VARIABLE = "TREMULA_DATA"
-
-
-class UnknownDataset(TremulaError, LookupError):
-    """No dataset of the given name, and no file at the given path."""
-
-
-class NotFetched(UnknownDataset):
-    """A dataset that tremula knows of, but that is not on this machine and could not be fetched."""
-
-
-class DamagedCopy(UserWarning):
-    """A file of the cache was cut or changed; it is fetched again."""
+TARGET = "target"  # the column of the target in a file of the cache
 
 
 def cache_folder() -> Path:
@@ -49,33 +33,38 @@ def cache_folder() -> Path:
     return platformdirs.user_cache_path("tremula") / "datasets"
 
 
-def read_or_fetch(known: KnownDataset, fetch: bool = True) -> tuple[Path, Table]:
-    """Read a dataset of the table from the cache; what is not there, or damaged, is fetched.
+def cached_file(known: KnownDataset, fetch: bool = True) -> Path:
+    """Return the file of a known dataset in the cache; where it is absent or damaged, the dataset is fetched.
 
     Parameters
     ----------
     known : KnownDataset
-        Which.
     fetch : bool, default=True
         Whether it may be fetched.
-
-    Returns
-    -------
-    path : Path
-        Its file in the cache.
-    table : Table
-        What that holds.
     """
     path = cache_folder() / f"{known.name}.parquet"
     if path.is_file():
-        try:
-            return path, read_table_file(path, None)
-        except UnusableDataset as error:
-            warnings.warn(f"the copy of dataset {known.name!r} in the cache is damaged: {error}", DamagedCopy, 4)
+        damage = _damage(path)
+        if damage is None:
+            return path
+        warnings.warn(f"the copy of dataset {known.name!r} in the cache is damaged: {damage}", DamagedCopy, 5)
     frame = _fetch(known, path, fetch)
     _check_shape(frame, known, path)
     _keep(path, _as_parquet(frame))
-    return path, read_table_file(path, None)
+    return path
+
+
+def _damage(path: Path) -> Exception | None:
+    """Return what is wrong with a file by the checksums of its pages; without pyarrow, they are not looked at."""
+    try:
+        pyarrow, parquet = import_pyarrow("checking a file")
+    except MissingLibrary:
+        return None
+    try:
+        parquet.read_table(path, page_checksum_verification=True)
+    except (pyarrow.ArrowException, OSError) as error:  # a wrong checksum of a page is an OSError
+        return error
+    return None
 
 
 def _keep(path: Path, content: bytes) -> None:
@@ -126,15 +115,15 @@ def _ask_openml(number: int) -> Any:
         return fetch_openml(data_id=number, as_frame=True, cache=False, n_retries=1, delay=0.5, parser="liac-arff")
 
 
-def _showing(what: str) -> Any:
-    """Show on a terminal what is waited for, and for how long."""
+def _showing(task: str) -> Any:
+    """Show on a terminal what is being done, and for how long."""
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     console = Console(stderr=True)
     columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
     progress = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
-    progress.add_task(what, total=None)
+    progress.add_task(task, total=None)
     return progress
 
 
@@ -147,18 +136,18 @@ def _with_target(bunch: Any, known: KnownDataset) -> Any:
         raise UnusableDataset(f"OpenML ({known.openml}) does not say which column of {known.name!r} is its target")
     if known.task == "regression":  # whole numbers are declared as nominal here and there
         target = target.astype("float64")
-    renamed = bunch.data.rename(columns={USUAL_TARGET: f"{USUAL_TARGET}_"})
-    return pandas.concat([renamed, target.rename(USUAL_TARGET)], axis=1)
+    renamed = bunch.data.rename(columns={TARGET: f"{TARGET}_"})
+    return pandas.concat([renamed, target.rename(TARGET)], axis=1)
 
 
 def _check_shape(frame: Any, known: KnownDataset, path: Path) -> None:
-    """Refuse what is another dataset before it gets into the cache."""
-    n_classes = frame[USUAL_TARGET].nunique() if known.task == "classification" else None
-    found = len(frame), frame.shape[1] - 1, n_classes
+    """Refuse another dataset before it gets into the cache."""
+    n_classes = frame[TARGET].nunique() if known.task == "classification" else None
+    shape = len(frame), frame.shape[1] - 1, n_classes
     expected = known.rows, known.numeric + known.nominal, known.classes
-    if found != expected:
+    if shape != expected:
         raise NotFetched(
-            f"OpenML ({known.openml}) now has {found} rows, attributes and classes, but dataset {known.name!r} "
+            f"OpenML ({known.openml}) now has {shape} rows, attributes and classes, but dataset {known.name!r} "
             f"has {expected}: it is not kept{_advice(path)}"
         )
 
@@ -176,6 +165,6 @@ def _as_parquet(frame: Any) -> bytes:
 
 
 def _as_words(pyarrow: ModuleType, column: Any) -> Any:
-    """Make levels words, also where there are none: a column of missing values alone stays nominal."""
+    """Return levels as text, so that a column whose values are all missing stays nominal too."""
     values = [None if missing else str(value) for value, missing in zip(column, column.isna())]
     return pyarrow.array(values, pyarrow.string()).dictionary_encode()

@@ -1,47 +1,110 @@
-"""Rows as people have them, in files, databases or under a name, become a dataset; what was guessed on the way is said.
+"""Rows from a file, from a database or of a known name become a dataset; everything that is guessed is said.
 
-Guessed are the target (the column ``target`` or ``class``, else the last), the task, and the kind of each column.
+There is one way: a place becomes a table of typed columns (`tables`), these become attributes and a target
+(`inference`), and these a `Dataset`. The commands and `load_dataset` all take it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import warnings
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tremula.data.column import show
-from tremula.data.table_schema import TableSchema
-from tremula.errors import did_you_mean
-from tremula.lab.datasets.by_name import load_dataset
-from tremula.lab.datasets.dataset import Dataset
-from tremula.lab.datasets.formats.delimited import UnusableDataset
-from tremula.lab.datasets.schema import is_missing, is_number, read_codes, read_numbers, schema_of
-from tremula.lab.datasets.tables import Columns, is_table, read_table
-
-USUAL_TARGETS = ("target", "class")
-MOST_CLASSES = 20  # more different whole numbers than this are taken for numbers
-FEWEST_ROWS_A_CLASS = 3
-LARGEST_EXACT = 2**53
-NEARLY_EVERY_ROW = 0.9
-MANY_LEVELS = 20
-SHARE_OF_WORDS = 0.2  # with fewer of them among numbers, words are thought to be a mistake
+from tremula.errors import InvalidParameter
+from tremula.lab.datasets.catalog import bundled_dataset, find_file
+from tremula.lab.datasets.checksums import confirm
+from tremula.lab.datasets.column import Column
+from tremula.lab.datasets.dataset import TASKS, Dataset
+from tremula.lab.datasets.errors import RowsLeftOut, UnusableDataset
+from tremula.lab.datasets.formats.relation import Relation
+from tremula.lab.datasets.inference import (
+    CHECK_TARGET,
+    check_column,
+    choose_target,
+    choose_task,
+    drop_empty,
+    make_dataset,
+    read_labels,
+    wrong_task,
+)
+from tremula.lab.datasets.registry import KnownDataset
+from tremula.lab.datasets.schema import TableSchema, schema_of
+from tremula.lab.datasets.tables import is_table, open_table
 
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """A dataset, what its columns are, what was guessed, and what else a reader should know."""
+    """A dataset as read.
+
+    Attributes
+    ----------
+    dataset : Dataset
+    schema : TableSchema
+        What its columns are.
+    guesses : tuple of str
+        Sentences on the target and the task, where they were guessed.
+    notes : tuple of str
+        What else a user should know.
+    n_without_target : int
+        Rows left out because their target is missing.
+    """
 
     dataset: Dataset
     schema: TableSchema
     guesses: tuple[str, ...]
     notes: tuple[str, ...]
+    n_without_target: int = 0
 
 
-# --- what it holds ---
+def load_dataset(
+    name: str, target: str | None = None, *, task: str | None = "classification", fetch: bool = True
+) -> Dataset:
+    """Load a dataset by its name, or from a file or database.
+
+    A name is looked for among those bundled with scikit-learn, then in the folder that the environment variable
+    ``TREMULA_DATA`` names, in the cache (``TREMULA_CACHE``), and at OpenML, from where it goes into the cache.
+
+    Parameters
+    ----------
+    name : str
+        A name of `dataset_names` or `known_datasets`, the path of a file, or the URL of a database with ``#table``
+        behind it.
+    target : str, default=None
+        The column to predict. ``None`` is the column called ``target`` or ``class``, else the last. Bundled datasets
+        leave no choice.
+    task : {'classification', 'regression', None}, default='classification'
+        What is to be predicted; ``None`` goes by the target.
+    fetch : bool, default=True
+        Whether a dataset that is not on this machine may be fetched.
+
+    Returns
+    -------
+    Dataset
+
+    Warns
+    -----
+    RowsLeftOut
+        The target is missing in some rows, which the dataset does not have.
+    OtherContent
+        A dataset of this name is known, but this copy differs from it.
+    DamagedCopy
+        A file in the cache is broken; the dataset is fetched again.
+
+    Examples
+    --------
+    >>> from tremula.lab.datasets import load_dataset
+    >>> wine = load_dataset("wine")
+    >>> wine.X.shape, len(set(wine.y))
+    ((178, 13), 3)
+    """
+    if task not in (*TASKS, None):
+        raise InvalidParameter(f"task={task!r}: give 'classification', 'regression' or None")
+    reading = read_data(name, target, task=task, fetch=fetch)
+    if reading.n_without_target:
+        warnings.warn(next(note for note in reading.notes if "left out" in note), RowsLeftOut, stacklevel=2)
+    return reading.dataset
 
 
 def read_data(
@@ -51,13 +114,14 @@ def read_data(
     task: str | None = None,
     drop: Iterable[str] = (),
     table: str | None = None,
+    fetch: bool = True,
 ) -> Reading:
     """Read a dataset by name, file or database, and say what was guessed.
 
     Parameters
     ----------
     place : str
-        A name that `load_dataset` knows, or what `read_table` reads.
+        A name of `dataset_names` or `known_datasets`, or what `open_table` opens.
     target : str, default=None
         The column to predict; None guesses.
     task : {'classification', 'regression', None}, default=None
@@ -66,6 +130,8 @@ def read_data(
         Columns to leave out.
     table : str, default=None
         The table of a database.
+    fetch : bool, default=True
+        Whether a known dataset that is not on this machine may be fetched.
 
     Returns
     -------
@@ -76,243 +142,85 @@ def read_data(
     >>> from tremula.lab.datasets.reader import read_data
     >>> reading = read_data("wine")
     >>> reading.dataset.X.shape, reading.guesses
-    ((178, 13), ('Task: classification, as 3 classes are to be told apart.',))
+    ((178, 13), ('Task: classification, as there are 3 classes.',))
     """
-    if not is_table(place):
-        return _read_named(place, target, task, list(drop))
-    columns = read_table(place, table)
-    values = _drop(columns, drop)
-    target_name, told_target = _choose_target(list(values), target, columns.source)
-    given = values.pop(target_name)
-    described = f"target {target_name!r} of {columns.source}"
-    known = [not is_missing(value) for value in given]
-    notes = list(columns.notes)
-    if not all(known):
-        notes.append(_told_missing_target(known, described))
-        given = [value for value, keep in zip(given, known) if keep]
-        values = {name: [v for v, keep in zip(column, known) if keep] for name, column in values.items()}
-    typed = _typed_target(given, columns.in_words, target_name in columns.nominal)
-    found, told_task = _choose_task(typed, task, described)
-    y = TARGETS[found](typed, described)
-    dataset, kinds, more = _read_attributes(columns, values, y, found)
-    guesses = tuple(words for words in (told_target, told_task) if words)
-    return Reading(dataset, schema_of(dataset, target_name, kinds), guesses, (*notes, *more))
+    if is_table(place):
+        with open_table(place, table) as relation:
+            return _read_relation(relation, target, task, list(drop))
+    bundled = bundled_dataset(place, target)
+    if bundled is not None:
+        return _as_reading(bundled, task, list(drop))
+    path, known = find_file(place, fetch)
+    with open_table(str(path)) as relation:
+        if known is None or target is not None:
+            return _read_relation(relation, target, task, list(drop))
+        reading = _read_relation(relation, None, known.task, [], known)
+    confirmed = replace(reading, dataset=confirm(reading.dataset, known))
+    return _as_reading(confirmed.dataset, task, list(drop), confirmed)
 
 
-def _told_missing_target(known: Sequence[bool], described: str) -> str:
-    n_missing = known.count(False)
-    if n_missing == len(known):
+def _read_relation(
+    relation: Relation, target: str | None, task: str | None, drop: Sequence[str], known: KnownDataset | None = None
+) -> Reading:
+    for name in drop:
+        check_column(name, relation.names, relation.source, "--drop")
+    names = [name for name in relation.names if name not in drop]
+    target_name, target_guess = choose_target(names, target, relation.source)
+    columns = relation.read(names, undated=[target_name])
+    described = f"target {target_name!r} of {relation.source}"
+    columns, n_without_target = _with_target(columns, target_name, described)
+    labels = read_labels(columns.pop(target_name), described)
+    chosen, task_guess = choose_task(labels, task)
+    y = CHECK_TARGET[chosen](labels, described)
+    # The checksum of a known dataset counts all its columns.
+    attributes, left_out = (columns, []) if known else drop_empty(columns)
+    dataset, kinds, notes = make_dataset(attributes, y, chosen, relation.name, relation.source)
+    rows = "1 row, which was" if n_without_target == 1 else f"{n_without_target} rows, which were"
+    missing = [f"The {described} is missing in {rows} left out."] if n_without_target else []
+    return Reading(
+        dataset,
+        schema_of(dataset, target_name, kinds),
+        tuple(guess for guess in (target_guess, task_guess) if guess),
+        (*relation.notes, *missing, *left_out, *notes),
+        n_without_target,
+    )
+
+
+def _with_target(columns: dict[str, Column], target: str, described: str) -> tuple[dict[str, Column], int]:
+    """Return the rows that have a target, and how many do not."""
+    missing = columns[target].is_missing
+    if missing.all():
         raise UnusableDataset(f"{described} is missing in every row: name another column with --target")
-    rows = "1 row" if n_missing == 1 else f"{n_missing} rows"
-    return f"The {described} is missing in {rows}, which were left out."
+    if missing.any():
+        columns = {name: column.take(~missing) for name, column in columns.items()}
+    return columns, int(missing.sum())
 
 
-def _read_named(name: str, target: str | None, task: str | None, drop: list[str]) -> Reading:
-    dataset = load_dataset(name, target, task=task)
+def _as_reading(dataset: Dataset, task: str | None, drop: Sequence[str], reading: Reading | None = None) -> Reading:
+    """Return a dataset of a known name, whose target is not guessed."""
+    if task not in (dataset.task, None):
+        raise wrong_task(f"dataset {dataset.name!r}", dataset.task)
     if dataset.task == "regression":
-        guess = "Task: regression, as numbers are to be predicted."
+        guess = "Task: regression, as the target holds numbers."
     else:
-        guess = f"Task: classification, as {len(np.unique(dataset.y))} classes are to be told apart."
+        guess = f"Task: classification, as there are {len(np.unique(dataset.y))} classes."
+    kinds = dict(zip(reading.schema.names, reading.schema.kinds)) if reading else {}
     if drop:
         dataset = _without(dataset, drop)
-    return Reading(dataset, schema_of(dataset, target or "target"), () if task else (guess,), ())
+    schema = schema_of(dataset)
+    if kinds:
+        schema = replace(schema, kinds=tuple(kinds[name] for name in schema.names))
+    notes = reading.notes if reading else ()
+    n_without_target = reading.n_without_target if reading else 0
+    return Reading(dataset, schema, () if task else (guess,), notes, n_without_target)
 
 
 def _without(dataset: Dataset, drop: Sequence[str]) -> Dataset:
-    names = schema_of(dataset).names
+    names = dataset.attribute_names
     for name in drop:
-        _check_column(name, names, dataset.source, "--drop")
+        check_column(name, names, dataset.source, "--drop")
     kept = [place for place, name in enumerate(names) if name not in drop]
     nominal = tuple(new for new, old in enumerate(kept) if old in dataset.nominal)
     levels = tuple(dataset.levels[place] for place in kept) if nominal else ()
     attributes = tuple(names[place] for place in kept)
     return replace(dataset, X=dataset.X[:, kept], nominal=nominal, attributes=attributes, levels=levels)
-
-
-def _drop(columns: Columns, drop: Iterable[str]) -> dict[str, list[Any]]:
-    unwanted = list(drop)
-    for name in unwanted:
-        _check_column(name, columns.values, columns.source, "--drop")
-    return {name: values for name, values in columns.values.items() if name not in unwanted}
-
-
-def _check_column(name: str, names: Iterable[str], source: str, option: str) -> None:
-    known = list(names)
-    if name not in known:
-        hint = did_you_mean(name, known) or f": give {option} one of these"
-        raise UnusableDataset(f"no column {name!r} in {source} (has {show(known)}){hint}")
-
-
-def _choose_target(names: list[str], target: str | None, source: str) -> tuple[str, str]:
-    if len(names) < 2:
-        raise UnusableDataset(f"{source} has {len(names)} column: a target and at least one attribute are needed")
-    if target is not None:
-        _check_column(target, names, source, "--target")
-        return target, ""
-    for usual in USUAL_TARGETS:
-        for name in names:
-            if name.lower() == usual:
-                return name, f"Target: the column {name!r}, by its name; --target names another."
-    return names[-1], f"Target: the column {names[-1]!r}, as it is the last; --target names another."
-
-
-# --- the target ---
-
-
-def _typed_target(given: Sequence[Any], in_words: bool, nominal: bool) -> list[Any]:
-    """Return whole numbers, else numbers, else words."""
-    if nominal:
-        return [str(value) for value in given]
-    if in_words or all(is_number(value) for value in given):
-        try:
-            numbers = [float(value) for value in given]
-        except (ValueError, OverflowError):
-            return [str(value) for value in given]
-        if all(number.is_integer() for number in numbers) and max(map(abs, numbers)) < LARGEST_EXACT:
-            return [int(number) for number in numbers]
-        return numbers
-    if any(isinstance(value, date) for value in given):
-        return list(given)
-    return [str(value) for value in given]
-
-
-def _choose_task(values: Sequence[Any], task: str | None, described: str) -> tuple[str, str]:
-    if isinstance(values[0], date):
-        raise UnusableDataset(
-            f"{described} holds dates: classes or numbers are needed; name another column with --target"
-        )
-    if task is not None:
-        return task, ""
-    different = len(set(values))
-    if isinstance(values[0], str):
-        return "classification", f"Task: classification, as the target holds words ({different} classes)."
-    if isinstance(values[0], float):
-        example = next(value for value in values if not float(value).is_integer())
-        return "regression", f"Task: regression, as the target holds numbers such as {example:g}."
-    few = different <= MOST_CLASSES and (different <= 2 or len(values) >= FEWEST_ROWS_A_CLASS * different)
-    words = f"as the target has {different} different whole numbers in {len(values)} rows"
-    if few:
-        return "classification", f"Task: classification, {words}; --task regression predicts them as numbers."
-    return "regression", f"Task: regression, {words}; --task classification makes each a class."
-
-
-def _classes(values: Sequence[Any], described: str) -> NDArray[Any]:
-    if any(isinstance(value, float) for value in values):
-        raise UnusableDataset(f"{described} holds real numbers, which are no classes: take --task regression")
-    labels = np.array(values)
-    different = len(np.unique(labels))
-    if different < 2:
-        raise UnusableDataset(f"{described} has {different} class in {len(labels)} rows: at least 2 are needed")
-    return labels
-
-
-def _numbers(values: Sequence[Any], described: str) -> NDArray[Any]:
-    if isinstance(values[0], str):
-        raise UnusableDataset(f"{described} holds words such as {values[0]!r}, but regression needs numbers")
-    numbers = np.array(values, dtype=np.float64)
-    if not np.isfinite(numbers).all():
-        raise UnusableDataset(f"{described} holds an infinite value: remove those rows first")
-    if numbers.min() == numbers.max():
-        raise UnusableDataset(f"{described} is {numbers[0]:g} in every row: there is nothing to predict")
-    return numbers
-
-
-TARGETS: Mapping[str, Callable[[Sequence[Any], str], NDArray[Any]]] = {
-    "classification": _classes,
-    "regression": _numbers,
-}
-
-
-# --- the attributes ---
-
-
-def _read_attributes(
-    columns: Columns, values: dict[str, list[Any]], y: NDArray[Any], task: str
-) -> tuple[Dataset, list[str], list[str]]:
-    found: list[tuple[str, str, NDArray[np.float64], NDArray[Any] | None]] = []
-    notes = []
-    for name, column in values.items():
-        kind = _kind(name, column, columns)
-        if kind == "empty":
-            notes.append(f"Column {name!r} is missing in every row: it was left out.")
-        elif kind == "nominal":
-            levels = sorted({str(value) for value in column if not is_missing(value)})
-            found.append((name, kind, read_codes(column, levels)[0], np.array(levels, dtype=object)))
-            notes += [] if name in columns.nominal else _note_on_levels(name, levels, column)
-        else:
-            found.append((name, kind, _finite(name, kind, column, columns.source), None))
-            notes += _note_on_numbers(name, kind, found[-1][2])
-    if not found:
-        raise UnusableDataset(
-            f"{columns.source} has no attribute with a value besides the target: at least one is needed"
-        )
-    names, kinds, numbers, levels_of = zip(*found)
-    nominal = tuple(place for place, kind in enumerate(kinds) if kind == "nominal")
-    X = np.ascontiguousarray(np.stack(numbers, axis=1))
-    levels_or_none = tuple(levels_of) if nominal else ()
-    return Dataset(columns.name, columns.source, X, y, nominal, task, names, levels_or_none), list(kinds), notes
-
-
-def _kind(name: str, values: Sequence[Any], columns: Columns) -> str:
-    present = [value for value in values if not is_missing(value)]
-    if not present:
-        return "empty"
-    if name in columns.nominal:
-        return "nominal"
-    if (columns.in_words or all(is_number(value) for value in present)) and _reads_as("number", present):
-        return "number"
-    if all(isinstance(value, date | str) for value in present) and _reads_as("date", present):
-        return "date"
-    if all(isinstance(value, str | bool | np.bool_) for value in present):
-        return "nominal"
-    odd = next(value for value in present if not isinstance(value, str | bool | np.bool_))
-    raise UnusableDataset(
-        f"column {name!r} of {columns.source} holds {type(odd).__name__} such as {str(odd)[:40]!r}: numbers, words, "
-        f"dates and truth values are understood; leave it out with --drop {name!r}"
-    )
-
-
-def _reads_as(kind: str, present: Sequence[Any]) -> bool:
-    try:
-        read_numbers(kind, present[:1])
-        read_numbers(kind, present)
-    except ValueError:
-        return False
-    return True
-
-
-def _finite(name: str, kind: str, values: Sequence[Any], source: str) -> NDArray[np.float64]:
-    numbers = read_numbers(kind, values)
-    if np.isinf(numbers).any():
-        row = int(np.argmax(np.isinf(numbers))) + 1
-        raise UnusableDataset(
-            f"column {name!r} of {source} is infinite (or too large) in row {row}: give a finite number, or leave the "
-            f"column out with --drop {name!r}"
-        )
-    return numbers
-
-
-def _note_on_levels(name: str, levels: Sequence[str], column: Sequence[Any]) -> list[str]:
-    words = [level for level in levels if not _reads_as("number", [level])]
-    if len(words) < SHARE_OF_WORDS * len(levels):
-        return [
-            f"Column {name!r} holds numbers, but also {show(words)}: it was taken for nominal; empty those cells to "
-            "have it numeric."
-        ]
-    n_levels, n_rows = len(levels), len(column)
-    if n_levels > MANY_LEVELS and n_levels > NEARLY_EVERY_ROW * n_rows:
-        return [
-            f"Column {name!r} has {n_levels} different words in {n_rows} rows: a name or number of the row tells "
-            f"nothing about other rows; --drop {name!r} leaves it out."
-        ]
-    return []
-
-
-def _note_on_numbers(name: str, kind: str, numbers: NDArray[np.float64]) -> list[str]:
-    if kind == "date":
-        return [f"Column {name!r} holds dates: it was read as days since 1970."]
-    if np.nanmax(np.abs(numbers)) > LARGEST_EXACT:
-        return [
-            f"Column {name!r} holds numbers above 2^53, of which neighbours look the same; leave out an identifier."
-        ]
-    return []

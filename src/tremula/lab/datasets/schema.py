@@ -1,12 +1,11 @@
-"""What a model was trained on: its columns by name and kind, so that other rows can be given in the same form.
+"""Rows in the form that a model was trained on: columns by name and kind.
 
-A model carries it as the attribute `table_`, through files too. Columns that are wanting or of another kind are
-refused; a level that was not there in training counts as missing, and that is said.
+Rows that lack a column, or have one of another kind, are refused; a level that training did not have counts as
+missing, and a note says so.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, date, datetime
-from decimal import Decimal
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any, Self
 
 import narwhals.stable.v2 as nw
@@ -15,95 +14,102 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from tremula.data.column import show
+from tremula.data.column import Labels, read_series, read_vector, show
 from tremula.data.table_schema import TableSchema
 from tremula.errors import ColumnMismatch, did_you_mean
+from tremula.lab.datasets.column import Column
 from tremula.lab.datasets.dataset import Dataset
 
-EPOCH = datetime(1970, 1, 1)
-SECONDS_A_DAY = 86400.0
-
-
-def schema_of(dataset: Dataset, target: str = "target", kinds: Sequence[str] | None = None) -> TableSchema:
-    """Return what a dataset's columns are."""
-    n_attributes = dataset.X.shape[1]
-    names = dataset.attribute_names
-    nominal = set(dataset.nominal)
-    found = kinds or ["nominal" if place in nominal else "number" for place in range(n_attributes)]
-    levels = [
-        tuple(map(str, dataset.level_names(place))) if place in nominal else None for place in range(n_attributes)
-    ]
-    return TableSchema(tuple(names), tuple(found), tuple(levels), target, dataset.task, dataset.source)
-
-
-# --- one column ---
-
-
-def is_missing(value: Any) -> bool:
-    """Whether a value is None, NaN or NaT."""
-    return value is None or bool(value != value)
-
-
-def _as_number(value: Any) -> float:
-    if isinstance(value, bool | date):
-        raise ValueError(value)
-    try:
-        return float(value)
-    except OverflowError:
-        return np.inf
-
-
-def _as_day(value: Any) -> float:
-    if isinstance(value, str):
-        value = datetime.fromisoformat(value)
-    if not isinstance(value, datetime):
-        if not isinstance(value, date):
-            raise ValueError(value)
-        value = datetime(value.year, value.month, value.day)
-    if value.tzinfo is not None:
-        value = value.astimezone(UTC).replace(tzinfo=None)
-    return float((value - EPOCH).total_seconds() / SECONDS_A_DAY)
-
-
-READ_VALUE: dict[str, Callable[[Any], float]] = {"number": _as_number, "date": _as_day}
 EXPECTED = {"number": "numbers", "date": "dates such as 2024-05-31"}
 
 
-def read_numbers(kind: str, values: Sequence[Any]) -> NDArray[np.float64]:
-    """Return numbers or dates as floats, NaN where missing; a ValueError names the row of one that is neither."""
-    read = READ_VALUE[kind]
-    found = np.empty(len(values))
-    for row, value in enumerate(values):
-        try:
-            found[row] = np.nan if is_missing(value) else read(value)
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"{value!r} in row {row + 1}") from error
-    return found
+def schema_of(dataset: Dataset, target: str = "target", kinds: Sequence[str] | None = None) -> TableSchema:
+    """Return the schema of a dataset."""
+    n_attributes = dataset.X.shape[1]
+    nominal = set(dataset.nominal)
+    levels = [
+        tuple(map(str, dataset.level_names(place))) if place in nominal else None for place in range(n_attributes)
+    ]
+    chosen = kinds or ["nominal" if place in nominal else "number" for place in range(n_attributes)]
+    return TableSchema(dataset.attribute_names, tuple(chosen), tuple(levels), target, dataset.task, dataset.source)
 
 
-def read_codes(values: Sequence[Any], levels: Sequence[str]) -> tuple[NDArray[np.float64], list[str]]:
-    """Return codes of levels, NaN where missing or unknown, and the unknown levels."""
-    codes = {level: float(code) for code, level in enumerate(levels)}
-    words = [None if is_missing(value) else str(value) for value in values]
-    unknown = sorted({word for word in words if word is not None and word not in codes})
-    return np.array([np.nan if word is None else codes.get(word, np.nan) for word in words]), unknown
+# --- columns ---
 
 
-def is_number(value: Any) -> bool:
-    """Whether a value is a number, and no truth value."""
-    return isinstance(value, int | float | Decimal | np.integer | np.floating) and not isinstance(value, bool)
+def columns_of(dataset: Dataset) -> dict[str, Column]:
+    """Return the attributes of a dataset as columns."""
+    columns = {name: Column("number", dataset.X[:, place]) for place, name in enumerate(dataset.attribute_names)}
+    for place in dataset.nominal:
+        codes = np.nan_to_num(dataset.X[:, place], nan=-1).astype(np.int32)
+        levels = np.array([str(level) for level in dataset.level_names(place)], dtype=object)
+        columns[dataset.attribute_names[place]] = Column("nominal", codes, levels)
+    return columns
+
+
+def _columns_of_table(X: Any, schema: TableSchema) -> dict[str, Column]:
+    """Return the columns of a frame, or of an array whose columns are those of the schema."""
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if isinstance(frame, nw.DataFrame):
+        check_names(frame.columns, schema, "X")
+        columns = {name: read_series(f"column {name!r}", frame.get_column(name), in_fit=False) for name in schema.names}
+    else:
+        columns = {name: read_vector(f"column {name!r}", values) for name, values in zip(schema.names, np.asarray(X).T)}
+    return {name: _as_column(column) for name, column in columns.items()}
+
+
+def _as_column(column: Any) -> Column:
+    if isinstance(column, Labels):
+        return Column("nominal", column.codes, np.array([str(value) for value in column.distinct], dtype=object))
+    if column.nominal_by_type:
+        codes = np.nan_to_num(column.numbers, nan=-1).astype(np.int32)
+        return Column("nominal", codes, np.array(["False", "True"], dtype=object))
+    return Column("number", column.numbers)
+
+
+def _encode(column: Column, levels: Sequence[str]) -> tuple[NDArray[np.float64], list[str]]:
+    """Return codes among `levels`, NaN where missing or unknown, and the unknown levels."""
+    code_of = {level: float(code) for code, level in enumerate(levels)}
+    given, codes = column.as_levels()
+    recoded = np.array([*(code_of.get(level, np.nan) for level in given), np.nan])
+    present = set(np.unique(codes).tolist())
+    return recoded[codes], sorted(level for code, level in enumerate(given) if code in present and level not in code_of)
+
+
+def _as_numbers(column: Column, kind: str) -> NDArray[np.float64]:
+    """Return numbers or days, NaN where missing; a ValueError names the first row that holds something else."""
+    if column.kind == kind:
+        return column.values
+    given, codes = column.as_levels()
+    numbers = [_number_or_none(level, kind if column.kind == "nominal" else "") for level in given]
+    is_wrong = np.array([number is None for number in numbers] + [False])[codes]
+    if is_wrong.any():
+        row = int(np.argmax(is_wrong))
+        raise ValueError(f"{given[codes[row]]!r} in row {row + 1}")
+    return np.array([*numbers, np.nan], dtype=np.float64)[codes]
+
+
+def _number_or_none(level: str, kind: str) -> float | None:
+    try:
+        if kind == "number":
+            return float(level)
+        if kind == "date":
+            return (datetime.fromisoformat(level) - datetime(1970, 1, 1)).total_seconds() / 86400.0
+    except (ValueError, TypeError):
+        pass
+    return None
 
 
 # --- a whole table ---
 
 
-def conform(columns: Mapping[str, Sequence[Any]], schema: TableSchema, source: str) -> tuple[Dataset, list[str]]:
+def conform(columns: Mapping[str, Column], schema: TableSchema, source: str) -> tuple[Dataset, list[str]]:
     """Return rows in the form that a model was trained on, without a target, and notes.
 
     Parameters
     ----------
-    columns : mapping of str to sequence
-        The columns given; more than wanted is fine.
+    columns : mapping of str to Column
+        The columns given; more than the model needs is fine.
     schema : TableSchema
     source : str
         Where they come from, for messages.
@@ -114,19 +120,19 @@ def conform(columns: Mapping[str, Sequence[Any]], schema: TableSchema, source: s
         Its target is empty.
     notes : list of str
     """
-    _check_names(columns, schema, source)
+    check_names(list(columns), schema, source)
     n_rows = len(next(iter(columns.values())))
     X, notes = np.empty((n_rows, len(schema.names))), []
     for place, (name, kind, levels) in enumerate(zip(schema.names, schema.kinds, schema.levels)):
         if levels is not None:
-            X[:, place], unknown = read_codes(columns[name], levels)
+            X[:, place], unknown = _encode(columns[name], levels)
             if unknown:
                 notes.append(
                     f"Column {name!r} has levels that training did not have ({show(unknown)}): they count as missing."
                 )
             continue
         try:
-            X[:, place] = read_numbers(kind, columns[name])
+            X[:, place] = _as_numbers(columns[name], kind)
         except ValueError as error:
             raise ColumnMismatch(
                 f"column {name!r} of {source} has {error}, but the model was trained on {EXPECTED[kind]}: correct "
@@ -141,18 +147,19 @@ def conform(columns: Mapping[str, Sequence[Any]], schema: TableSchema, source: s
     return rows, notes
 
 
-def _check_names(columns: Mapping[str, Sequence[Any]], schema: TableSchema, source: str) -> None:
-    missing = [name for name in schema.names if name not in columns]
+def check_names(names: Sequence[str], schema: TableSchema, source: str) -> None:
+    """Refuse columns among which those that the model needs are not all present."""
+    missing = [name for name in schema.names if name not in names]
     if not missing:
         return
-    spare = [name for name in columns if name not in schema.names]
+    spare = [name for name in names if name not in schema.names]
     hint = did_you_mean(missing[0], spare) or f": the model was trained on {show(schema.names)}"
-    what = f"column {missing[0]!r}" if len(missing) == 1 else f"columns {show(missing)}"
-    raise ColumnMismatch(f"{source} has no {what}, which the model needs{hint}")
+    lacking = f"column {missing[0]!r}" if len(missing) == 1 else f"columns {show(missing)}"
+    raise ColumnMismatch(f"{source} has no {lacking}, which the model needs{hint}")
 
 
 def table_of(dataset: Dataset, with_names: bool = True) -> Any:
-    """Return the attributes as a pandas frame or, without names or without pandas, as an array of numbers and words."""
+    """Return the attributes as a pandas frame or, without names or without pandas, as an array of numbers and text."""
     if with_names:
         try:
             return dataset.frame()
@@ -162,14 +169,13 @@ def table_of(dataset: Dataset, with_names: bool = True) -> Any:
         return dataset.X
     table = dataset.X.astype(object)
     for place in dataset.nominal:
-        names = dataset.level_names(place)
-        codes = dataset.X[:, place]
-        table[:, place] = [None if np.isnan(code) else names[int(code)] for code in codes]
+        codes = np.nan_to_num(dataset.X[:, place], nan=-1).astype(int)
+        table[:, place] = np.array([*dataset.level_names(place), None], dtype=object)[codes]
     return table
 
 
 class ReadColumns(TransformerMixin, BaseEstimator):
-    """Turns a frame, or an array of numbers and words, into the numbers and codes that a model was trained on.
+    """Turns a frame, or an array of numbers and text, into the numbers and codes that a model was trained on.
 
     Parameters
     ----------
@@ -188,11 +194,4 @@ class ReadColumns(TransformerMixin, BaseEstimator):
     def transform(self, X: Any) -> NDArray[np.float64]:
         """Return numbers, codes of levels, and NaN where missing or unknown."""
         check_is_fitted(self)
-        return conform(_columns_of(X, self.schema), self.schema, "X")[0].X
-
-
-def _columns_of(X: Any, schema: TableSchema) -> Mapping[str, Sequence[Any]]:
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
-    if isinstance(frame, nw.DataFrame):
-        return {name: frame.get_column(name).to_list() for name in frame.columns}
-    return dict(zip(schema.names, np.asarray(X).T.tolist()))
+        return conform(_columns_of_table(X, self.schema), self.schema, "X")[0].X

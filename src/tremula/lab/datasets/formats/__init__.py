@@ -1,5 +1,4 @@
-"""One reader for each format: delimited text, ARFF, Parquet, tables of a database.
+"""One module for each format: delimited text, ARFF, Parquet, tables of databases.
 
-A reader returns the columns as the file holds them; nothing is encoded here.
-Open `delimited.py` first.
+Each opens a `Relation` of DuckDB, which reads the columns. Open `relation.py` first.
 """

@@ -1,22 +1,27 @@
-"""Tables in databases, read as a whole: DuckDB files by DuckDB itself, all others through ibis.
+"""Tables in databases: those of DuckDB files are read by DuckDB itself, all others through ibis.
 
-A table is written ``URL#table``; of a database with one table that one is taken.
+A table is written ``URL#table``; where a database has one table, it may be left out.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import duckdb
+
 from tremula.data.column import show
 from tremula.errors import MissingLibrary, QueryFailed, UnknownTable, did_you_mean
-from tremula.lab.datasets.formats.delimited import UnusableDataset
+from tremula.lab.datasets.formats.relation import Relation, new_connection, quote_name, quote_text, typed_fields
 from tremula.queries.sql.database import open_table, without_password
 
 DUCKDB_FILES = (".duckdb", ".ddb")
 FORM = "write the table behind it, as in duckdb:///folder/file.duckdb#table, or give --table"
+TABLES = "SELECT table_schema, table_name FROM information_schema.tables WHERE table_catalog = 'given' ORDER BY ALL"
 
 
 def is_database(place: str) -> bool:
-    """Whether a place is that of a database: a URL, or a DuckDB file.
+    """Tell whether a place is a database: a URL, or a DuckDB file.
 
     Examples
     --------
@@ -26,47 +31,48 @@ def is_database(place: str) -> bool:
     return "://" in place or Path(place.partition("#")[0]).suffix.lower() in DUCKDB_FILES
 
 
-def read_database(place: str, table: str | None = None) -> tuple[str, dict[str, list[Any]], set[str], list[str]]:
-    """Return the name of a table, its columns, those that are nominal by their type, and notes."""
+@contextmanager
+def open_database(place: str, table: str | None = None) -> Iterator[Relation]:
+    """Open a table of a database."""
     url, _, behind = place.partition("#")
     wanted = table or behind or None
-    if "://" not in url:
-        return _read_duckdb(Path(url), wanted)
-    scheme, _, rest = url.partition("://")
-    if scheme == "duckdb":
-        path = Path(rest.partition("?")[0])
-        if not path.exists() and path.parent.is_file():  # duckdb://file.duckdb/table
-            path, wanted = path.parent, wanted or path.name
-        return _read_duckdb(path, wanted)
-    return _read_by_ibis(url, wanted)
+    scheme, mark, rest = url.partition("://")
+    if mark and scheme != "duckdb":
+        with _open_by_ibis(url, wanted) as relation:
+            yield relation
+        return
+    path = Path(rest.partition("?")[0] if mark else url)
+    if mark and not path.exists() and path.parent.is_file():  # duckdb://file.duckdb/table
+        path, wanted = path.parent, wanted or path.name
+    with _open_duckdb(path, wanted) as relation:
+        yield relation
 
 
-def _read_duckdb(path: Path, wanted: str | None) -> tuple[str, dict[str, list[Any]], set[str], list[str]]:
-    import duckdb
-
+@contextmanager
+def _open_duckdb(path: Path, wanted: str | None) -> Iterator[Relation]:
     if not path.is_file():
-        raise UnknownTable(f"no database file {str(path)!r}: see to its path, which begins after duckdb://")
-    try:
-        with duckdb.connect(str(path), read_only=True) as connection:
-            query = "SELECT table_schema, table_name FROM information_schema.tables ORDER BY ALL"
-            found = {
+        raise UnknownTable(f"no database file {str(path)!r}: check its path, which begins after duckdb://")
+
+    def explain(error: duckdb.Error) -> Exception:
+        return QueryFailed(f"{str(path)!r} cannot be read by DuckDB: {str(error).splitlines()[0]}")
+
+    with new_connection() as connection:
+        try:
+            connection.execute(f"ATTACH {quote_text(str(path))} AS given (TYPE duckdb, READ_ONLY)")
+            tables = {
                 name if schema == "main" else f"{schema}.{name}": (schema, name)
-                for schema, name in connection.execute(query).fetchall()
+                for schema, name in connection.execute(TABLES).fetchall()
             }
-            chosen, notes = choose_table(list(found), wanted, str(path))
-            quoted = ".".join('"' + part.replace('"', '""') + '"' for part in found[chosen])
-            cursor = connection.execute(f"SELECT * FROM {quoted}")
-            names = [column[0] for column in cursor.description]
-            rows = cursor.fetchall()
-    except duckdb.Error as error:
-        raise QueryFailed(f"{str(path)!r} cannot be read by DuckDB: {str(error).splitlines()[0]}") from error
-    if not rows:
-        raise UnusableDataset(f"table {chosen!r} of {path} has no rows: at least one is needed")
-    return chosen, {name: list(values) for name, values in zip(names, zip(*rows))}, set(), notes
+            chosen, notes = _choose_table(list(tables), wanted, str(path))
+            sql = ".".join(map(quote_name, ("given", *tables[chosen])))
+            fields = typed_fields(connection, sql)
+        except duckdb.Error as error:
+            raise explain(error) from error
+        yield Relation(connection, sql, fields, chosen, f"table {chosen} of {path}", explain, notes)
 
 
-def choose_table(names: list[str], wanted: str | None, place: str) -> tuple[str, list[str]]:
-    """Return the table to read and what to say of the choice."""
+def _choose_table(names: list[str], wanted: str | None, place: str) -> tuple[str, list[str]]:
+    """Return the table to read, and a note where it was chosen here."""
     if not names:
         raise UnknownTable(f"{place} has no table: give a database that has one")
     if wanted is None and len(names) == 1:
@@ -79,20 +85,32 @@ def choose_table(names: list[str], wanted: str | None, place: str) -> tuple[str,
     return wanted, []
 
 
-def _read_by_ibis(url: str, wanted: str | None) -> tuple[str, dict[str, list[Any]], set[str], list[str]]:
+@contextmanager
+def _open_by_ibis(url: str, wanted: str | None) -> Iterator[Relation]:
+    """Fetch a table as Arrow has it, which DuckDB reads."""
+    place = without_password(url)
     if wanted is None:
-        raise UnknownTable(f"no table of {without_password(url)!r} was given: {FORM}")
-    opened = open_table(url, wanted)
+        raise UnknownTable(f"no table of {place!r} was given: {FORM}")
+
+    def explain(error: Exception) -> Exception:
+        return QueryFailed(f"table {wanted!r} of {place!r} cannot be read: {error}")
+
+    answer = _fetch(open_table(url, wanted), place, explain)
+    with new_connection() as connection:
+        connection.register("answer", answer)
+        try:
+            fields = typed_fields(connection, "answer")
+        except duckdb.Error as error:
+            raise explain(error) from error
+        yield Relation(connection, "answer", fields, wanted, f"table {wanted} of {place}", explain)
+
+
+def _fetch(opened: Any, place: str, explain: Any) -> Any:
     try:
-        answer = opened.to_pyarrow()
+        return opened.to_pyarrow()
     except ImportError as error:
-        raise MissingLibrary(
-            f"reading {without_password(url)!r} needs a library that is not installed: {error}"
-        ) from error
+        raise MissingLibrary(f"reading {place!r} needs a library that is not installed: {error}") from error
     except Exception as error:
-        raise QueryFailed(f"table {wanted!r} of {without_password(url)!r} cannot be read: {error}") from error
+        raise explain(error) from error
     finally:
         opened.get_backend().disconnect()
-    if not answer.num_rows:
-        raise UnusableDataset(f"table {wanted!r} of {without_password(url)!r} has no rows: at least one is needed")
-    return wanted, {name: answer.column(name).to_pylist() for name in answer.column_names}, set(), []

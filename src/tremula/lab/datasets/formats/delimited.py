@@ -1,106 +1,193 @@
-"""Text files of columns: CSV and its relatives, read as words.
+"""Text files of columns: CSV and its relatives.
 
-What people's programs write is understood: commas, semicolons, tabs or bars between values, a decimal comma where
-values are not separated by one, UTF-8 with or without a mark, and the Western code of older Windows. What was not
-plain is said in notes.
+Commas, semicolons, tabs or bars may stand between values, and decimal commas where commas do not. Text is UTF-8 with or
+without a byte order mark, UTF-16, or else Windows-1252. What was not plain is said in notes.
 """
 
+import codecs
 import csv
-import io
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from tremula.errors import InvalidInput
+import duckdb
 
-SEPARATORS = (",", ";", "\t", "|")
+from tremula.lab.datasets.errors import UnusableDataset
+from tremula.lab.datasets.formats.relation import Field, Relation, new_connection, quote_text
+
 SEPARATOR_NAMES = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
-MISSING_WORDS = frozenset(
-    {"", "?", "NA", "N/A", "n/a", "#N/A", "#NA", "<NA>", "NaN", "nan", "-nan", "null", "NULL", "None", "NaT"}
+MISSING_WORDS = (
+    "",
+    "?",
+    "NA",
+    "N/A",
+    "n/a",
+    "#N/A",
+    "#NA",
+    "<NA>",
+    "NaN",
+    "nan",
+    "-nan",
+    "null",
+    "NULL",
+    "None",
+    "NaT",
 )
-DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+|[+-]?\d+,?")
-N_LINES_LOOKED_AT = 20
+SPACES = "' \t\n\r\xa0'"
+# A list, as DuckDB would plan a join for each IN.
+CLEANED = f"CASE WHEN list_contains([{{1}}], trim({{0}}, {SPACES})) THEN NULL ELSE trim({{0}}, {SPACES}) END"
+INDEX_NAMES = ("", "Unnamed: 0")  # what programs call the column of row numbers that they write
+HEAD_LINES = 20
+BLOCK = 1 << 20
+WRONG_WIDTH = re.compile(r"Line: (\d+).*Expected Number of Columns: (\d+) Found: (\d+)", re.DOTALL)
+LONG_LINE = "aximum line size"
 
 
-class UnusableDataset(InvalidInput):
-    """A dataset that is there but cannot be used for what was asked."""
+@contextmanager
+def open_delimited(path: Path) -> Iterator[Relation]:
+    """Open a text file; its columns hold text whose kind is to be found out."""
+    with new_connection() as connection, plain_text(path) as (plain, notes):
+        separator = _find_separator(plain, path)
+        if separator != _usual_separator(path):
+            notes.append(f"{path.name} has {SEPARATOR_NAMES[separator]} between its values.")
+        names, n_blank = _read_header(plain, separator, path)
+        missing = ", ".join(map(quote_text, MISSING_WORDS))
+        options = f"delim = {quote_text(separator)}, header = true, skip = {n_blank}, nullstr = [{missing}]"
+        sql = text_rows(plain, len(names), options, quote='"', escape='"')
+        fields = [Field(name, f"c{number}", "text") for number, name in enumerate(names)]
+        cleaned = CLEANED.format("{0}", missing)
+        relation = Relation(
+            connection, sql, fields, path.stem, str(path), explainer(path), notes, cleaned, separator != ","
+        )
+        _leave_out_row_numbers(relation)
+        yield relation
 
 
-def read_delimited(path: Path) -> tuple[dict[str, list[str | None]], list[str]]:
-    """Return the columns of a text file as words, None where missing, and notes on how it was read."""
-    text, notes = read_text(path)
-    separator = _find_separator(text, path)
-    if separator != ("\t" if path.suffix.lower() == ".tsv" else ","):
-        notes.append(f"{path.name} has {SEPARATOR_NAMES[separator]} between its values.")
-    names, rows = _split_lines(text, separator, path)
-    columns = {name: [_word(row[place]) for row in rows] for place, name in enumerate(names)}
-    if separator != ",":
-        _replace_decimal_commas(columns, notes)
-    _drop_row_numbers(columns, notes)
-    return columns, notes
+def text_rows(path: Path, n_columns: int, options: str, quote: str, escape: str) -> str:
+    """Return the SQL that reads the columns c0, c1, ... of a text file."""
+    columns = ", ".join(f"'c{number}': 'VARCHAR'" for number in range(n_columns))
+    marks = f"quote = {quote_text(quote)}, escape = {quote_text(escape)}"
+    # Names in DuckDB do not depend on case, and those of users may: columns are numbered.
+    return f"read_csv({quote_text(str(path))}, auto_detect = false, columns = {{{columns}}}, {marks}, {options})"
 
 
-def read_text(path: Path) -> tuple[str, list[str]]:
-    """Return the text of a file, and a note if it is not in UTF-8."""
-    content = path.read_bytes()
-    if b"\0" in content[:4096] and not content.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise UnusableDataset(f"{path} is no text file: save it as CSV in UTF-8")
-    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+def explainer(path: Path) -> Callable[[duckdb.Error], Exception]:
+    """Return what turns an error of DuckDB's CSV reader into one that says where to look."""
+
+    def explain(error: duckdb.Error) -> Exception:
+        message = str(error)
+        width = WRONG_WIDTH.search(message)
+        if width:
+            line, expected, given = width.groups()
+            return UnusableDataset(f"line {line} of {path} has {given} values, but there are {expected} columns")
+        if LONG_LINE in message:
+            return UnusableDataset(f"{path} has a line of over two million letters: shorten it, or see to its quotes")
+        if "quote" in message:
+            return UnusableDataset(f"{path} is not valid CSV: look for a quotation mark that is not closed")
+        return UnusableDataset(f"{path} cannot be read: {message.splitlines()[0]}")
+
+    return explain
+
+
+# --- encodings and line ends ---
+
+
+@contextmanager
+def plain_text(path: Path) -> Iterator[tuple[Path, list[str]]]:
+    """Yield a file in UTF-8 with one kind of line ends, a temporary copy where the given one is not so, and notes."""
+    encoding, is_mixed = _examine(path)
+    notes = {
+        "utf-8-sig": [],
+        "utf-16": [f"{path.name} is in UTF-16."],
+        "cp1252": [f"{path.name} is not in UTF-8: it was read as Windows-1252; check the letters with accents."],
+    }[encoding]
+    if encoding == "utf-8-sig" and not is_mixed:
+        yield path, notes
+        return
+    with TemporaryDirectory(prefix="tremula-") as folder:
+        copy = Path(folder) / "rows.csv"
+        errors = "replace" if encoding == "cp1252" else "strict"
         try:
-            return content.decode("utf-16"), [f"{path.name} is in UTF-16."]
-        except UnicodeDecodeError as error:
+            with path.open(encoding=encoding, errors=errors) as given, copy.open("w", encoding="utf-8") as written:
+                for block in iter(lambda: given.read(BLOCK), ""):
+                    written.write(block)
+        except UnicodeError as error:
             raise UnusableDataset(f"{path} is in UTF-16, but damaged or cut ({error}): save it in UTF-8") from error
-    try:
-        return content.decode("utf-8-sig"), []
-    except UnicodeDecodeError:
-        note = f"{path.name} is not in UTF-8: it was read as Windows-1252; check the letters with accents."
-        return content.decode("cp1252", errors="replace"), [note]
+        yield copy, notes
 
 
-def _find_separator(text: str, path: Path) -> str:
-    """Return the separator that gives the most columns, the same number in the first lines; else that of the name."""
-    lines = text.splitlines()[:N_LINES_LOOKED_AT]
-    widths = {separator: _widths(lines, separator) for separator in SEPARATORS}
-    even = {separator: counts[0] for separator, counts in widths.items() if counts and min(counts) == max(counts) > 1}
-    if even:
-        return max(even, key=lambda separator: even[separator])
+def _examine(path: Path) -> tuple[str, bool]:
+    """Return the encoding of a file, and whether its line ends differ."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    feeds, returns, both = 0, 0, 0
+    with path.open("rb") as file:
+        block = file.read(BLOCK)
+        if block.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            return "utf-16", False
+        if b"\0" in block[:4096]:
+            raise UnusableDataset(f"{path} is not a text file: save it as CSV in UTF-8")
+        last = b""
+        try:
+            while block:
+                decoder.decode(block)
+                feeds += block.count(b"\n")
+                returns += block.count(b"\r")
+                both += block.count(b"\r\n") + (last + block[:1] == b"\r\n")
+                last, block = block[-1:], file.read(BLOCK)
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            return "cp1252", False
+    return "utf-8-sig", min(feeds, returns) > 0 and not feeds == returns == both
+
+
+# --- separators and names ---
+
+
+def _usual_separator(path: Path) -> str:
     return "\t" if path.suffix.lower() == ".tsv" else ","
 
 
-def _widths(lines: Sequence[str], separator: str) -> list[int]:
+def _find_separator(plain: Path, path: Path) -> str:
+    """Return the separator that gives the most columns, the same number in the first lines; else that of the ending."""
+    with plain.open(encoding="utf-8-sig", newline="") as file:
+        lines = list(islice(file, HEAD_LINES))
+    widths = {separator: _widths(lines, separator) for separator in SEPARATOR_NAMES}
+    even = {separator: counts[0] for separator, counts in widths.items() if counts and min(counts) == max(counts) > 1}
+    return max(even, key=lambda separator: even[separator]) if even else _usual_separator(path)
+
+
+def _widths(lines: Iterable[str], separator: str) -> list[int]:
     try:
         return [len(row) for row in csv.reader(lines, delimiter=separator) if row]
     except csv.Error:  # a value too long to be one: not this separator
         return []
 
 
-def _split_lines(text: str, separator: str, path: Path) -> tuple[list[str], list[list[str]]]:
-    try:
-        lines = [line for line in csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True) if line]
-    except csv.Error as error:
-        raise UnusableDataset(
-            f"{path} is no sound CSV file ({error}): look for a quotation mark that is not closed"
-        ) from error
-    if len(lines) < 2:
-        raise UnusableDataset(f"{path} has {len(lines)} lines: a line of column names and at least one row are needed")
-    names, rows = [name.strip() for name in lines[0]], lines[1:]
-    _check_names(names, path)
-    for number, row in enumerate(rows, start=1):
-        if len(row) != len(names):
-            raise UnusableDataset(f"row {number} of {path} has {len(row)} values, but there are {len(names)} columns")
-    return names, rows
+def _read_header(plain: Path, separator: str, path: Path) -> tuple[list[str], int]:
+    """Return the names of the columns, and how many blank lines stand before them."""
+    with plain.open(encoding="utf-8-sig", newline="") as file:
+        for n_blank, row in enumerate(csv.reader(file, delimiter=separator)):
+            if row:
+                names = [name.strip() for name in row]
+                _check_names(names, path)
+                return names, n_blank
+    raise UnusableDataset(f"{path} has no lines: a line of column names and at least one row are needed")
 
 
 def _check_names(names: Sequence[str], path: Path) -> None:
     twice = [name for name, times in Counter(names).items() if times > 1]
-    if len(names) > 1 and all(_is_number(name) for name in names):
+    if len(names) > 1 and all(map(is_number, names)):
         raise UnusableDataset(f"the first line of {path} holds numbers: it must hold the names of the columns")
     if twice:
         raise UnusableDataset(f"{path} names a column twice, {twice[0]!r}: give each column a name of its own")
 
 
-def _is_number(word: str) -> bool:
+def is_number(word: str) -> bool:
+    """Tell whether a word is a number."""
     try:
         float(word)
     except ValueError:
@@ -108,26 +195,16 @@ def _is_number(word: str) -> bool:
     return True
 
 
-def _word(written: str) -> str | None:
-    word = written.strip()
-    return None if word in MISSING_WORDS else word
-
-
-def _replace_decimal_commas(columns: dict[str, list[str | None]], notes: list[str]) -> None:
-    found = []
-    for name, words in columns.items():
-        present = [word for word in words if word is not None]
-        if any("," in word for word in present) and all(DECIMAL_COMMA.fullmatch(word) for word in present):
-            columns[name] = [None if word is None else word.replace(",", ".") for word in words]
-            found.append(name)
-    if found:
-        notes.append(f"Decimal commas were read as points in {len(found)} columns, {found[0]!r} first.")
-
-
-def _drop_row_numbers(columns: dict[str, list[str | None]], notes: list[str]) -> None:
-    """Leave out a first column without a name that counts the rows, as pandas writes it."""
-    first = next(iter(columns))
-    counted = [str(number) for number in range(len(columns[first]) + 1)]
-    if first in ("", "Unnamed: 0") and len(columns) > 1 and columns[first] in (counted[:-1], counted[1:]):
-        del columns[first]
-        notes.append("The first column has no name and only counts the rows: it was left out.")
+def _leave_out_row_numbers(relation: Relation) -> None:
+    """Leave out a first column that has no name and counts the rows, as pandas writes it."""
+    first, *others = relation.fields
+    if first.name not in INDEX_NAMES or not others:
+        return
+    rows = f"SELECT TRY_CAST({first.key} AS BIGINT) - row_number() OVER () AS shift FROM {relation.sql}"
+    query = f"SELECT min(shift), max(shift), count(*) - count(shift) FROM ({rows})"
+    try:
+        if relation.connection.execute(query).fetchall()[0] in ((-1, -1, 0), (0, 0, 0)):
+            relation.fields = others
+            relation.notes.append("The first column has no name and only counts the rows: it was left out.")
+    except duckdb.Error as error:
+        raise relation.explain(error) from error

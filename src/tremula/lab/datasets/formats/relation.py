@@ -1,0 +1,279 @@
+"""Rows that DuckDB can read become typed columns. Every format ends here, so that all of them decide alike.
+
+A format says where the rows are and what it knows of each column, as a `Field`. Whether text holds numbers, dates or
+levels is found out here.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import duckdb
+import numpy as np
+from numpy.typing import NDArray
+
+from tremula.lab.datasets.column import Column
+from tremula.lab.datasets.errors import UnusableDataset
+
+SAMPLE = 20_000  # rows that the kind of a text column is first guessed from
+LARGEST_EXACT = 2**53  # above it, a float64 cannot tell neighbouring whole numbers apart
+INTEGERS = {f"{sign}{size}" for sign in ("", "U") for size in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")}
+DECIMAL_COMMA = r"'[+-]?(\d*,\d+|\d+,?)'"
+
+# How a column can be read: the SQL of its values, and the kind of column that they make.
+READINGS = {
+    "number": ("CAST({0} AS DOUBLE)", "number"),
+    "decimal comma": ("CAST(replace({0}, ',', '.') AS DOUBLE)", "number"),
+    "date text": ("epoch_us(CAST({0} AS TIMESTAMPTZ)) / 1e6 / 86400.0", "date"),
+    "time": ("epoch_us({0}) / 1e6 / 86400.0", "date"),
+    "words": ("CAST({0} AS VARCHAR)", "nominal"),
+    "boolean": ("CASE WHEN {0} THEN 'True' WHEN NOT {0} THEN 'False' END", "nominal"),
+}
+# The reading of each type of field; None where the text itself decides.
+READING_OF_TYPE = {
+    "text": None,
+    "string": None,
+    "numeric text": "number",
+    "number": "number",
+    "integer": "number",
+    "time": "time",
+    "boolean": "boolean",
+    "nominal": "words",
+}
+
+
+@dataclass(frozen=True)
+class Field:
+    """What a format knows of a column.
+
+    Attributes
+    ----------
+    name : str
+        What users call it.
+    key : str
+        SQL of its values.
+    type : str
+        A key of `READING_OF_TYPE`: ``text`` of a text file may be numbers, dates or levels, a ``string`` of a typed
+        source dates or levels, and ``numeric text`` must be numbers. Other types are refused.
+    """
+
+    name: str
+    key: str
+    type: str
+
+
+def new_connection() -> duckdb.DuckDBPyConnection:
+    """Open an empty database in memory that never fetches extensions."""
+    connection = duckdb.connect(config={"autoinstall_known_extensions": "false"})
+    connection.execute("SET TimeZone = 'UTC'")  # dates without a time zone are as they stand
+    return connection
+
+
+def quote_name(name: str) -> str:
+    """Return a name as SQL writes it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def quote_text(text: str) -> str:
+    """Return a text as SQL writes it."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def typed_fields(connection: duckdb.DuckDBPyConnection, sql: str, nominal: Collection[str] = ()) -> list[Field]:
+    """Return the fields of a typed source; those in `nominal` are nominal whatever their type."""
+    described = connection.execute(f"DESCRIBE SELECT * FROM {sql}").fetchall()
+    return [Field(row[0], quote_name(row[0]), "nominal" if row[0] in nominal else _type(row[1])) for row in described]
+
+
+def _type(name: str) -> str:
+    if name in INTEGERS:
+        return "integer"
+    if name in ("FLOAT", "DOUBLE") or name.startswith("DECIMAL"):
+        return "number"
+    if name == "DATE" or name.startswith("TIMESTAMP"):
+        return "time"
+    if name.startswith("ENUM"):
+        return "nominal"
+    return {"VARCHAR": "string", "BOOLEAN": "boolean"}.get(name, name)
+
+
+@dataclass(eq=False)
+class Relation:
+    """Rows that DuckDB can read.
+
+    Attributes
+    ----------
+    connection : duckdb connection
+    sql : str
+        What stands after FROM.
+    fields : sequence of Field
+    name : str
+        What reports call the table.
+    source : str
+        Where it is.
+    explain : callable
+        Turns an error of DuckDB into one that says what to do.
+    notes : list of str
+        What a user should know of how it was read.
+    cleaned : str
+        SQL of a value ``{0}`` without spaces around it, NULL where a word says that it is missing.
+    decimal_commas : bool
+        Whether a comma may separate decimals.
+    """
+
+    connection: duckdb.DuckDBPyConnection
+    sql: str
+    fields: Sequence[Field]
+    name: str
+    source: str
+    explain: Callable[[duckdb.Error], Exception]
+    notes: list[str] = field(default_factory=list)
+    cleaned: str = "{0}"
+    decimal_commas: bool = False
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns."""
+        return [each.name for each in self.fields]
+
+    def read(
+        self, names: Iterable[str] | None = None, as_words: Collection[str] = (), undated: Collection[str] = ()
+    ) -> dict[str, Column]:
+        """Read columns.
+
+        Parameters
+        ----------
+        names : iterable of str, default=None
+            Which, in this order; None is all.
+        as_words : collection of str, default=()
+            Columns whose text is kept as written. Dates, and whole numbers too large for a float64, become text.
+        undated : collection of str, default=()
+            Columns whose text is never read as dates.
+
+        Returns
+        -------
+        dict of str to Column
+        """
+        by_name = {each.name: each for each in self.fields}
+        fields = [by_name[name] for name in (self.names if names is None else names)]
+        try:
+            readings = self._load(fields, {each.name: self._declared(each, as_words) for each in fields}, undated)
+            columns = {each.name: self._column(f"k{n}", each, readings[each.name]) for n, each in enumerate(fields)}
+        except duckdb.Error as error:
+            raise self.explain(error) from error
+        finally:
+            self.connection.execute("DROP TABLE IF EXISTS loaded")
+        commas = [name for name, reading in readings.items() if reading == "decimal comma"]
+        if commas:
+            self.notes.append(f"Decimal commas were read as points in {len(commas)} columns, {commas[0]!r} first.")
+        if not all(map(len, columns.values())):
+            raise UnusableDataset(f"{self.source} has no rows: at least one is needed")
+        return columns
+
+    # --- how each column is read ---
+
+    def _declared(self, each: Field, as_words: Collection[str]) -> str | None:
+        """Return the reading that the type of a field decides, or None."""
+        if each.type not in READING_OF_TYPE:
+            raise UnusableDataset(
+                f"column {each.name!r} of {self.source} has the type {each.type}: numbers, text, dates and booleans "
+                f"can be read; leave it out with --drop {each.name!r}"
+            )
+        if each.name in as_words and (each.type in ("text", "string", "time") or self._is_too_large(each)):
+            return "words"
+        return READING_OF_TYPE[each.type]
+
+    def _is_too_large(self, each: Field) -> bool:
+        query = f"SELECT max(abs(CAST({each.key} AS DOUBLE))) > {LARGEST_EXACT} FROM {self.sql}"
+        return each.type == "integer" and bool(self._first_row(query)[0])
+
+    def _load(
+        self, fields: Sequence[Field], declared: dict[str, str | None], undated: Collection[str]
+    ) -> dict[str, str]:
+        """Put the typed columns into the table ``loaded``, in columns k0, k1, ...; return their readings.
+
+        Kinds are guessed from a sample. What it shows as numbers or dates is read as such; if that fails further down,
+        or the sample misses a whole column, all rows are looked at first.
+        """
+        undecided = [each for each in fields if declared[each.name] is None]
+        n_rows = self._first_row(f"SELECT count(*) FROM (SELECT 1 FROM {self.sql} LIMIT {SAMPLE})")[0]
+        readings = declared | self._look(undecided, undated, f" LIMIT {SAMPLE}")
+        if n_rows < SAMPLE or None not in readings.values():
+            try:
+                return self._create(fields, readings, "{0}")
+            except duckdb.ConversionException:
+                self._refuse_word_among_numbers(fields)
+        return self._create(fields, declared | self._look(undecided, undated, ""), self.cleaned)
+
+    def _look(self, fields: Sequence[Field], undated: Collection[str], limit: str) -> dict[str, str | None]:
+        """Find out how each text column is to be read; None where it is missing in every row."""
+        if not fields:
+            return {}
+        selected = ", ".join(f"{each.key} AS v{number}" for number, each in enumerate(fields))
+        has_comma = f"regexp_full_match(x, {DECIMAL_COMMA})" if self.decimal_commas else "false"
+        # One row for each value: the time to plan a query of many columns grows with their square.
+        values = f"UNPIVOT (SELECT {selected} FROM {self.sql}{limit}) ON COLUMNS(*) INTO NAME name VALUE value"
+        counts = self.connection.execute(
+            "SELECT name, count(x), count(TRY_CAST(x AS DOUBLE)), "
+            "count(*) FILTER (x LIKE '____-__-__%' AND TRY_CAST(x AS TIMESTAMPTZ) IS NOT NULL), "
+            f"count(*) FILTER ({has_comma}) FROM (SELECT name, {self.cleaned.format('value')} AS x FROM ({values})) "
+            "GROUP BY name"
+        )
+        counted = {name: numbers for name, *numbers in counts.fetchall()}
+        readings = {}
+        for number, each in enumerate(fields):
+            n_present, n_numbers, n_dates, n_commas = counted.get(f"v{number}", (0, 0, 0, 0))
+            shares = {"number": n_numbers, "date text": n_dates, "decimal comma": n_commas}
+            excluded = {"number" if each.type == "string" else "", "date text" if each.name in undated else ""}
+            fitting = [reading for reading, n in shares.items() if n == n_present and reading not in excluded]
+            readings[each.name] = None if n_present == 0 else next(iter(fitting), "words")
+        return readings
+
+    def _create(self, fields: Sequence[Field], readings: dict[str, str | None], cleaned: str) -> dict[str, str]:
+        """Create the table of typed columns; without the cleaning of each number, which takes time, this may fail."""
+        decided = {each.name: readings[each.name] or "words" for each in fields}
+        selected = ", ".join(
+            f"{READINGS[reading][0].format((self.cleaned if reading == 'words' else cleaned).format(each.key))} AS k{n}"
+            for n, (each, reading) in enumerate(zip(fields, decided.values()))
+        )
+        self.connection.execute(f"CREATE OR REPLACE TEMP TABLE loaded AS SELECT {selected} FROM {self.sql}")
+        return decided
+
+    def _refuse_word_among_numbers(self, fields: Sequence[Field]) -> None:
+        """Name the first word in a column that was declared as numeric."""
+        for each in fields:
+            if each.type == "numeric text":
+                rows = f"SELECT {each.key} AS x, row_number() OVER () AS row FROM {self.sql}"
+                query = f"SELECT row, x FROM ({rows}) WHERE x IS NOT NULL AND TRY_CAST(x AS DOUBLE) IS NULL LIMIT 1"
+                for row, word in self.connection.execute(query).fetchall():
+                    raise UnusableDataset(
+                        f"row {row} of {self.source} has {word!r} in the numeric attribute {each.name!r}: give a "
+                        "number, or ? where it is missing"
+                    )
+
+    # --- the values ---
+
+    def _first_row(self, query: str) -> tuple[Any, ...]:
+        return self.connection.execute(query).fetchall()[0]
+
+    def _fetch(self, expression: str, rest: str = "") -> NDArray[Any]:
+        query = f"SELECT {expression} AS x FROM loaded{rest}"
+        return self.connection.execute(query).fetchnumpy()["x"]
+
+    def _column(self, key: str, each: Field, reading: str) -> Column:
+        kind = READINGS[reading][1]
+        if kind != "nominal":
+            numbers = np.ma.filled(self._fetch(key).astype(np.float64, copy=False), np.nan)
+            return Column(kind, numbers, integer=each.type == "integer")
+        levels = np.ma.getdata(self._fetch(f"DISTINCT {key}", f" WHERE {key} IS NOT NULL ORDER BY x")).astype(object)
+        declared = each.type in ("nominal", "boolean")
+        if not len(levels):
+            n_rows = self._first_row("SELECT count(*) FROM loaded")[0]
+            return Column(kind, np.full(n_rows, -1, dtype=np.int32), levels, declared)
+        # DuckDB codes the levels of an ENUM by their order.
+        self.connection.execute(
+            f"CREATE OR REPLACE TEMP TYPE levels AS ENUM (SELECT DISTINCT {key} FROM loaded WHERE {key} IS NOT NULL "
+            f"ORDER BY {key})"
+        )
+        codes = self._fetch(f"CAST(coalesce(enum_code(CAST({key} AS levels)), -1) AS INTEGER)")
+        return Column(kind, np.ma.getdata(codes), levels, declared)
