@@ -46,11 +46,10 @@ class Column:
         code_of = np.append(np.cumsum(used) - 1, -1).astype(np.int32)
         return replace(self, values=code_of[values], levels=self.levels[used])
 
-    def as_floats(self) -> NDArray[np.float64]:
-        """Return the column as a matrix holds it: numbers, days or codes, NaN where missing."""
-        if self.levels is None:
-            return self.values
-        return np.where(self.values < 0, np.nan, self.values)
+    def as_floats(self, rows: slice = slice(None)) -> NDArray[np.float64]:
+        """Return the column, or some rows, as a matrix holds it: numbers, days or codes, NaN where missing."""
+        values = self.values[rows]
+        return values if self.levels is None else np.where(values < 0, np.nan, values)
 
     def as_levels(self) -> tuple[list[str], NDArray[Any]]:
         """Return the distinct values as text, and for each row the number of its own, -1 where missing."""

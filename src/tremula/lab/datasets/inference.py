@@ -21,6 +21,7 @@ USUAL_TARGETS = ("target", "class")
 MOST_CLASSES = 20  # a target with more distinct whole numbers is taken for numbers
 FEWEST_ROWS_A_CLASS = 3
 NEARLY_EVERY_ROW = 0.9
+BLOCK = 8_192
 MANY_LEVELS = 20
 SHARE_OF_WORDS = 0.2  # a column of numbers with a smaller share of words is thought to have a mistake
 
@@ -126,13 +127,15 @@ def make_dataset(
     """Return the dataset of attributes and a target, the kinds of the attributes, and notes."""
     if not columns:
         raise UnusableDataset(f"{source} has no attribute with a value besides the target: at least one is needed")
-    X, notes = np.empty((len(y), len(columns))), []
-    for place, (attribute, column) in enumerate(columns.items()):
-        X[:, place] = column.as_floats()
-        notes += _notes_on(attribute, column, source)
+    notes = [note for attribute, column in columns.items() for note in _notes_on(attribute, column, source)]
     nominal = tuple(place for place, column in enumerate(columns.values()) if column.levels is not None)
     levels = tuple(column.levels for column in columns.values()) if nominal else ()
     kinds = [column.kind for column in columns.values()]
+    X = np.empty((len(y), len(columns)))
+    for start in range(0, len(y), BLOCK):  # a few rows at a time, as the matrix is stored row by row
+        rows = slice(start, start + BLOCK)
+        for place, column in enumerate(columns.values()):
+            X[rows, place] = column.as_floats(rows)
     return Dataset(name, source, X, y, nominal, task, tuple(columns), levels), kinds, notes
 
 

@@ -18,7 +18,6 @@ from tremula.lab.datasets.checksums import confirm
 from tremula.lab.datasets.column import Column
 from tremula.lab.datasets.dataset import TASKS, Dataset
 from tremula.lab.datasets.errors import RowsLeftOut, UnusableDataset
-from tremula.lab.datasets.formats.relation import Relation
 from tremula.lab.datasets.inference import (
     CHECK_TARGET,
     check_column,
@@ -145,28 +144,32 @@ def read_data(
     ((178, 13), ('Task: classification, as there are 3 classes.',))
     """
     if is_table(place):
-        with open_table(place, table) as relation:
-            return _read_relation(relation, target, task, list(drop))
+        return _read_table(place, table, target, task, list(drop))
     bundled = bundled_dataset(place, target)
     if bundled is not None:
         return _as_reading(bundled, task, list(drop))
     path, known = find_file(place, fetch)
-    with open_table(str(path)) as relation:
-        if known is None or target is not None:
-            return _read_relation(relation, target, task, list(drop))
-        reading = _read_relation(relation, None, known.task, [], known)
+    if known is None or target is not None:
+        return _read_table(str(path), None, target, task, list(drop))
+    reading = _read_table(str(path), None, None, known.task, [], known)
     confirmed = replace(reading, dataset=confirm(reading.dataset, known))
     return _as_reading(confirmed.dataset, task, list(drop), confirmed)
 
 
-def _read_relation(
-    relation: Relation, target: str | None, task: str | None, drop: Sequence[str], known: KnownDataset | None = None
+def _read_table(
+    place: str,
+    table: str | None,
+    target: str | None,
+    task: str | None,
+    drop: Sequence[str],
+    known: KnownDataset | None = None,
 ) -> Reading:
-    for name in drop:
-        check_column(name, relation.names, relation.source, "--drop")
-    names = [name for name in relation.names if name not in drop]
-    target_name, target_guess = choose_target(names, target, relation.source)
-    columns = relation.read(names, undated=[target_name])
+    with open_table(place, table) as relation:  # closed, it gives back its memory before the matrix takes some
+        for name in drop:
+            check_column(name, relation.names, relation.source, "--drop")
+        names = [name for name in relation.names if name not in drop]
+        target_name, target_guess = choose_target(names, target, relation.source)
+        columns = relation.read(names, undated=[target_name])
     described = f"target {target_name!r} of {relation.source}"
     columns, n_without_target = _with_target(columns, target_name, described)
     labels = read_labels(columns.pop(target_name), described)
