@@ -1,4 +1,4 @@
-"""Two amounts of noise chosen together: no worse on the rows that judge than one alone, and refused for one."""
+"""Two amounts of noise chosen together: no worse on the validation rows than one alone, and refused for one."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def test_the_pair_is_the_best_of_those_tried() -> None:
     assert pair.model.noise_ == pair.best_noise[np.argmin(pair.losses)]
 
 
-def test_each_level_of_training_has_the_wrappers_own_choice() -> None:
+def test_each_amount_of_training_has_the_wrappers_own_choice() -> None:
     pair = tm.tune_together(tm.DualPerturbClassifier(smeared()), X, Y, amounts=[0.1])
     alone = tm.DualPerturbClassifier(smeared().set_params(noise=0.1)).fit(X, Y)
     assert pair.model.noise_ == alone.noise_
     assert (pair.model.predict_proba(X) == alone.predict_proba(X)).all()
 
 
-def test_no_level_of_its_own_is_worse_than_the_pair() -> None:
+def test_no_amount_of_its_own_is_worse_than_the_pair() -> None:
     pair = tm.tune_together(tm.DualPerturbClassifier(smeared()), X, Y, amounts=[0.0, 0.15])
     assert pair.losses.min() <= pair.losses[0]
 
@@ -41,7 +41,7 @@ def test_no_level_of_its_own_is_worse_than_the_pair() -> None:
     ("wrapper", "amounts", "message"),
     [
         (tm.DualPerturbClassifier(smeared()), [], "amounts is empty"),
-        (tm.DualPerturbClassifier(smeared(), noise=0.1), [0.1], "nothing to choose together"),
+        (tm.DualPerturbClassifier(smeared(), noise=0.1), [0.1], "only one amount is left to choose"),
         (tm.DualPerturbClassifier(tm.BaggingClassifier()), [0.1], "BaggingClassifier has no parameter 'noise'"),
         (tm.DualPerturbClassifier(), [0.1], "NoneType has no parameter 'noise'"),
     ],

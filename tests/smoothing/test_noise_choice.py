@@ -1,4 +1,4 @@
-"""The choice of the noise: who judges it, how many levels are tried, and how ties are settled."""
+"""The choice of the noise: on which rows it is made, how many amounts are tried, and how ties are settled."""
 
 from __future__ import annotations
 
@@ -19,48 +19,48 @@ NORMAL = random.standard_normal((600, 10))
 TARGET = (NORMAL.sum(axis=1) + random.standard_normal(600) > 0).astype(int)
 
 
-def test_at_most_15_levels_are_tried() -> None:
+def test_at_most_15_amounts_are_tried() -> None:
     tried: list[float] = []
 
-    def loss(level: float) -> float:
-        tried.append(level)
-        return abs(level - 0.7)
+    def loss(amount: float) -> float:
+        tried.append(amount)
+        return abs(amount - 0.7)
 
     chosen = golden_section(loss, 2.0)
     assert len(tried) == len(set(tried)) == 15
-    assert chosen.level == pytest.approx(0.7, abs=0.01)
+    assert chosen.amount == pytest.approx(0.7, abs=0.01)
 
 
 @pytest.mark.parametrize("best", [0.0, 0.04, 0.25, 1.1, 1.99])
 def test_the_bottom_of_a_valley_is_found(best: float) -> None:
-    assert golden_section(lambda level: (level - best) ** 2, 2.0).level == pytest.approx(best, abs=0.02)
+    assert golden_section(lambda amount: (amount - best) ** 2, 2.0).amount == pytest.approx(best, abs=0.02)
 
 
-def test_ties_go_to_the_smaller_level() -> None:
-    chosen = golden_section(lambda level: float(level < 0.3), 2.0)
+def test_ties_go_to_the_smaller_amount() -> None:
+    chosen = golden_section(lambda amount: float(amount < 0.3), 2.0)
     tried = chosen.curve[:, 0]
-    assert chosen.level == tried[tried >= 0.3].min()
+    assert chosen.amount == tried[tried >= 0.3].min()
 
 
 def test_no_noise_is_taken_where_noise_does_not_help() -> None:
-    assert golden_section(lambda level: 0.1, 2.0).level == 0.0
+    assert golden_section(lambda amount: 0.1, 2.0).amount == 0.0
 
 
-def test_the_curve_is_kept_in_order_of_the_level() -> None:
-    chosen = golden_section(lambda level: level, 1.0)
+def test_the_curve_is_kept_in_order_of_the_amount() -> None:
+    chosen = golden_section(lambda amount: amount, 1.0)
     assert chosen.curve[0].tolist() == [0.0, 0.0]
     assert np.all(np.diff(chosen.curve[:, 0]) > 0)
 
 
-def test_levels_by_attribute_never_do_worse_than_a_common_one() -> None:
+def test_amounts_by_attribute_never_do_worse_than_a_common_one() -> None:
     best = np.array([0.0, 0.4, 0.8])
 
-    def loss(levels: np.ndarray) -> float:
-        return float(np.sum((levels - best) ** 2))
+    def loss(amounts: np.ndarray) -> float:
+        return float(np.sum((amounts - best) ** 2))
 
     start = ChosenNoise(0.4, np.zeros((0, 2)), loss(np.full(3, 0.4)))
     chosen = search_by_attribute(loss, start, np.ones(3, dtype=bool))
-    assert chosen.level == pytest.approx(best)
+    assert chosen.amount == pytest.approx(best)
     assert chosen.loss == pytest.approx(0.0)
 
 
@@ -71,8 +71,8 @@ def test_noise_chosen_on_validation_rows_is_the_best_of_the_curve() -> None:
     tree = tm.CARTClassifier().fit(NORMAL[:200], TARGET[:200])
     soft = tm.DualPerturbClassifier(tree).fit(NORMAL[:200], X_val=NORMAL[200:400], y_val=TARGET[200:400])
     errors = [
-        1 - tm.DualPerturbClassifier(tree, noise=level).fit(NORMAL[:200]).score(NORMAL[200:400], TARGET[200:400])
-        for level in soft.noise_curve_[:, 0]
+        1 - tm.DualPerturbClassifier(tree, noise=amount).fit(NORMAL[:200]).score(NORMAL[200:400], TARGET[200:400])
+        for amount in soft.noise_curve_[:, 0]
     ]
     assert soft.noise_curve_[:, 1] == pytest.approx(errors)
     assert soft.noise_ == soft.noise_curve_[np.argmin(errors), 0] > 0
@@ -159,7 +159,7 @@ def test_the_shortcut_judges_one_tree_and_shakes_all() -> None:
     assert np.array_equal(short.predict_proba(NORMAL), same.predict_proba(NORMAL))
 
 
-def test_a_level_for_each_attribute_fits_validation_rows_no_worse() -> None:
+def test_an_amount_for_each_attribute_fits_validation_rows_no_worse() -> None:
     tree = tm.CARTClassifier().fit(NORMAL[:200], TARGET[:200])
     judges = {"X_val": NORMAL[200:400], "y_val": TARGET[200:400]}
     common = tm.DualPerturbClassifier(tree).fit(NORMAL[:200], **judges)
@@ -172,7 +172,7 @@ def test_a_level_for_each_attribute_fits_validation_rows_no_worse() -> None:
 
 
 def test_rows_left_out_need_a_bagged_model() -> None:
-    with pytest.raises(InvalidParameter, match="no rows that are known to be left out"):
+    with pytest.raises(InvalidParameter, match="no out-of-bag rows, or its members are not averaged"):
         tm.DualPerturbClassifier(ExtraTreesClassifier(n_estimators=3), tuning="oob").fit(NORMAL, TARGET)
 
 
@@ -183,10 +183,10 @@ def test_validation_needs_validation_rows() -> None:
 
 def test_a_fitted_model_needs_rows_to_choose_the_noise_by() -> None:
     tree = tm.CARTClassifier().fit(NORMAL, TARGET)
-    with pytest.raises(InvalidInput, match="needs rows to judge the noise by"):
+    with pytest.raises(InvalidInput, match="needs rows to choose the noise on"):
         tm.DualPerturbClassifier(tree).fit(NORMAL)
 
 
 def test_the_shortcut_needs_a_mean_of_trees() -> None:
-    with pytest.raises(InvalidParameter, match="no mean of trees"):
+    with pytest.raises(InvalidParameter, match="not a mean of trees"):
         tm.DualPerturbClassifier(GaussianNB(), tune_on="tree", tuning="cv").fit(NORMAL, TARGET)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from tremula.smoothing.sampled import ROWS_PER_BLOCK, make_draws, other_level, sample_answers, shake
+from tremula.smoothing.sampled import ROWS_PER_BLOCK, make_draws, other_level, perturb_rows, sample_answers
 
 SHARES = np.array([0.5, 0.3, 0.2])
 
@@ -62,6 +62,6 @@ def test_a_missing_level_stays_missing_and_an_only_level_stays() -> None:
 
 def test_levels_are_replaced_as_often_as_flip_says_and_numbers_are_not_levels() -> None:
     draws, rows = make_draws(0, 2000, 2), np.array([[1.0, 5.0]])
-    shaken = np.array([shake(rows, np.zeros(2), draws, i, 0.25, (SHARES, None))[0] for i in range(2000)])
+    shaken = np.array([perturb_rows(rows, np.zeros(2), draws, i, 0.25, (SHARES, None))[0] for i in range(2000)])
     assert np.mean(shaken[:, 0] != 1.0) == pytest.approx(0.25, abs=0.03)
     assert np.all(shaken[:, 1] == 5.0)

@@ -1,6 +1,6 @@
-"""Wraps an estimator: trains it or takes it as it is, learns the scale of the attributes and the noise, and answers.
+"""What the two wrappers share: the wrapped estimator, the scale of the attributes, and smoothed answers.
 
-Without noise the model itself is asked, so its answers come back bit for bit.
+Without noise the answers are those of the wrapped model itself, bit for bit.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tremula.errors import ColumnMismatch, InvalidInput, InvalidParameter
 from tremula.parameters import Parameter, check_parameters
 from tremula.parameters.kinds import choice
 from tremula.seeds import make_root_seed
-from tremula.smoothing.methods import Smoothed, Smoother
+from tremula.smoothing.methods import NO_CERTIFICATE, Smoothed, Smoother, TreeSmoother
 from tremula.smoothing.noise.amounts import Noise, column_scales, level_shares, measurement_error, read_scale
 from tremula.smoothing.noise.choice import NoiseChoiceMixin, wants_validation
 from tremula.smoothing.noise.validation_rows import TUNINGS
@@ -32,7 +32,7 @@ from tremula.smoothing.trained_model import Settings, WrappedModel, wrap_model
 
 Floats = NDArray[np.float64]
 
-# The models as they were read: made again where there is none, so neither pickles nor files hold a model twice.
+# Wrapped models of fitted wrappers. They are rebuilt when needed, so neither pickles nor files hold a model twice.
 WRAPPED_MODELS: WeakKeyDictionary[Any, WrappedModel] = WeakKeyDictionary()
 TUNING = Parameter(
     choice(TUNINGS),
@@ -42,7 +42,7 @@ TUNING = Parameter(
 
 
 def is_fitted(model: Any) -> bool:
-    """Whether an estimator is trained, as far as can be seen; those of some libraries lack the tags of scikit-learn.
+    """Whether an estimator is fitted, also if it lacks the tags of scikit-learn.
 
     Examples
     --------
@@ -53,8 +53,10 @@ def is_fitted(model: Any) -> bool:
     if not hasattr(model, "fit"):
         return True
     if not hasattr(model, "__sklearn_tags__"):
-        told = getattr(model, "is_fitted", None)
-        return bool(told()) if callable(told) else hasattr(model, "classes_") or hasattr(model, "n_features_in_")
+        own_check = getattr(model, "is_fitted", None)
+        return (
+            bool(own_check()) if callable(own_check) else hasattr(model, "classes_") or hasattr(model, "n_features_in_")
+        )
     try:
         check_is_fitted(model)
     except NotFittedError:
@@ -63,7 +65,7 @@ def is_fitted(model: Any) -> bool:
 
 
 class DualPerturb(NoiseChoiceMixin, BaseEstimator):
-    """Base of the two wrappers; each adds how a target is read and how answers are told."""
+    """Base of the two wrappers, which add how a target is read and the form of the answers."""
 
     estimator: Any
     combine: str = "average"
@@ -80,11 +82,11 @@ class DualPerturb(NoiseChoiceMixin, BaseEstimator):
 
     @abstractmethod
     def _default_estimator(self) -> BaseEstimator:
-        """Return what is wrapped where nothing is given."""
+        """Return the estimator that is wrapped by default."""
 
     @abstractmethod
     def _check_kind(self, model: Any) -> None:
-        """Refuse an estimator that learns what this one does not."""
+        """Refuse a regressor in a classifier, and the other way round."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -94,7 +96,7 @@ class DualPerturb(NoiseChoiceMixin, BaseEstimator):
         return tags
 
     def _given(self) -> Any:
-        """Return the estimator to wrap, or to train a copy of."""
+        """Return the estimator to wrap, or to clone and train."""
         if self.estimator is None:
             return self._default_estimator()
         return self.estimator.estimator if isinstance(self.estimator, FrozenEstimator) else self.estimator
@@ -108,28 +110,25 @@ class DualPerturb(NoiseChoiceMixin, BaseEstimator):
     def fit(
         self, X: Any = None, y: Any = None, sample_weight: Any = None, X_val: Any = None, y_val: Any = None
     ) -> Self:
-        """Fit the estimator if it is not fitted yet, learn the scale of the attributes, and choose the noise.
+        """Train the estimator if it is not fitted, learn the scale of the attributes, and choose the noise.
 
         Parameters
         ----------
         X : array, data frame or table of shape (n_rows, n_attributes), optional
-            Training rows. A fitted estimator is not fitted again: they then give the scale, and may be left out if
+            Training rows. A fitted estimator is not trained again: they then give the scale, and may be omitted if
             `scale` is given.
         y : array of shape (n_rows,), optional
-            Class labels, or finite numbers; for a fitted estimator needed only to choose the noise by "oob" or "cv".
+            Class labels, or finite numbers. With a fitted estimator only needed to choose the noise by "oob" or "cv".
         sample_weight : array of shape (n_rows,), optional
             Row weights.
         X_val, y_val : optional
-            Rows to choose the noise on; also handed to an estimator with ``ccp_alpha="validation"``, which prunes on
-            them.
+            Validation rows to choose the noise on; also given to an estimator with ``ccp_alpha="validation"``, which
+            prunes on them.
 
         Returns
         -------
         self
         """
-        return self._fit(X, y, sample_weight, X_val, y_val)
-
-    def _fit(self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any) -> Self:
         self._check_parameters()
         if y is not None and np.asarray(y).ndim == 2:
             y = column_or_1d(y, warn=True)
@@ -164,14 +163,14 @@ class DualPerturb(NoiseChoiceMixin, BaseEstimator):
         options: dict[str, Any] = {}
         if sample_weight is not None:
             if not has_fit_parameter(model, "sample_weight"):
-                raise InvalidParameter(f"{type(model).__name__} does not take sample_weight: leave it out")
+                raise InvalidParameter(f"{type(model).__name__} does not take sample_weight: omit it")
             options["sample_weight"] = sample_weight
         if X_val is not None and wants_validation(model):
             options |= {"X_val": X_val, "y_val": y_val}
         return model.fit(X, y, **options)
 
     def _note_columns(self, X: Any) -> None:
-        """Let scikit-learn keep the number and names of the columns."""
+        """Set scikit-learn's attributes for the number and names of the columns."""
         for name in ("n_features_in_", "feature_names_in_"):
             self.__dict__.pop(name, None)
         if X is not None:
@@ -183,7 +182,7 @@ class DualPerturb(NoiseChoiceMixin, BaseEstimator):
                 setattr(self, name, getattr(self.estimator_, name))
 
     def _check_columns_of_model(self) -> None:
-        """Refuse training rows that a model given as trained cannot have had."""
+        """Refuse training rows whose columns are not those of the fitted estimator."""
         known = getattr(self.estimator_, "n_features_in_", self.n_features_in_)
         names, expected = (getattr(each, "feature_names_in_", None) for each in (self, self.estimator_))
         if known != self.n_features_in_:
@@ -206,8 +205,8 @@ class DualPerturb(NoiseChoiceMixin, BaseEstimator):
         self.n_features_in_ = len(n_levels)
         if rows is None and self.scale is None:
             raise InvalidInput(
-                "the noise is told in standard deviations of the training values, which "
-                f"{type(self.estimator_).__name__} does not keep: give fit the training rows X, or set scale= to one "
+                "noise is given in standard deviations of the training values, which "
+                f"{type(self.estimator_).__name__} does not store: give fit the training rows X, or set scale= to one "
                 "standard deviation an attribute"
             )
         if rows is None and self.flip > 0 and n_levels.any():
@@ -220,8 +219,8 @@ class DualPerturb(NoiseChoiceMixin, BaseEstimator):
 
     # --- answers ---
 
-    def _noise_at(self, levels: float | Floats) -> Noise:
-        return Noise(self.scale_ * levels, self.flip, tuple(self.level_shares_))
+    def _noise_at(self, amounts: float | Floats) -> Noise:
+        return Noise(self.scale_ * amounts, self.flip, tuple(self.level_shares_))
 
     def _ready(self) -> WrappedModel:
         check_is_fitted(self, "noise_")
@@ -234,7 +233,7 @@ class DualPerturb(NoiseChoiceMixin, BaseEstimator):
         return WRAPPED_MODELS[self]
 
     def _read(self, X: Any, X_std: Any) -> tuple[Smoother, Floats, Noise]:
-        """Return what is asked: how, for which rows, under which noise."""
+        """Return the smoother, the encoded rows and the noise on them."""
         wrapped = self._ready()
         self._check_columns(X)
         rows = wrapped.rows(X)
@@ -256,7 +255,7 @@ class DualPerturb(NoiseChoiceMixin, BaseEstimator):
             raise ColumnMismatch(str(error)) from error
 
     def smooth(self, X: Any, X_std: Any = None) -> Smoothed:
-        """Smoothed answers with how far they may be off.
+        """Smoothed answers with a bound on their error.
 
         Parameters
         ----------
@@ -267,7 +266,7 @@ class DualPerturb(NoiseChoiceMixin, BaseEstimator):
         Returns
         -------
         Smoothed
-            `answers`, and `bound`: what was left out in computing them, at most.
+            `answers`, and `bound`, the largest error caused by the parts of trees that `tol` cut off.
         """
         return self._smoothed(X, *self._read(X, X_std))
 
@@ -275,6 +274,15 @@ class DualPerturb(NoiseChoiceMixin, BaseEstimator):
         if noise.is_none:
             return Smoothed(self._wrapped.unsmoothed(X), np.zeros(len(rows)))
         return smoother.smooth(rows, noise, self.n_jobs)
+
+    def _smoothed_margins(self, smoother: Smoother, rows: Floats, noise: Noise) -> tuple[TreeSmoother, Floats, Floats]:
+        """Return the smoother of trees, their smoothed margins and the largest error of these, for a certificate."""
+        if not isinstance(smoother, TreeSmoother):
+            raise InvalidParameter(NO_CERTIFICATE)
+        smoothed = smoother.smooth(rows, noise, self.n_jobs)
+        assert smoothed.margins is not None
+        assert smoothed.margin_bound is not None
+        return smoother, smoothed.margins, smoothed.margin_bound
 
     def _with_deviations(self, X: Any, X_std: Any) -> tuple[Floats, Floats]:
         """Return smoothed predictions, and the standard deviations of the model's own predictions under the noise."""

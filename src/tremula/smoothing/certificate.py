@@ -1,8 +1,9 @@
-"""How far a row may move before its smoothed answer can change. Deterministic: it holds for every way to move.
+"""How far a row may move before its smoothed answer can change. Deterministic: it holds for every direction.
 
 A mean over Gaussian noise of a function with values in [lo, hi], put through Φ⁻¹((· - lo) / (hi - lo)), changes by at
-most 1 while the row moves by one standard deviation of the noise; two answers that are apart so stay apart for a while.
-Of the path form this holds once every test of an attribute on a path counts as a test of an attribute of its own.
+most 1 while the row moves by one standard deviation of the noise; two answers that differ therefore keep
+their order up to some distance. For the path form this holds if every test on a path counts as one of an attribute of
+its own.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ ROUNDING = 1e-11  # of the range of a margin: above what rounding can do, and ab
 CERTIFIED_LINKS = ("identity", "logistic", "softmax", "positive")
 
 
-# --- what can be known of the model ---
+# --- bounds of the model ---
 
 
 def tests_on_path(tree: Tree) -> NDArray[np.int64]:
@@ -68,15 +69,15 @@ def _extremes(values: Floats, weight: float) -> tuple[Floats, Floats]:
 
 
 def margin_ranges(model: TreeSum, less: int | None = None) -> tuple[Floats, Floats]:
-    """Return the least and largest value that each margin can take, or one of them less each of all.
+    """Return bounds of each margin, or of the difference between one margin and each of all.
 
-    Both are sums of the trees' own extremes, so that no row has a margin beyond them.
+    They are sums of the extremes of the trees, so no row has a margin outside them.
 
     Parameters
     ----------
     model : TreeSum
     less : int or None, default=None
-        The margin that others are taken from; None takes each margin by itself.
+        The margin from which the others are subtracted; None bounds each margin itself.
 
     Returns
     -------
@@ -119,7 +120,7 @@ def _distance(differences: Floats, slack: Floats, low: float, high: float) -> Fl
 
 
 def _half_distance(own: Floats, other: Floats, slack: Floats) -> Floats:
-    """Do the same for two class shares, each of which moves by itself."""
+    """Return the same for two class shares, each of which is bounded by itself."""
     least, most = np.clip(own - slack - ROUNDING, 0.0, 1.0), np.clip(other + slack + ROUNDING, 0.0, 1.0)
     with np.errstate(invalid="ignore"):
         apart = 0.5 * (ndtri(least) - ndtri(most))
@@ -163,7 +164,7 @@ def certified_radii(model: TreeSum, margins: Floats, bound: Floats) -> Floats:
 
 
 def _nearest_other(model: TreeSum, margins: Floats, bound: Floats, winner: int, are_shares: bool) -> Floats:
-    """Return the least of the ways to a tie with another class, by the better of two bounds for each."""
+    """Return the least distance to a tie with another class, by the better of two bounds for each class."""
     low, high = margin_ranges(model, less=winner)
     radii = np.full(len(margins), np.inf)
     for other in range(model.n_margins):
@@ -188,7 +189,7 @@ def certified_interval(model: TreeSum, margins: Floats, bound: Floats, radii: Fl
 
 
 def rounding_distance(radii: Floats, rows: Floats, noise_sd: Floats) -> Floats:
-    """Bound the way that rows moved by so far go, in addition, when a model rounds values to single precision."""
+    """Bound the extra distance of a move if the model rounds values to single precision."""
     with np.errstate(divide="ignore", invalid="ignore"):
         sizes = np.where((noise_sd > 0) & ~np.isnan(rows), np.abs(rows) / noise_sd, 0.0)
     finite = np.where(np.isfinite(radii), radii, 0.0)
@@ -201,7 +202,7 @@ def rounding_distance(radii: Floats, rows: Floats, noise_sd: Floats) -> Floats:
 def radii_in_unit(
     radii: Floats, unit: str, noise_sd: Floats, n_tests: NDArray[np.int64], nominal_tested: NDArray[np.bool_]
 ) -> Floats:
-    """Tell radii in standard deviations of the noise, or as the way each attribute may go alone.
+    """Convert radii to standard deviations of the noise, or to the distance that each attribute may move alone.
 
     Parameters
     ----------
@@ -212,7 +213,7 @@ def radii_in_unit(
         How often the noise on an attribute is drawn anew on a path: 1 in the exact form, its number of tests in the
         path form; 0 where it is not tested.
     nominal_tested : bool array (n_attributes,)
-        Nominal attributes that are tested, for which no way to go is certified.
+        Nominal attributes that are tested, for which no change is certified.
 
     Returns
     -------
@@ -222,8 +223,8 @@ def radii_in_unit(
         tests = np.where(noise_sd > 0, n_tests, 0).max(axis=1, initial=1)
         return radii / np.sqrt(tests)
     with np.errstate(invalid="ignore"):
-        ways = radii[:, None] * noise_sd / np.sqrt(np.maximum(n_tests, 1))
-    ways[np.broadcast_to(n_tests == 0, ways.shape)] = np.inf
-    ways[(n_tests > 0) & (noise_sd == 0)] = 0.0
-    ways[:, nominal_tested] = 0.0
-    return ways
+        distances = radii[:, None] * noise_sd / np.sqrt(np.maximum(n_tests, 1))
+    distances[np.broadcast_to(n_tests == 0, distances.shape)] = np.inf
+    distances[(n_tests > 0) & (noise_sd == 0)] = 0.0
+    distances[:, nominal_tested] = 0.0
+    return distances

@@ -17,7 +17,7 @@ from tremula.parameters.table import AMOUNT_OF_NOISE
 from tremula.persistence.registry import storable
 from tremula.smoothing.base import TUNING, DualPerturb
 from tremula.smoothing.certificate import UNITS, certified_radii, radii_in_unit, rounding_distance, tested_nominal
-from tremula.smoothing.methods import METHODS, NO_CERTIFICATE, LinearSmoother, TreeSmoother
+from tremula.smoothing.methods import METHODS, LinearSmoother
 from tremula.smoothing.noise.amounts import Noise
 from tremula.trees.cart import CARTClassifier
 
@@ -27,7 +27,7 @@ CLASS_SCORINGS = ("error", "log_loss")
 
 
 def _linear_radius(smoother: LinearSmoother, rows: Floats, noise: Noise, spread: Floats, unit: str) -> Floats:
-    """Measure the way to the plane where two classes tie, which noise does not move."""
+    """Return the distance to the plane where two classes tie, which does not depend on the noise."""
     score = smoother.score
     deviations = score.deviations(noise.sd, len(rows))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -49,20 +49,20 @@ def _linear_radius(smoother: LinearSmoother, rows: Floats, noise: Noise, spread:
     random_state="Draws noise and folds.",
 )
 class DualPerturbClassifier(ClassifierMixin, DualPerturb):
-    """Dual perturb and combine: what a classifier would answer on average if the row were shaken.
+    """Dual perturb and combine: the average prediction of a classifier over perturbed copies of the row.
 
     Attributes
     ----------
     estimator_ : fitted estimator
-        The model that is asked.
+        The wrapped model.
     classes_ : array
         The class labels.
     noise_ : float or array
         The amount of noise, or one for each attribute.
     noise_curve_ : array of shape (n_tried, 2)
-        Amounts tried with their losses, where the noise was chosen.
+        Amounts tried with their losses; only if the noise was chosen.
     scale_ : array of shape (n_attributes,)
-        Standard deviations in training; 0 for nominal and constant attributes, whose tests stay hard.
+        Standard deviations in training; 0 for nominal and constant attributes, whose tests are not smoothed.
 
     See Also
     --------
@@ -70,8 +70,8 @@ class DualPerturbClassifier(ClassifierMixin, DualPerturb):
 
     Notes
     -----
-    With no noise the model itself answers, bit for bit. Where a model puts a link after the sum of its trees, as
-    boosting does, the sum is what is smoothed: `predict_proba` is the link of the expected sum, not the expected
+    Without noise the answers are those of the model itself, bit for bit. If a model applies a link to the sum of its
+    trees, as boosting does, the sum is smoothed: `predict_proba` is the link of the expected sum, not the expected
     probability.
 
     Examples
@@ -154,8 +154,8 @@ class DualPerturbClassifier(ClassifierMixin, DualPerturb):
             Standard deviation of the measurement error of each attribute or value, in its own units; comes on top of
             the noise.
         return_std : bool, default=False
-            Whether to return how much the noise makes the model's own answer vary: exact for a single tree, by drawing
-            for several.
+            Whether to return also the standard deviation of the model's own prediction under the noise: exact for a
+            single tree, by sampling for several.
 
         Returns
         -------
@@ -198,7 +198,7 @@ class DualPerturbClassifier(ClassifierMixin, DualPerturb):
         return self._slopes(X, X_std)
 
     def certified_radius(self, X: Any, X_std: Any = None, unit: str = "noise") -> Floats:
-        """How far each row may move before its class can change, whichever way it goes.
+        """Distance that each row may move, in any direction, without a change of its class.
 
         Parameters
         ----------
@@ -206,35 +206,31 @@ class DualPerturbClassifier(ClassifierMixin, DualPerturb):
         X_std : array of shape (n_attributes,) or (n_rows, n_attributes), optional
             Standard deviation of the measurement error of each attribute or value.
         unit : {"noise", "attribute"}, default="noise"
-            "noise" gives one number a row: the length of the way, each attribute told in standard deviations of its
-            noise. "attribute" gives for each attribute how far it may go alone, in its own units.
+            "noise" gives one number a row: the length of the move, each attribute in standard deviations of its noise.
+            "attribute" gives for each attribute how far it may move alone, in its own units.
 
         Returns
         -------
         array of shape (n_rows,) or (n_rows, n_attributes)
-            Only numeric attributes with noise may move; levels of nominal ones stay. Infinite where nothing can change
+            Only numeric attributes with noise move; levels of nominal attributes stay. Infinite if no move can change
             the class.
 
         Notes
         -----
-        Deterministic: the answers are exact, so no way of the given length changes the class. For ``method="path"``,
+        Deterministic: the answers are exact, so no move of the given length changes the class. For ``method="path"``,
         which is not the mean over one noise vector, the radius is divided by the root of the number of tests of an
-        attribute on a path. Models smoothed by drawing have no certificate.
+        attribute on a path. Models smoothed by sampling have no certificate.
         """
         check_choice("unit", unit, UNITS)
         smoother, rows, noise = self._read(X, X_std)
         spread = np.broadcast_to(noise.sd, rows.shape)
         if isinstance(smoother, LinearSmoother):
             return _linear_radius(smoother, rows, noise, spread, unit)
-        if not isinstance(smoother, TreeSmoother):
-            raise InvalidParameter(NO_CERTIFICATE)
-        smoothed = smoother.smooth(rows, noise, self.n_jobs)
-        assert smoothed.margins is not None
-        assert smoothed.margin_bound is not None
-        radii = certified_radii(smoother.model, smoothed.margins, smoothed.margin_bound)
+        trees, margins, bound = self._smoothed_margins(smoother, rows, noise)
+        radii = certified_radii(trees.model, margins, bound)
         if not spread.any():
             radii = np.zeros(len(rows))
-        n_draws = smoother.draws_on_path()
-        if smoother.model.single_precision:
+        n_draws = trees.draws_on_path()
+        if trees.model.single_precision:
             radii = np.maximum(radii - np.sqrt(n_draws.max(initial=1)) * rounding_distance(radii, rows, spread), 0.0)
-        return radii_in_unit(radii, unit, spread, n_draws, tested_nominal(smoother.model))
+        return radii_in_unit(radii, unit, spread, n_draws, tested_nominal(trees.model))

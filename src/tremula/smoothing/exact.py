@@ -1,6 +1,6 @@
-"""Expected answer of a sum of trees when Gaussian noise is added to the case: box by box, or as a product along paths.
+"""Expected answer of a sum of trees when Gaussian noise is added to the row: exactly, or as a product along paths.
 
-The weights of a tree's leaves sum to 1. Without noise the answer is the model's own, bit for bit.
+The weights of a tree's leaves sum to 1. Without noise the answer is that of the model, bit for bit.
 """
 
 from __future__ import annotations
@@ -24,15 +24,14 @@ ROWS_AT_ONCE = 1024  # where a result has a number for every leaf
 
 @dataclass(frozen=True)
 class Softened:
-    """What `soften` returns.
+    """Expected margins and their largest error.
 
     Attributes
     ----------
     margins : float64 array (n_rows, n_margins)
         Expected margins: offset included, link not applied.
     bound : float64 array (n_rows,)
-        No margin of a row is further than this from its exact value, but for rounding (about 1e-14 times the
-        magnitude of the values).
+        Largest error of the margins of a row, apart from rounding (about 1e-14 times the magnitude of the values).
     """
 
     margins: NDArray[np.float64]
@@ -59,8 +58,8 @@ def soften(
         Numbers, or codes of levels; NaN where missing. A missing value stays missing under noise and goes down every
         branch by the model's shares.
     noise_sd : array (n_attributes,) or (n_rows, n_attributes)
-        Standard deviation of the noise of each attribute, or of each value; 0 makes a test hard. That of nominal
-        attributes is not looked at.
+        Standard deviation of the noise of each attribute, or of each value; 0 leaves a test as it is. That of nominal
+        attributes is ignored.
     form : {"exact", "path"}, default="exact"
         Whether noise is drawn once for the row, so that what several tests leave of an attribute is an interval (the
         expected answer), or anew at every test (the product along the path).
@@ -87,7 +86,7 @@ def soften(
     """
     task = prepare(model, X, noise_sd, form, flip, level_shares, tol, n_jobs)
     if not flip and not task.inverse.any() and _is_plain(model, task):
-        return _hard(model, task)
+        return _without_noise(model, task)
     sums, bound = task.run(task.programs.all_steps, model.n_margins)
     np.clip(sums, *task.programs.range, out=sums)
     sums += model.offset
@@ -234,8 +233,8 @@ def _is_plain(model: TreeSum, task: KernelInput) -> bool:
     return all(np.array_equal(shares, branch_shares(tree.nodes)) for tree, shares in zip(model.trees, model.shares))
 
 
-def _hard(model: TreeSum, task: KernelInput) -> Softened:
-    """Margins without noise, computed as the trees compute them."""
+def _without_noise(model: TreeSum, task: KernelInput) -> Softened:
+    """Compute margins without noise, in the same way as the trees do."""
     rows = np.empty_like(task.rows)
     rows[task.order] = task.rows
     margins = np.tile(model.offset, (len(rows), 1))

@@ -1,6 +1,6 @@
-"""Rows, noise and levels, checked and brought into the shape and the order in which the smoothing kernel takes them.
+"""Checks rows, noise and level shares, and arranges them for the smoothing kernel.
 
-Blocks of rows are independent of each other: results do not depend on how they are spread over threads.
+Blocks of rows are independent: results do not depend on how they are spread over threads.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FORMS = ("exact", "path")
 
 @dataclass(frozen=True)
 class KernelInput:
-    """Rows ready for the kernel, in an order that suits it."""
+    """Rows in an order that suits the kernel, the inverse of their noise, and the programs of the trees."""
 
     order: NDArray[np.intp]
     rows: NDArray[np.float64]
@@ -37,7 +37,7 @@ class KernelInput:
     n_jobs: int | None
 
     def run(self, steps: list[kernel.TreeProgram], n_outputs: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Sum of what the trees answer to each row, and bounds, in the order in which the rows were given."""
+        """Return the sum of the trees for each row, and bounds of the error, in the original order of the rows."""
         sums, bound = np.zeros((len(self.rows), n_outputs)), np.zeros(len(self.rows))
 
         def work(blocks: range) -> None:
@@ -70,19 +70,19 @@ def prepare(
     tol: float,
     n_jobs: int | None,
 ) -> KernelInput:
-    """Check everything and bring it into the shape that the kernel takes."""
+    """Check all input and arrange it for the kernel."""
     check_choice("form", form, FORMS)
     check_number("flip", flip, 0, 1)
     check_number("tol", tol, 0)
-    rows = _checked_rows(model, X)
-    noise = _checked_noise(model, rows, noise_sd)
-    shares = _checked_shares(model, level_shares, flip)
+    rows = _check_rows(model, X)
+    noise = _check_noise(model, rows, noise_sd)
+    shares = _check_shares(model, level_shares, flip)
     own, others = _flip_weights(model, shares, flip)
     if model.single_precision and not (noise > 0).all():
         with np.errstate(over="ignore"):
             rows = np.where(noise > 0, rows, rows.astype(np.float32))
     is_missing = np.zeros(len(rows), dtype=bool)
-    if not _is_moderate(rows):
+    if not _has_finite_differences(rows):
         rows = finite(rows)
         is_missing = np.logical_or.reduce(np.isnan(rows[:, _used(model)]), axis=1)
     order = order_rows(model, rows, is_missing)
@@ -102,21 +102,21 @@ def prepare(
     )
 
 
-def _is_moderate(rows: NDArray[np.float64]) -> bool:
-    """Whether every number is known and can be subtracted from every other."""
+def _has_finite_differences(rows: NDArray[np.float64]) -> bool:
+    """Whether no value is missing and all differences of values are finite."""
     return rows.size > 0 and bool(rows.min() >= -LARGEST and rows.max() <= LARGEST)
 
 
 def _used(model: TreeSum) -> NDArray[np.intp]:
-    """Attributes that some tree tests."""
+    """Return the attributes that some tree tests."""
     is_used = np.zeros(model.n_attributes + 1, dtype=bool)
     for tree in model.trees:
         is_used[tree.attribute] = True
     return np.flatnonzero(is_used[:-1])
 
 
-def _checked_rows(model: TreeSum, X: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Rows with NaN in place of levels that do not exist."""
+def _check_rows(model: TreeSum, X: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return rows with NaN in place of unknown levels."""
     rows = np.asarray(X, dtype=np.float64)
     if rows.ndim != 2 or rows.shape[1] != model.n_attributes:
         raise InvalidInput(
@@ -128,8 +128,8 @@ def _checked_rows(model: TreeSum, X: NDArray[np.float64]) -> NDArray[np.float64]
     return np.where(is_unknown, np.nan, rows) if is_unknown.any() else rows
 
 
-def _checked_noise(model: TreeSum, rows: NDArray[np.float64], noise_sd: ArrayLike) -> NDArray[np.float64]:
-    """Noise of each attribute, one row for all or one for each; 0 for nominal attributes."""
+def _check_noise(model: TreeSum, rows: NDArray[np.float64], noise_sd: ArrayLike) -> NDArray[np.float64]:
+    """Return the noise of each attribute, one row for all rows or one for each; 0 for nominal attributes."""
     noise = np.asarray(noise_sd, dtype=np.float64)
     if noise.shape not in ((model.n_attributes,), rows.shape):
         raise InvalidParameter(
@@ -143,10 +143,8 @@ def _checked_noise(model: TreeSum, rows: NDArray[np.float64], noise_sd: ArrayLik
     return noise
 
 
-def _checked_shares(
-    model: TreeSum, level_shares: Sequence[ArrayLike | None] | None, flip: float
-) -> NDArray[np.float64]:
-    """How frequent each level is, for all nominal attributes in a row; zeros if nobody asks."""
+def _check_shares(model: TreeSum, level_shares: Sequence[ArrayLike | None] | None, flip: float) -> NDArray[np.float64]:
+    """Return the shares of the levels of all nominal attributes, concatenated; zeros if no level is flipped."""
     n_levels = model.n_levels
     if not flip or not n_levels.any():
         return np.zeros(n_levels.sum())
@@ -171,7 +169,7 @@ def _checked_shares(
 def _flip_weights(
     model: TreeSum, shares: NDArray[np.float64], flip: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """For every level: what its own row keeps of a sum over levels, and takes of the mean of this sum.
+    """Return for every level the factor of its own value, and that of the mean over all levels.
 
     With f = `flip` and p the frequency of level v, the expected g is (1 - f) g(v) + f (mean of g - p g(v)) / (1 - p).
     """

@@ -1,6 +1,6 @@
-"""Linear models under Gaussian noise, in closed form: a linear score of a shaken row is itself a normal number.
+"""Linear models under Gaussian noise, in closed form: the linear score of a perturbed row is normally distributed.
 
-So all that is left is the mean of a function of one normal number: unchanged for the identity, exp(a + s²/2) for a log
+The answer is the mean of a function of one normal number: unchanged for the identity, exp(a + s²/2) for a log
 link, Φ(a/s) for the vote of two classes, and a quadrature with an error below 1e-13 for the logistic curve.
 """
 
@@ -32,7 +32,7 @@ REGRESSORS = (
     "LassoLarsCV LassoLarsIC LinearRegression LinearSVR OrthogonalMatchingPursuit OrthogonalMatchingPursuitCV "
     "QuantileRegressor Ridge RidgeCV SGDRegressor TheilSenRegressor"
 )
-# Scores of scikit-learn's linear models, by the function that makes their answer of a score.
+# Link of each linear model of scikit-learn, from its score to its prediction.
 LINKS_OF_MODELS: dict[str, str] = {
     **dict.fromkeys(REGRESSORS.split(), "identity"),
     **dict.fromkeys(("PoissonRegressor", "GammaRegressor"), "exponential"),
@@ -107,7 +107,7 @@ MEANS: dict[str, tuple[Curve, Curve, Curve]] = {
 
 @dataclass(frozen=True, eq=False)
 class LinearScore:
-    """A fitted linear model: coefficients, intercept, and what makes an answer of the score.
+    """A fitted linear model: coefficients, intercept and link.
 
     Attributes
     ----------
@@ -125,7 +125,7 @@ class LinearScore:
         return rows @ self.coefficients + self.intercept
 
     def deviations(self, noise_sd: Floats, n_rows: int) -> Floats:
-        """Tell the standard deviation of each row's score under the noise."""
+        """Return the standard deviation of each row's score under the noise."""
         return np.broadcast_to(np.sqrt((noise_sd**2) @ self.coefficients**2), (n_rows,))
 
     def expected(self, rows: Floats, noise_sd: Floats) -> tuple[Floats, Floats]:
@@ -143,10 +143,10 @@ class LinearScore:
         means = mean(scores, deviations)
         return means, np.sqrt(np.maximum(square(scores, deviations) - means**2, 0.0))
 
-    def after(self, rows: Floats, noise_sd: Floats, way: float) -> Floats:
-        """Mean answer of each row after it moved straight up (or down) the score by so many deviations."""
+    def after_move(self, rows: Floats, noise_sd: Floats, distance: float) -> Floats:
+        """Mean answer after each row moved along the gradient of the score by `distance` standard deviations."""
         deviations = self.deviations(noise_sd, len(rows))
-        return MEANS[self.link][0](self.scores(rows) + way * deviations, deviations)
+        return MEANS[self.link][0](self.scores(rows) + distance * deviations, deviations)
 
     def gradient(self, rows: Floats, noise_sd: Floats) -> Floats:
         """Return the derivative of each row's mean answer in every attribute."""
@@ -155,9 +155,9 @@ class LinearScore:
 
 
 def read_linear(model: Any, combine: str) -> LinearScore | None:
-    """Return a linear model of scikit-learn as a score, or None where there is no closed form for it.
+    """Return a linear model of scikit-learn as a score, or None if it has no closed form.
 
-    Models of more than two classes have none: the largest of several normal scores is no function of one number.
+    Models of more than two classes have none: the largest of several scores is not a function of one normal number.
 
     Examples
     --------

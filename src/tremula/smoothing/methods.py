@@ -1,7 +1,7 @@
-"""Ways to smooth a trained model: trees box by box or path by path, linear scores in closed form, anything by drawing.
+"""Smoothers: trees exactly or by the path product, linear scores in closed form, any other model by sampling.
 
-Each takes rows and the noise on them, and gives the answers with how far they may be off. Without noise each gives
-what the model itself answers.
+Each takes rows and the noise on them, and returns the answers with a bound on their error. Without noise the answers
+are those of the model.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ Floats = NDArray[np.float64]
 
 METHODS = ("auto", "exact", "path", "sample")
 NO_CERTIFICATE = (
-    "a model smoothed by drawing (method='sample') has no certificate, which needs exact answers: use a model of trees "
-    "or a linear one with method='exact'"
+    "a model smoothed by sampling (method='sample') has no certificate, which needs exact answers: use a model of "
+    "trees or a linear one with method='exact'"
 )
 
 
@@ -42,12 +42,12 @@ class Smoothed:
     answers : float64 array (n_rows, n_classes) or (n_rows, 1)
         Class shares, or numbers.
     bound : float64 array (n_rows,)
-        How far answers may be off: by parts of trees that were cut, or by quadrature; rounding comes on top. For
-        answers by drawing, the standard error of the worst of a row's answers, which is no bound.
+        Largest error of a row's answers, from parts of trees that were cut off or from quadrature; rounding is not
+        included. For answers by sampling, the largest standard error, which is not a bound.
     margins : float64 array (n_rows, n_margins) or None
-        What the link makes answers of; of trees alone.
+        Margins before the link; only for trees.
     margin_bound : float64 array (n_rows,) or None
-        How far margins may be off.
+        Largest error of the margins.
     """
 
     answers: Floats
@@ -62,13 +62,13 @@ class Smoothed:
 
 
 class Smoother(Protocol):
-    """What can be asked of a model under noise."""
+    """A model under noise."""
 
     def smooth(self, rows: Floats, noise: Noise, n_jobs: int | None) -> Smoothed:
         """Smoothed answers for each row."""
 
     def deviations(self, rows: Floats, noise: Noise, n_jobs: int | None) -> Floats:
-        """Tell the standard deviation that the noise causes in each of the model's answers."""
+        """Return the standard deviation of each of the model's answers under the noise."""
 
     def gradient(self, rows: Floats, noise: Noise, n_jobs: int | None) -> Floats:
         """Return the derivative of each smoothed answer in every attribute, (n_rows, n_outputs, n_attributes)."""
@@ -76,7 +76,7 @@ class Smoother(Protocol):
 
 # --- trees ---
 
-# How far answers may be off, given the answers and how far margins may be.
+# Largest error of the answers, given the answers and the largest error of the margins.
 ANSWER_BOUNDS: dict[str, Callable[[Floats, Floats], Floats]] = {
     "identity": lambda answers, bound: bound,
     "logistic": lambda answers, bound: bound / 4,
@@ -122,7 +122,7 @@ class TreeSmoother:
         return Smoothed(answers, bound, softened.margins, softened.bound)
 
     def deviations(self, rows: Floats, noise: Noise, n_jobs: int | None) -> Floats:
-        """Return exact ones of a single tree in the exact form, by drawing for others."""
+        """Return standard deviations: exact for a single tree in the exact form, by sampling for others."""
         if self.deviations_are_exact:
             flips: dict[str, Any] = {"flip": noise.flip, "level_shares": noise.level_shares or None}
             return np.sqrt(np.maximum(variance(self.model, rows, noise.sd, n_jobs=n_jobs, **flips), 0.0))
@@ -131,18 +131,18 @@ class TreeSmoother:
 
     @property
     def deviations_are_exact(self) -> bool:
-        """Whether standard deviations need no drawing."""
+        """Whether standard deviations need no sampling."""
         return len(self.model.trees) == 1 and self.model.link == "identity" and self.method == "exact"
 
     def draws_on_path(self) -> NDArray[np.int64]:
-        """Count how often the noise on an attribute is drawn anew on a path, 0 if the attribute is not tested."""
+        """Count how often the noise of an attribute is drawn on a path; 0 if the attribute is not tested."""
         tests = most_tests(self.model)
         return tests if self.method == "path" else np.minimum(tests, 1)
 
     def gradient(self, rows: Floats, noise: Noise, n_jobs: int | None) -> Floats:
-        """Differentiate the margins, and go through the link."""
+        """Differentiate the margins and apply the chain rule to the link."""
         if self.model.link not in CHAIN_RULES:
-            raise InvalidParameter(f"answers made by the link {self.model.link!r} have no derivative everywhere")
+            raise InvalidParameter(f"the link {self.model.link!r} is not differentiable everywhere: use another model")
         slopes = gradient(self.model, rows, noise.sd, tol=self.tol, n_jobs=n_jobs, **self._options(noise))
         return CHAIN_RULES[self.model.link](slopes, self.smooth(rows, noise, n_jobs).answers)
 
@@ -200,14 +200,14 @@ class SampledSmoother:
         return Smoothed(means, deviations.max(axis=1) / np.sqrt(len(self.draws.normal)))
 
     def deviations(self, rows: Floats, noise: Noise, n_jobs: int | None) -> Floats:
-        """Tell the standard deviation over the draws."""
+        """Return the standard deviation over the draws."""
         return self._sampled(rows, noise, n_jobs)[1]
 
     def gradient(self, rows: Floats, noise: Noise, n_jobs: int | None) -> Floats:
         """Refuse: a mean over draws of a model with jumps has no derivative."""
         raise InvalidParameter(
-            "gradient was asked of a model smoothed by drawing (method='sample'), which has no exact derivative: use a "
-            "model of trees or a linear one with method='exact'"
+            "gradient was called for a model smoothed by sampling (method='sample'), which has no exact derivative: "
+            "use a model of trees or a linear one with method='exact'"
         )
 
     def _sampled(self, rows: Floats, noise: Noise, n_jobs: int | None) -> tuple[Floats, Floats]:
@@ -215,17 +215,17 @@ class SampledSmoother:
 
 
 def as_labels(answers: Floats) -> Floats:
-    """Give the class of the largest share all of it."""
+    """Give the class of the largest share a share of 1."""
     labels = np.zeros_like(answers)
     labels[np.arange(len(answers)), largest(answers)] = 1.0
     return labels
 
 
-# --- which way for which model ---
+# --- the smoother of a model ---
 
 
 def read_trees(model: Any, method: str) -> TreeModel | None:
-    """Return the trees of a model, or None where it has none and need not."""
+    """Return the trees of a model; None if it cannot be read as trees and the method does not need them."""
     try:
         return read_model(model)
     except UnsupportedModel:
@@ -235,9 +235,9 @@ def read_trees(model: Any, method: str) -> TreeModel | None:
 
 
 def smoother_of_trees(trees: TreeModel, method: str, combine: str, tol: float, draws: Draws) -> Smoother:
-    """Return how to smooth a model of trees.
+    """Return the smoother of a model of trees.
 
-    A vote is that of the model's label, over the noise: exact for one tree, by drawing for several.
+    With combine="vote" the model's label is averaged: exactly for one tree, by sampling for several.
     """
     form = "exact" if method == "auto" else method
     whole = trees.sum
@@ -257,14 +257,14 @@ def smoother_of_trees(trees: TreeModel, method: str, combine: str, tol: float, d
 
 
 def _labelled(tree: Tree) -> Tree:
-    """Give the class of the largest share in each leaf all of it."""
+    """Give the class of the largest share in each leaf a share of 1."""
     return Tree(tree.nodes, as_labels(tree.values), tree.subsets, tree.n_levels, tree.strict)
 
 
 def smoother_of_others(
     model: Any, method: str, combine: str, is_classifier: bool, answer: Callable[[Floats], Floats], draws: Draws
 ) -> Smoother:
-    """Return how to smooth a model without trees."""
+    """Return the smoother of a model without trees."""
     score = read_linear(model, combine) if method in ("auto", "exact") else None
     if score is not None:
         return LinearSmoother(score, is_classifier)

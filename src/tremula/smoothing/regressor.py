@@ -16,7 +16,7 @@ from tremula.parameters.table import AMOUNT_OF_NOISE
 from tremula.persistence.registry import storable
 from tremula.smoothing.base import TUNING, DualPerturb
 from tremula.smoothing.certificate import certified_interval, rounding_distance
-from tremula.smoothing.methods import METHODS, NO_CERTIFICATE, LinearSmoother, TreeSmoother
+from tremula.smoothing.methods import METHODS, LinearSmoother
 from tremula.trees.cart import CARTRegressor
 from tremula.trees.tree_sum import LINKS
 
@@ -36,18 +36,18 @@ NUMBER_SCORINGS = ("squared_error", "absolute_error")
     random_state="Draws noise and folds.",
 )
 class DualPerturbRegressor(RegressorMixin, DualPerturb):
-    """Dual perturb and combine: what a regressor would answer on average if the row were shaken.
+    """Dual perturb and combine: the average prediction of a regressor over perturbed copies of the row.
 
     Attributes
     ----------
     estimator_ : fitted estimator
-        The model that is asked.
+        The wrapped model.
     noise_ : float or array
         The amount of noise, or one for each attribute.
     noise_curve_ : array of shape (n_tried, 2)
-        Amounts tried with their losses, where the noise was chosen.
+        Amounts tried with their losses; only if the noise was chosen.
     scale_ : array of shape (n_attributes,)
-        Standard deviations in training; 0 for nominal and constant attributes, whose tests stay hard.
+        Standard deviations in training; 0 for nominal and constant attributes, whose tests are not smoothed.
 
     See Also
     --------
@@ -126,8 +126,8 @@ class DualPerturbRegressor(RegressorMixin, DualPerturb):
             Standard deviation of the measurement error of each attribute or value, in its own units; comes on top of
             the noise.
         return_std : bool, default=False
-            Whether to return how much the noise makes the model's own answer vary: exact for a single tree, by drawing
-            for several.
+            Whether to return also the standard deviation of the model's own prediction under the noise: exact for a
+            single tree, by sampling for several.
 
         Returns
         -------
@@ -155,13 +155,13 @@ class DualPerturbRegressor(RegressorMixin, DualPerturb):
         return self._slopes(X, X_std)[:, 0]
 
     def certified_interval(self, X: Any, radius: float = 1.0, X_std: Any = None) -> tuple[Floats, Floats]:
-        """Least and largest smoothed prediction of each row after it moved by at most `radius`, whichever way.
+        """Least and largest smoothed prediction of each row over all moves of at most `radius`.
 
         Parameters
         ----------
         X : array, data frame or table of shape (n_rows, n_attributes)
         radius : float, default=1.0
-            Length of the way, each attribute told in standard deviations of its noise.
+            Length of the move, each attribute in standard deviations of its noise.
         X_std : array of shape (n_attributes,) or (n_rows, n_attributes), optional
             Standard deviation of the measurement error of each attribute or value.
 
@@ -173,16 +173,12 @@ class DualPerturbRegressor(RegressorMixin, DualPerturb):
         smoother, rows, noise = self._read(X, X_std)
         spread = np.broadcast_to(noise.sd, rows.shape)
         if isinstance(smoother, LinearSmoother):
-            return smoother.score.after(rows, noise.sd, -radius), smoother.score.after(rows, noise.sd, radius)
-        if not isinstance(smoother, TreeSmoother):
-            raise InvalidParameter(NO_CERTIFICATE)
-        smoothed = smoother.smooth(rows, noise, self.n_jobs)
-        assert smoothed.margins is not None
-        assert smoothed.margin_bound is not None
-        tests = np.where(spread > 0, smoother.draws_on_path(), 0).max(axis=1, initial=1)
+            return smoother.score.after_move(rows, noise.sd, -radius), smoother.score.after_move(rows, noise.sd, radius)
+        trees, margins, bound = self._smoothed_margins(smoother, rows, noise)
+        tests = np.where(spread > 0, trees.draws_on_path(), 0).max(axis=1, initial=1)
         radii = radius * np.sqrt(tests)
-        if smoother.model.single_precision:
+        if trees.model.single_precision:
             radii = radii + np.sqrt(tests) * rounding_distance(radii, rows, spread)
-        low, high = certified_interval(smoother.model, smoothed.margins, smoothed.margin_bound, radii)
-        link = LINKS[smoother.model.link]
+        low, high = certified_interval(trees.model, margins, bound, radii)
+        link = LINKS[trees.model.link]
         return link(low), link(high)

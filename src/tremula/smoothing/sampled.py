@@ -1,7 +1,7 @@
-"""Dual perturb and combine by drawing, for any model: shake each row many times, ask the model, combine the answers.
+"""Dual perturb and combine by sampling, for any model: perturb each row many times and average the predictions.
 
-All rows are shaken by the same draws. So an answer depends on its row and the seed alone: not on the other rows, their
-order, nor the number of jobs; and it changes little where the row does.
+All rows are perturbed by the same draws. An answer therefore depends on its row and the seed alone, not on the other
+rows, their order or the number of jobs; and it changes little if the row does.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from tremula.seeds import member_generator
 
 Floats = NDArray[np.float64]
 
-ROWS_PER_BLOCK = 1024  # rows worked on by one job: never changes, so that neither do the bits of an answer
-ROWS_PER_CALL = 16384  # rows and draws given to the model at a time
+ROWS_PER_BLOCK = 1024  # rows of one job; a constant, so the bits of an answer never change
+ROWS_PER_CALL = 16384  # rows, over all draws, in one call of the model
 
 
 @dataclass(frozen=True, eq=False)
 class Draws:
-    """What shakes the rows: for each draw a standard normal number and two uniform ones for every attribute.
+    """Random numbers that perturb the rows: for each draw, one normal and two uniform numbers an attribute.
 
     Attributes
     ----------
     normal : float64 array (n_draws, n_attributes)
     chance, choice : float64 arrays (n_draws, n_attributes)
-        Whether a nominal level is replaced, and by which.
+        Decide whether the level of a nominal attribute is replaced, and by which.
     """
 
     normal: Floats
@@ -39,7 +39,7 @@ class Draws:
 
 
 def make_draws(root_seed: int, n_draws: int, n_attributes: int) -> Draws:
-    """Draw what shakes the rows; more samples keep the draws of fewer.
+    """Make the draws; the first of many are the same as those of fewer.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def make_draws(root_seed: int, n_draws: int, n_attributes: int) -> Draws:
 
 
 def other_level(levels: Floats, choice: float, shares: Floats) -> Floats:
-    """Replace each level by another, drawn from the training shares of the others; missing ones stay missing.
+    """Replace each level by another one, drawn by the training shares of the others; NaN stays.
 
     Examples
     --------
@@ -72,17 +72,17 @@ def other_level(levels: Floats, choice: float, shares: Floats) -> Floats:
     return out
 
 
-def shake(
+def perturb_rows(
     rows: Floats, noise_sd: Floats, draws: Draws, number: int, flip: float, level_shares: tuple[Floats | None, ...]
 ) -> Floats:
-    """Return the rows as one draw shakes them: numbers moved by noise, levels replaced with probability `flip`."""
-    shaken = rows + noise_sd * draws.normal[number]
+    """Return the rows perturbed by one draw: noise is added to numbers, levels are replaced with probability `flip`."""
+    perturbed = rows + noise_sd * draws.normal[number]
     for attribute, shares in enumerate(level_shares):
         if shares is not None:
-            replaced = draws.chance[number, attribute] < flip
+            levels, is_replaced = rows[:, attribute], draws.chance[number, attribute] < flip
             choice = draws.choice[number, attribute]
-            shaken[:, attribute] = other_level(rows[:, attribute], choice, shares) if replaced else rows[:, attribute]
-    return shaken
+            perturbed[:, attribute] = other_level(levels, choice, shares) if is_replaced else levels
+    return perturbed
 
 
 def sample_answers(
@@ -94,7 +94,7 @@ def sample_answers(
     level_shares: tuple[Floats | None, ...] = (),
     n_jobs: int | None = None,
 ) -> tuple[Floats, Floats]:
-    """Mean and standard deviation of a model's answers to shaken rows.
+    """Mean and standard deviation of a model's answers to perturbed rows.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def sample_answers(
         Standard deviation of the noise on every attribute, or value.
     draws : Draws
     flip : float, default=0.0
-        Probability that a nominal level is replaced.
+        Probability that the level of a nominal attribute is replaced.
     level_shares : tuple of arrays or None, one an attribute
         Training shares of the levels of nominal attributes.
     n_jobs : int or None, default=None
@@ -142,14 +142,14 @@ def _sum_block(
     flip: float,
     level_shares: tuple[Floats | None, ...],
 ) -> tuple[Floats, Floats]:
-    """Sum of the answers, and of their squares, draw by draw; small blocks ask for several draws in one call."""
+    """Sum the answers and their squares over the draws; small blocks put several draws into one call."""
     n_draws, at_once = len(draws.normal), max(1, ROWS_PER_CALL // len(rows))
     total: Any = 0.0
     squares: Any = 0.0
     for first in range(0, n_draws, at_once):
         numbers = range(first, min(first + at_once, n_draws))
-        shaken = [shake(rows, noise_sd, draws, number, flip, level_shares) for number in numbers]
-        answers = answer(np.concatenate(shaken)).reshape(len(numbers), len(rows), -1)
-        for given in answers:
-            total, squares = total + given, squares + given**2
+        perturbed = [perturb_rows(rows, noise_sd, draws, number, flip, level_shares) for number in numbers]
+        answers = answer(np.concatenate(perturbed)).reshape(len(numbers), len(rows), -1)
+        for answers_of_draw in answers:
+            total, squares = total + answers_of_draw, squares + answers_of_draw**2
     return total, squares

@@ -1,4 +1,4 @@
-"""A trained model as smoothing uses it: it reads tables as the model would, and is asked with noise or without."""
+"""A fitted model as smoothing uses it: it encodes tables as the model does and predicts with noise or without."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Settings:
-    """How a model is to be smoothed; see the parameters of `DualPerturbClassifier`."""
+    """How a model is smoothed; see the parameters of `DualPerturbClassifier`."""
 
     method: str
     combine: str
@@ -34,16 +34,16 @@ class Settings:
 
 @dataclass(frozen=True, eq=False)
 class WrappedModel:
-    """A trained model, its trees where it has some, and how it is smoothed.
+    """A fitted model, its trees if it has any, and the settings of its smoother.
 
     Attributes
     ----------
     model : fitted estimator
     settings : Settings
     trees : TreeModel or None
-        The model as trees; None where it is none, or need not be read so.
+        The model as trees; None if it cannot be read as trees.
     encoder : ColumnEncoder or None
-        Reads tables, where there are no trees.
+        Encodes tables, if there are no trees.
     """
 
     model: Any
@@ -71,7 +71,7 @@ class WrappedModel:
         return values
 
     def unsmoothed(self, X: Any) -> Floats:
-        """Answers of the model itself: class shares, its label if the label is what is combined, or numbers."""
+        """Return the predictions of the model itself: class shares (its labels with combine="vote"), or numbers."""
         if self.settings.is_classifier and self.settings.combine == "vote":
             return self._labels(X)
         if self.trees is not None:
@@ -81,7 +81,7 @@ class WrappedModel:
         return np.asarray(self.model.predict(X), dtype=np.float64).reshape(-1, 1)
 
     def labels(self, X: Any) -> NDArray[Any]:
-        """Classes that the model itself gives."""
+        """Return the classes that the model itself predicts."""
         if self.trees is not None and not hasattr(self.model, "classes_"):
             return self.classes[self.trees.unsmoothed(X).argmax(axis=1)]
         return np.asarray(self.model.predict(X))
@@ -96,7 +96,7 @@ class WrappedModel:
         return (self.labels(X)[:, None] == self.classes).astype(np.float64)
 
     def smoother(self, like: Any) -> Smoother:
-        """Return how the model is smoothed for rows of a table such as this."""
+        """Return the smoother of the model for rows of a table of this kind."""
         if self.trees is not None:
             return self._tree_smoother
         settings = self.settings
@@ -123,21 +123,21 @@ class WrappedModel:
 def _takes_missing(model: Any) -> bool:
     try:
         return bool(get_tags(model).input_tags.allow_nan)
-    except (AttributeError, TypeError):  # of a library that has no tags
+    except (AttributeError, TypeError):  # the library has no tags
         return True
 
 
 def wrap_model(model: Any, X: Any, settings: Settings, encoder: ColumnEncoder | None = None) -> WrappedModel:
-    """Look at a trained model: whether it has trees, else what its tables are like.
+    """Wrap a fitted model: read its trees if it has any, else learn how its tables are encoded.
 
     Parameters
     ----------
     model : fitted estimator
     X : table or None
-        Training rows, where there are some.
+        Training rows, if there are any.
     settings : Settings
     encoder : ColumnEncoder, optional
-        What is already known of the tables.
+        How tables are encoded, if that is known already.
     """
     trees = read_trees(model, settings.method)
     if trees is not None:
@@ -153,7 +153,7 @@ def wrap_model(model: Any, X: Any, settings: Settings, encoder: ColumnEncoder | 
 
 
 def _encoder_of(model: Any) -> ColumnEncoder:
-    """Take all columns that a fitted model knows of as numeric."""
+    """Return an encoder that takes all columns of a fitted model as numeric."""
     if not hasattr(model, "n_features_in_"):
         raise InvalidInput(
             f"{type(model).__name__} does not say how many attributes it was trained on: give fit its training rows X"
@@ -163,7 +163,7 @@ def _encoder_of(model: Any) -> ColumnEncoder:
 
 
 def table_like(like: Any, encoder: ColumnEncoder, rows: Floats) -> Any:
-    """Turn rows of numbers and codes into a table of the kind given: a frame with the same columns, or an array.
+    """Turn rows of numbers and codes into a table like the given one: a frame with the same columns, or an array.
 
     Examples
     --------

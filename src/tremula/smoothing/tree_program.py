@@ -1,7 +1,40 @@
-"""A sum of trees made ready for the kernel that smooths it: steps, shared thresholds, and rows in a good order.
+"""Prepares a sum of trees for the kernel that smooths it: programs of the trees, shared thresholds, order of the rows.
 
-What is made here depends on the model alone, not on the noise: it is kept as long as the model and serves any number of
-calls.
+A program depends on the model alone, not on the noise. It is cached as long as the model exists.
+
+The program of a tree computes, for a block of rows at once, the weight of every leaf: the probability that the
+perturbed row reaches it. The weight is a product with one factor for each attribute tested on the path. A factor is the
+difference of two columns, each with a number for every row. Column 0 holds zeros and column 1 ones; the others hold
+Φ((threshold - value) / noise_sd), the probability that the perturbed value is at most the threshold.
+
+A tree of three nodes is an example: a split at 0.5, with the value 0 in the left leaf and 1 in the right one. In a mean
+of two such trees both splits share column 2.
+
+>>> import numpy as np
+>>> from tremula.smoothing.exact import leaf_weights, soften
+>>> from tremula.smoothing.models.tree_builder import BinaryNodes, build_tree
+>>> from tremula.trees.tree_sum import mean_of_trees
+>>> children, attribute = np.array([[1, -1, -1], [2, -1, -1]]), np.array([0, -1, -1])
+>>> threshold, values = np.array([0.5, 0.0, 0.0]), np.array([[0.0], [0.0], [1.0]])
+>>> nodes = BinaryNodes(*children, attribute, threshold, np.zeros(3, bool), values)
+>>> tree = build_tree(nodes, np.zeros(1, np.int32), strict=False)
+>>> model = mean_of_trees([tree, tree])
+>>> thresholds = find_thresholds(model)
+>>> [columns.tolist() for columns in thresholds.columns], thresholds.end
+([[2, -1, -1], [2, -1, -1]], 3)
+
+A row with the value 0.3 and noise of standard deviation 0.2 is one standard deviation below the threshold, so its
+column 2 is Φ(1) = 0.8413. The left leaf has the weight column 2 - column 0, the right leaf column 1 - column 2.
+
+>>> row, noise_sd = np.array([[0.3]]), np.array([0.2])
+>>> leaf_weights(model, 0, row, noise_sd).round(4)
+array([[0.8413, 0.1587]])
+>>> soften(model, row, noise_sd).margins.round(4)
+array([[0.1587]])
+
+A further split of the right branch at 0.7 would have column 3, and the leaf between the two splits the weight
+column 3 - column 2: tests of one attribute on a path leave an interval and give one factor. In the path form every test
+gives a factor of its own.
 """
 
 from __future__ import annotations
@@ -19,12 +52,12 @@ from tremula.trees.tree import Tree
 from tremula.trees.tree_sum import TreeSum
 
 LARGEST = np.finfo(np.float64).max / 4  # differences of such numbers are still finite
-SHARED_IF_BELOW = 0.5  # distinct thresholds per split: above, a split better computes its own column near at hand
+SHARED_IF_BELOW = 0.5  # distinct thresholds per split; above it, sharing columns does not pay
 
 
 @dataclass(frozen=True)
 class Values:
-    """Values of one tree, times its weight: those of each row that are not 0, and the output they add to."""
+    """Nonzero values of one tree, times its weight, row by row, and the output that each adds to."""
 
     start: NDArray[np.int32]
     output: NDArray[np.int32]
@@ -35,7 +68,7 @@ class Values:
 
 @dataclass(frozen=True)
 class Thresholds:
-    """For each tree's nodes: threshold, largest value that goes first, shared column or -1; and where columns end."""
+    """For the nodes of each tree: threshold, largest value of the first branch, shared column or -1; end of columns."""
 
     of_nodes: tuple[NDArray[np.float64], ...]
     last: tuple[NDArray[np.float64], ...]
@@ -48,12 +81,12 @@ class Thresholds:
 
 
 def finite(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Numbers brought within what can be subtracted; NaN stays."""
+    """Clip numbers so that their differences are finite; NaN stays."""
     return np.clip(values, -LARGEST, LARGEST)
 
 
 def find_thresholds(model: TreeSum) -> Thresholds:
-    """Give every distinct threshold of an attribute a column of its own, if there are few for so many splits."""
+    """Give every distinct threshold of an attribute a shared column, if there are few in comparison to the splits."""
     of_nodes = tuple(finite(np.where(_is_numeric(tree), tree.threshold, 0.0)) for tree in model.trees)
     last = tuple(np.nextafter(each, -np.inf) if tree.strict else each for tree, each in zip(model.trees, of_nodes))
     starts = np.cumsum([0, *(tree.n_nodes for tree in model.trees)])
@@ -72,7 +105,7 @@ def find_thresholds(model: TreeSum) -> Thresholds:
 
 
 def list_values(values: NDArray[np.float64], output: int, n_outputs: int) -> Values:
-    """Values of one tree that are not 0, row by row; `output` is the one that they add to, or -1 for all."""
+    """List the nonzero values of one tree, row by row; `output` is the one that they add to, or -1 for all."""
     rows, columns = np.nonzero(values)
     mean, spread = np.zeros(n_outputs), np.ptp(values, axis=0).max()
     mean[slice(None) if output < 0 else slice(output, output + 1)] = values.mean(axis=0)
@@ -86,16 +119,16 @@ def list_values(values: NDArray[np.float64], output: int, n_outputs: int) -> Val
 
 
 def leaf_ranks(tree: Tree, X: NDArray[np.float64]) -> NDArray[np.int32]:
-    """Place of every row's leaf among all nodes: rows of neighbouring leaves get neighbouring numbers."""
+    """Return the preorder number of every row's leaf: rows of neighbouring leaves have neighbouring numbers."""
     ranks = np.empty(tree.n_nodes, dtype=np.int32)
     kernel.fill_preorder(tree.nodes, np.empty_like(ranks), ranks)
     return ranks[tree.apply(X)]
 
 
 def order_rows(model: TreeSum, X: NDArray[np.float64], is_missing: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """Put rows that go much the same ways next to each other, those with missing values last.
+    """Order the rows so that neighbours take similar paths; rows with missing values come last.
 
-    By the leaf they fall in, in the largest tree; where that is the same, in the second largest.
+    Rows are sorted by their leaf in the largest tree, and then by their leaf in the second largest.
     """
     largest = sorted(range(len(model.trees)), key=lambda number: -model.trees[number].n_nodes)[:2]
     keys = [leaf_ranks(model.trees[number], X) for number in reversed(largest)]
@@ -107,15 +140,15 @@ def _is_numeric(tree: Tree) -> NDArray[np.bool_]:
 
 
 class TreePrograms:
-    """Steps of every tree of a model, in one form.
+    """Programs of all trees of a model, in the exact form or the path form.
 
     Parameters
     ----------
     model : TreeSum
     level_shares : float64 array
-        How frequent each level is, for all attributes in a row.
+        Shares of the levels of all attributes, concatenated.
     paths : bool
-        Whether every test is a draw of its own.
+        Whether every test has noise of its own (the path form).
     """
 
     def __init__(self, model: TreeSum, level_shares: NDArray[np.float64], paths: bool) -> None:
@@ -126,14 +159,14 @@ class TreePrograms:
         self.level_shares = np.append(level_shares, 0.0)
 
     def model(self) -> TreeSum:
-        """Return the model, which whoever asks still holds: kept here, it would never be given back."""
+        """Return the model. A weak reference is held, so that the cache does not keep the model alive."""
         model = self._reference()
         assert model is not None
         return model
 
     @cached_property
     def values(self) -> list[Values]:
-        """Values of every tree, times its weight."""
+        """The values of every tree, times its weight."""
         model = self.model()
         return [
             list_values(weight * tree.values, int(output), model.n_margins)
@@ -142,7 +175,7 @@ class TreePrograms:
 
     @cached_property
     def range(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Between what numbers each sum of the trees lies; rounding may lead out of them."""
+        """Least and largest possible sum of each margin; rounding may exceed them slightly."""
         model = self.model()
         low, high = np.zeros(model.n_margins), np.zeros(model.n_margins)
         for tree, weight, output in zip(model.trees, model.weights, model.outputs):
@@ -154,11 +187,11 @@ class TreePrograms:
 
     @cached_property
     def all_steps(self) -> list[kernel.TreeProgram]:
-        """Steps of every tree."""
+        """The program of every tree."""
         return [self.steps(number, values) for number, values in enumerate(self.values)]
 
     def steps(self, number: int, values: Values, slope_of: int = -1, rank: int = 1) -> kernel.TreeProgram:
-        """Make the steps of one tree, or of its derivative in an attribute (by paths: through its `rank`-th test)."""
+        """Make the program of one tree, or of its derivative in an attribute (path form: in the `rank`-th test)."""
         model = self.model()
         tree = model.trees[number]
         return kernel.TreeProgram(
@@ -177,7 +210,7 @@ _PROGRAMS: dict[int, dict[tuple[bool, bytes], TreePrograms]] = {}
 
 
 def programs_of(model: TreeSum, level_shares: NDArray[np.float64], paths: bool) -> TreePrograms:
-    """TreePrograms of a model, made when first asked for and kept while the model lives."""
+    """Return the programs of a model; they are cached as long as the model exists."""
     number = id(model)
     if number not in _PROGRAMS:
         _PROGRAMS[number] = {}

@@ -204,5 +204,5 @@ class Contrary(DecisionTreeClassifier):
 
 
 def test_a_model_that_is_not_its_trees_is_found_out() -> None:
-    with pytest.raises(UnsupportedModel, match="do not answer as it does"):
+    with pytest.raises(UnsupportedModel, match="do not give its own predictions"):
         read_model(Contrary(max_depth=2).fit(X, TWO))

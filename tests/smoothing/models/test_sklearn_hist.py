@@ -91,7 +91,7 @@ def test_nominal_codes_known_and_unknown(rows: np.ndarray, classes: bool) -> Non
 def test_texts_as_levels_are_not_read() -> None:
     pytest.importorskip("treelite")
     frame = pd.DataFrame({"size": X[:, 0], "color": pd.Categorical(np.where(X[:, 1] > 0, "red", "blue"))})
-    with pytest.raises(UnsupportedModel, match="levels are texts"):
+    with pytest.raises(UnsupportedModel, match="levels are strings"):
         read_model(HistGradientBoostingClassifier(max_iter=2, categorical_features="from_dtype").fit(frame, TWO))
 
 

@@ -1,4 +1,7 @@
-"""Trained models taken as they are: from a fitted estimator of any library to a sum of trees, without retraining."""
+"""Reads fitted models of any library as sums of trees; nothing is trained again.
+
+Open `reader.py` first: it lists who reads which model.
+"""
 
 from tremula.smoothing.models.model import TreeModel
 from tremula.smoothing.models.reader import read_model

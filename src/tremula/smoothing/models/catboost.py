@@ -29,7 +29,7 @@ LINKS = {
     **dict.fromkeys(("Poisson", "Tweedie"), "exponential"),
     **dict.fromkeys(("RMSE", "MAE", "Quantile", "Huber", "Expectile", "MAPE", "LogCosh", "Lq"), "identity"),
 }
-# What a missing value is taken for in the test "greater than the border".
+# Whether a missing value counts as greater than the border.
 MISSING_IS_GREATER = {"AsIs": False, "AsFalse": False, "AsTrue": True}
 
 
@@ -41,7 +41,7 @@ def read_catboost(estimator: Any, read: Read) -> TreeModel:
     others = [kind for kind in dump["features_info"] if kind != "float_features"]
     if others:
         raise UnsupportedModel(f"{name_of(estimator)} has {', '.join(others)}, which are not read: {USE_SAMPLE}")
-    features = {one["feature_index"]: one for one in dump["features_info"]["float_features"]}
+    features = {feature["feature_index"]: feature for feature in dump["features_info"]["float_features"]}
     names = estimator.feature_names_
     objective = dump["model_info"]["params"]["loss_function"]["type"]
     link = link_of(estimator, objective, LINKS)
@@ -55,14 +55,14 @@ def read_catboost(estimator: Any, read: Read) -> TreeModel:
         estimator=estimator,
         name=name_of(estimator),
         sum=whole,
-        asked=estimator.predict_proba if is_classifier else estimator.predict,
+        predictor=estimator.predict_proba if is_classifier else estimator.predict,
         classes=np.asarray(estimator.classes_) if is_classifier else None,
         feature_names=None if names == [str(number) for number in range(len(names))] else tuple(names),
     )
 
 
 def dump_of(estimator: Any) -> dict[str, Any]:
-    """Model as CatBoost writes it; it writes to files alone."""
+    """Return the model as CatBoost writes it, which is possible only to a file."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "model.json"
         estimator.save_model(str(path), format="json")
@@ -76,7 +76,7 @@ def split_of(split: dict[str, Any], features: dict[int, dict[str, Any]]) -> Spli
     feature = features[split["float_feature_index"]]
     missing_left = not MISSING_IS_GREATER[feature["nan_value_treatment"]]
     border = np.float32(split["border"])
-    # The largest number there is as a border tells missing values from all others.
+    # A border at the largest number separates missing values from all others.
     threshold = float(border) if abs(border) < np.finfo(np.float32).max else float(np.copysign(np.inf, border))
     return Split(feature["flat_feature_index"], threshold, missing_left)
 
@@ -84,9 +84,9 @@ def split_of(split: dict[str, Any], features: dict[int, dict[str, Any]]) -> Spli
 def oblivious_tree(
     tree: dict[str, Any], features: dict[int, dict[str, Any]], n_outputs: int, n_levels: NDArray[np.int32]
 ) -> Tree:
-    """Lay a tree out whose splits are the same across a level; the first split is the lowest bit of a leaf's number.
+    """Convert a tree whose nodes of one depth have the same split; split 0 is the lowest bit of a leaf's number.
 
-    A split that those above it have decided is left out: no row, and no share of a noisy one, comes to its other side.
+    A split that is decided by those above it is omitted: no row, perturbed or not, reaches its other side.
     """
     splits = [split_of(split, features) for split in tree.get("splits") or []]
     leaves = np.reshape(tree["leaf_values"], (2 ** len(splits), n_outputs))
@@ -113,7 +113,7 @@ def oblivious_tree(
 
 
 def free_tree(tree: dict[str, Any], features: dict[int, dict[str, Any]], n_levels: NDArray[np.int32]) -> Tree:
-    """Lay a tree out that may have any shape (grow_policy)."""
+    """Convert a tree of any shape (grow_policy)."""
     nodes = flatten(
         tree, ("left", "right"), lambda node: split_of(node["split"], features), lambda node: node["value"], n_levels
     )

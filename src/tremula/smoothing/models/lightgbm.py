@@ -34,13 +34,13 @@ NO_NAME = re.compile(r"Column_\d+")
 
 
 def read_lightgbm(estimator: Any, read: Read) -> TreeModel:
-    """Read a booster, or an estimator in scikit-learn's manner; with early stopping, up to the best round."""
+    """Read a booster or a scikit-learn style estimator; after early stopping, up to the best iteration."""
     if not hasattr(estimator, "dump_model"):
         check_is_fitted(estimator)
     booster = getattr(estimator, "booster_", estimator)
     dump = booster.dump_model()
     n_levels, levels = levels_of(dump)
-    trees = [tree_of(estimator, one["tree_structure"], n_levels) for one in dump["tree_info"]]
+    trees = [tree_of(estimator, info["tree_structure"], n_levels) for info in dump["tree_info"]]
     objective, *options = str(dump.get("objective", "custom")).split()
     link = link_of(estimator, objective, LINKS)
     if "sqrt" in options:
@@ -60,7 +60,7 @@ def read_lightgbm(estimator: Any, read: Read) -> TreeModel:
         estimator=estimator,
         name=name_of(estimator),
         sum=whole,
-        asked=getattr(estimator, "predict_proba", estimator.predict),
+        predictor=getattr(estimator, "predict_proba", estimator.predict),
         classes=classes_of(estimator, link, n_margins),
         feature_names=None if all(map(NO_NAME.fullmatch, names)) else tuple(names),
         levels=levels,
@@ -74,7 +74,7 @@ def levels_of(dump: dict[str, Any]) -> tuple[NDArray[np.int32], tuple[NDArray[An
     if categories and len(categories) != sum(map(bool, known)):
         raise UnsupportedModel(
             "the model has nominal attributes that it does not use beside others that it does, and its dump does not "
-            f"tell which is which: leave them out of the training, or {USE_SAMPLE}"
+            f"say which is which: omit them from the training, or {USE_SAMPLE}"
         )
     labels_in_order = iter(categories)
     levels: list[NDArray[Any] | None] = []
@@ -88,7 +88,7 @@ def levels_of(dump: dict[str, Any]) -> tuple[NDArray[np.int32], tuple[NDArray[An
 
 
 def tree_of(estimator: Any, root: dict[str, Any], n_levels: NDArray[np.int32]) -> Tree:
-    """Lay one tree out as tremula's."""
+    """Convert one tree."""
 
     def split_of(node: dict[str, Any]) -> Split:
         if node["decision_type"] == "==":
@@ -96,7 +96,7 @@ def tree_of(estimator: Any, root: dict[str, Any], n_levels: NDArray[np.int32]) -
         if node["missing_type"] == "Zero":
             raise UnsupportedModel(f"{name_of(estimator)} takes 0 for a missing value (zero_as_missing): {USE_SAMPLE}")
         threshold = float(node["threshold"])
-        # Where no value was missing in training, a missing one counts as 0.
+        # If no value was missing in training, a missing value counts as 0.
         missing_left = threshold >= 0.0 if node["missing_type"] == "None" else bool(node["default_left"])
         return Split(node["split_feature"], threshold, missing_left)
 

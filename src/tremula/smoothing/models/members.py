@@ -1,4 +1,4 @@
-"""Members of an ensemble as one sum: each in its place among the ensemble's attributes and classes, with its weight."""
+"""Members of an ensemble as one sum: with their weights, in the attributes and classes of the ensemble."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tremula.smoothing.models.tree_builder import constant_tree, with_attributes
 from tremula.trees.tree import Tree
 from tremula.trees.tree_sum import TreeSum, sum_of_trees, tree_with_values
 
-USE_SAMPLE = 'give a model of a kind that is read, or use method="sample", which takes any model'
+USE_SAMPLE = 'give a model of a supported kind, or use method="sample", which takes any model'
 
 
 @dataclass(frozen=True)
@@ -23,11 +23,11 @@ class PlacedMember:
     Attributes
     ----------
     part : TreeSum
-        The member by itself.
+        The member as a sum of trees.
     columns : int array (n_margins of the part,)
-        The ensemble's output that each of its outputs is.
+        The output of the ensemble for each output of the member.
     attributes : int array or None
-        The ensemble's attribute that each of its attributes is; None if they are the same.
+        The attribute of the ensemble for each attribute of the member; None if they are the same.
     """
 
     part: TreeSum
@@ -36,15 +36,15 @@ class PlacedMember:
 
 
 def check_members(name: str, members: Sequence[PlacedMember]) -> None:
-    """Refuse members whose answers do not add up to a sum of trees."""
+    """Refuse members whose mean is not a sum of trees."""
     if any(member.part.link != "identity" for member in members):
         raise UnsupportedModel(
-            f"{name} takes the mean of answers that are no sums of trees, since a member applies a link to its sum: "
+            f"{name} averages members that apply a link to their sums of trees, and that is not a sum of trees: "
             f"{USE_SAMPLE}"
         )
     if any(member.part.n_levels.any() for member in members):
         raise UnsupportedModel(
-            f"{name} has members with nominal attributes, and each may number the levels in its own way: {USE_SAMPLE}"
+            f"{name} has members with nominal attributes, and each may have other codes for the levels: {USE_SAMPLE}"
         )
     rounded = {member.part.single_precision for member in members if not is_constant(member.part)}
     if len(rounded) > 1:
@@ -84,7 +84,7 @@ def mean_of_members(
 
 
 def _placed_tree(tree: Tree, output: int, member: PlacedMember, n_outputs: int, n_levels: NDArray[np.int32]) -> Tree:
-    """Tree in the numbers of the ensemble's attributes and, if it has a value for each output, of its outputs."""
+    """Convert a tree of a member to the attributes and outputs of the ensemble."""
     attributes = np.arange(tree.n_attributes) if member.attributes is None else member.attributes
     placed = with_attributes(tree, attributes, n_levels)
     if output >= 0:
@@ -95,16 +95,16 @@ def _placed_tree(tree: Tree, output: int, member: PlacedMember, n_outputs: int, 
 
 
 def voting_member(name: str, member: PlacedMember) -> PlacedMember:
-    """Turn a member's distribution into its vote; only that of a single tree is again a tree."""
+    """Turn a member's class distribution into its vote; this is a tree only if the member is a single tree."""
     part = member.part
     if len(part.trees) != 1 or part.link != "identity" or part.outputs[0] >= 0:
         raise UnsupportedModel(
-            f"{name} counts the votes of members that are no single trees, and such a vote is no sum of trees: "
+            f"{name} counts the votes of members that are no single trees, and such a vote is not a sum of trees: "
             f"{USE_SAMPLE}"
         )
     return replace(member, part=part.with_votes())
 
 
 def constant_sum(values: NDArray[np.float64], n_attributes: int) -> TreeSum:
-    """Sum of one tree that is one leaf."""
+    """Return a constant as a sum of one tree with one leaf."""
     return sum_of_trees([constant_tree(values, np.zeros(n_attributes, np.int32))])

@@ -1,4 +1,4 @@
-"""What smoothing knows of a trained model: its trees as a sum, and the model itself, which is still asked as before."""
+"""A fitted model as a sum of trees, together with its own predictor; names of models in messages."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from tremula.trees.tree_sum import TreeSum
 
 @dataclass(frozen=True, eq=False)
 class TreeModel:
-    """A trained model as a sum of trees.
+    """A fitted model as a sum of trees.
 
     Attributes
     ----------
     estimator : fitted estimator
     name : str
-        Its kind, for messages.
+        Class and library, for messages.
     sum : TreeSum
-        Without noise `sum.answers(rows(X))` is `hard(X)`, up to the precision the model calculates in. Where members
+        Without noise `sum.answers(rows(X))` is `unsmoothed(X)`, up to the precision of the model. Where members
         vote, every leaf gives its class a share of 1; rows with missing values may then be answered otherwise, since
         tremula's trees vote by the mixture of the leaves such a row may reach.
-    asked : callable
+    predictor : callable
         The model's own `predict_proba` or `predict`.
     classes : array or None
         Class labels, None where it predicts a number.
@@ -35,8 +35,8 @@ class TreeModel:
         Names of the attributes, where it was trained with such.
     levels : tuple of array or None
         For each attribute its levels in the order of their codes, None where it is numeric.
-    drawn : callable or None
-        From (X, y, sample_weight) of the training to the times each member had each row, where that is known.
+    inbag_counter : callable or None
+        From the training rows (X, y, sample_weight) to how often each member was trained on each row, if known.
 
     Examples
     --------
@@ -54,16 +54,16 @@ class TreeModel:
     estimator: Any
     name: str
     sum: TreeSum
-    asked: Callable[[Any], Any]
+    predictor: Callable[[Any], Any]
     classes: NDArray[Any] | None = None
     feature_names: tuple[str, ...] | None = None
     levels: tuple[NDArray[Any] | None, ...] | None = None
-    drawn: Callable[[Any, Any, Any], NDArray[Any]] | None = None
+    inbag_counter: Callable[[Any, Any, Any], NDArray[Any]] | None = None
 
     @property
     def knows_inbag(self) -> bool:
-        """Whether it can be told which rows each member was not trained on."""
-        return self.drawn is not None
+        """Whether the rows that each member was trained on are known."""
+        return self.inbag_counter is not None
 
     @property
     def n_attributes(self) -> int:
@@ -100,31 +100,31 @@ class TreeModel:
         return values.astype(np.float32).astype(np.float64) if self.sum.single_precision else values
 
     def unsmoothed(self, X: Any) -> NDArray[np.float64]:
-        """Ask the model itself: class shares, or the number predicted in one column."""
-        return two_dimensional(self.asked(X), self.n_outputs)
+        """Return the predictions of the model itself: class shares, or numbers in one column."""
+        return two_dimensional(self.predictor(X), self.n_outputs)
 
     def margins(self, X: Any) -> NDArray[np.float64]:
         """Sum the trees for every row, without noise."""
         return self.sum.margins(self.rows(X))
 
     def answers(self, X: Any) -> NDArray[np.float64]:
-        """Answer from the trees, without noise: what `hard` gives, up to rounding."""
+        """Return the predictions of the trees without noise: those of `unsmoothed`, up to rounding."""
         return self.sum.answers(self.rows(X))
 
     def inbag_counts(self, X: Any, y: ArrayLike, sample_weight: Any = None) -> NDArray[Any] | None:
-        """Tell how often each member had each row in its training; None where that is not known.
+        """Count how often each member was trained on each row; None if that is unknown.
 
         Parameters
         ----------
         X, y, sample_weight
-            What the model was trained on, in the same order.
+            The training rows of the model, in the same order.
 
         Returns
         -------
         int array of shape (n_members, n_rows) or None
-            0 for a row left out, -1 for one that never could be drawn.
+            0 for an out-of-bag row, -1 for a row that could not be drawn.
         """
-        return None if self.drawn is None else self.drawn(X, y, sample_weight)
+        return None if self.inbag_counter is None else self.inbag_counter(X, y, sample_weight)
 
 
 def two_dimensional(answers: Any, n_outputs: int) -> NDArray[np.float64]:

@@ -34,11 +34,11 @@ def _model(estimator: Any, whole: TreeSum) -> TreeModel:
         estimator=estimator,
         name=getattr(estimator, "source", "") or name_of(estimator),
         sum=whole,
-        asked=estimator.predict_proba if hasattr(estimator, "classes_") else estimator.predict,
+        predictor=estimator.predict_proba if hasattr(estimator, "classes_") else estimator.predict,
         classes=getattr(estimator, "classes_", None),
         feature_names=None if names is None else tuple(names),
         levels=None if estimator.encoder_ is None else estimator.encoder_.levels,
-        drawn=estimator.count_inbag if getattr(estimator, "can_count_inbag", False) else None,
+        inbag_counter=estimator.count_inbag if getattr(estimator, "can_count_inbag", False) else None,
     )
 
 

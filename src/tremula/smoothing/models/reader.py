@@ -1,6 +1,6 @@
-"""From a fitted estimator to its trees: who reads which kind of model, and whether what was read is the model.
+"""Reads the trees of a fitted estimator: which function reads which kind of model, and a check of the result.
 
-A model is accepted only if the trees give what it answers itself, for rows that lie on its thresholds and around them.
+A model is accepted only if its trees give its own predictions, for rows on its thresholds and around them.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from tremula.smoothing.models.lightgbm import read_lightgbm
 from tremula.smoothing.models.model import Reader, TreeModel, library_of, name_of
 from tremula.smoothing.models.own import read_own
 from tremula.smoothing.models.sklearn import (
+    read_adaboost,
     read_bagging,
-    read_boosted_votes,
     read_dummy,
     read_forest,
     read_gradient_boosting,
     read_tree,
-    refuse_median,
+    refuse_adaboost_regressor,
 )
 from tremula.smoothing.models.sklearn_hist import read_histogram
 from tremula.smoothing.models.xgboost import read_xgboost
@@ -39,8 +39,8 @@ READERS: dict[tuple[str, str], Reader] = {
     ("sklearn", "ExtraTreesRegressor"): read_forest,
     ("sklearn", "BaggingClassifier"): read_bagging,
     ("sklearn", "BaggingRegressor"): read_bagging,
-    ("sklearn", "AdaBoostClassifier"): read_boosted_votes,
-    ("sklearn", "AdaBoostRegressor"): refuse_median,
+    ("sklearn", "AdaBoostClassifier"): read_adaboost,
+    ("sklearn", "AdaBoostRegressor"): refuse_adaboost_regressor,
     ("sklearn", "GradientBoostingClassifier"): read_gradient_boosting,
     ("sklearn", "GradientBoostingRegressor"): read_gradient_boosting,
     ("sklearn", "HistGradientBoostingClassifier"): read_histogram,
@@ -59,7 +59,7 @@ ACCEPTED = (
 )
 # Margins of some libraries are summed in single precision.
 TOLERANCE = 1e-4
-# LightGBM puts thresholds of about 1e-35 around 0, and takes values as small as that for 0.
+# LightGBM has thresholds of about 1e-35 around 0, and counts such small values as 0.
 TINY = 1e-30
 
 
@@ -79,7 +79,7 @@ def read_model(estimator: Any) -> TreeModel:
     Raises
     ------
     UnsupportedModel
-        A kind of model that is not read, or an option that makes its answer something else than a sum of trees.
+        The kind of model is not read, or an option makes its prediction something other than a sum of trees.
     NotFittedError
         The estimator has not been fitted.
     MissingLibrary
@@ -116,7 +116,7 @@ def _read(estimator: Any) -> TreeModel:
 
 
 def _compare(model: TreeModel) -> None:
-    """Refuse a model whose trees, as read, answer otherwise than it does."""
+    """Refuse a model whose trees, as read, do not give its own predictions."""
     rows = probe_rows(model.sum)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the rows have no names
@@ -125,14 +125,14 @@ def _compare(model: TreeModel) -> None:
     difference = float(np.abs(own - read).max())
     if not difference <= TOLERANCE * max(1.0, float(np.abs(own).max())):
         raise UnsupportedModel(
-            f"the trees read from {model.name} do not answer as it does itself (they differ by {difference:.3g}): this "
-            'release of the library, or an option of the model, is not understood. Use method="sample", which takes '
+            f"the trees read from {model.name} do not give its own predictions (they differ by {difference:.3g}): this "
+            'release of the library, or an option of the model, is not supported. Use method="sample", which takes '
             "any model"
         )
 
 
 def probe_rows(model: TreeSum, n_rows: int = 32) -> NDArray[np.float64]:
-    """Rows without missing values: half of them on thresholds, half a little away; levels at random, as codes.
+    """Return rows without missing values, half on thresholds and half near them, with random codes of levels.
 
     Examples
     --------

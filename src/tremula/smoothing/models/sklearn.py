@@ -30,7 +30,7 @@ from tremula.trees.tree_sum import TreeSum, mean_of_trees, sum_of_trees, tree_wi
 
 
 def tree_of(estimator: Any) -> Tree:
-    """Lay a fitted tree of scikit-learn out as tremula's."""
+    """Convert a fitted tree of scikit-learn."""
     given = estimator.tree_
     nodes = BinaryNodes(
         left=given.children_left,
@@ -44,13 +44,13 @@ def tree_of(estimator: Any) -> Tree:
 
 
 def model_of(estimator: Any, whole: TreeSum, **known: Any) -> TreeModel:
-    """Model of a scikit-learn estimator and its trees."""
+    """Return the model of a scikit-learn estimator and its trees."""
     names = getattr(estimator, "feature_names_in_", None)
     return TreeModel(
         estimator=estimator,
         name=name_of(estimator),
         sum=whole,
-        asked=estimator.predict_proba if hasattr(estimator, "classes_") else estimator.predict,
+        predictor=estimator.predict_proba if hasattr(estimator, "classes_") else estimator.predict,
         classes=getattr(estimator, "classes_", None),
         feature_names=None if names is None else tuple(names),
         **known,
@@ -74,7 +74,7 @@ def read_tree(estimator: Any, read: Read) -> TreeModel:
 
 
 def read_dummy(estimator: Any, read: Read) -> TreeModel:
-    """Read a constant answer, which ensembles have for a member of one class."""
+    """Read a constant prediction; ensembles have such members where a sample has one class."""
     check_is_fitted(estimator)
     check_one_target(estimator)
     n_attributes, row = getattr(estimator, "n_features_in_", 1), np.zeros((1, 1))
@@ -87,8 +87,8 @@ def read_forest(estimator: Any, read: Read) -> TreeModel:
     check_is_fitted(estimator)
     check_one_target(estimator)
     whole = replace(mean_of_trees([tree_of(tree) for tree in estimator.estimators_]), single_precision=True)
-    drawn = partial(times_sampled, estimator) if estimator.bootstrap else None
-    return model_of(estimator, whole, drawn=drawn)
+    counter = partial(times_sampled, estimator) if estimator.bootstrap else None
+    return model_of(estimator, whole, inbag_counter=counter)
 
 
 def read_bagging(estimator: Any, read: Read) -> TreeModel:
@@ -102,11 +102,11 @@ def read_bagging(estimator: Any, read: Read) -> TreeModel:
         members.append(PlacedMember(inner.sum, columns, np.asarray(attributes)))
     weights = np.ones(len(members))
     whole = mean_of_members(name_of(estimator), members, weights, n_outputs, n_attributes)
-    return model_of(estimator, whole, drawn=partial(times_sampled, estimator))
+    return model_of(estimator, whole, inbag_counter=partial(times_sampled, estimator))
 
 
 def times_sampled(estimator: Any, X: Any, y: Any, sample_weight: Any) -> NDArray[np.int64]:
-    """Count how often each member had each row of the training."""
+    """Count how often each member was trained on each row."""
     n_rows, drawn = len(y), estimator.estimators_samples_
     if max(rows.max() for rows in drawn) >= n_rows:
         raise InvalidInput(
@@ -115,8 +115,8 @@ def times_sampled(estimator: Any, X: Any, y: Any, sample_weight: Any) -> NDArray
     return np.array([np.bincount(rows, minlength=n_rows) for rows in drawn])
 
 
-def read_boosted_votes(estimator: Any, read: Read) -> TreeModel:
-    """Read AdaBoost (SAMME): shares are the softmax of the votes, counted as 1 for a class and against the others."""
+def read_adaboost(estimator: Any, read: Read) -> TreeModel:
+    """Read AdaBoost (SAMME): class shares are the softmax of the votes."""
     check_is_fitted(estimator)
     name, n_classes = name_of(estimator), len(estimator.classes_)
     if n_classes < 2:
@@ -132,15 +132,15 @@ def read_boosted_votes(estimator: Any, read: Read) -> TreeModel:
     return model_of(estimator, replace(votes, trees=trees, link="softmax"))
 
 
-def refuse_median(estimator: Any, read: Read) -> TreeModel:
-    """Refuse AdaBoost for numbers, whose answer is no sum."""
+def refuse_adaboost_regressor(estimator: Any, read: Read) -> TreeModel:
+    """Refuse AdaBoost for regression, whose prediction is a weighted median."""
     raise UnsupportedModel(
-        f"{name_of(estimator)} predicts the weighted median of its members, which is no sum of trees: {USE_SAMPLE}"
+        f"{name_of(estimator)} predicts the weighted median of its members, which is not a sum of trees: {USE_SAMPLE}"
     )
 
 
 def read_gradient_boosting(estimator: Any, read: Read) -> TreeModel:
-    """Read gradient boosting: a constant and the trees, each times the learning rate, in the scale of the margins."""
+    """Read gradient boosting: a constant and the trees, each times the learning rate, on the scale of the margins."""
     check_is_fitted(estimator)
     name, by_round = name_of(estimator), estimator.estimators_
     if not (estimator.init_ == "zero" or isinstance(estimator.init_, (DummyClassifier, DummyRegressor))):

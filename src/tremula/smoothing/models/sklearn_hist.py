@@ -1,4 +1,4 @@
-"""Reads scikit-learn's histogram gradient boosting, whose trees no public attribute shows, through treelite.
+"""Reads scikit-learn's histogram gradient boosting, whose trees are not public, through treelite.
 
 Values are compared in double precision; those up to a threshold go left.
 """
@@ -31,7 +31,7 @@ LINKS = {
     "poisson": "exponential",
     "gamma": "exponential",
 }
-# treelite's number of a split of levels.
+# Node type of a split of levels in treelite.
 NOMINAL_SPLIT = 2
 # Stands for a level that no split lists.
 UNLISTED = -1
@@ -45,15 +45,15 @@ def read_histogram(estimator: Any, read: Read) -> TreeModel:
     if all(labels is None for labels in listed):
         return model_of(estimator, _sum(estimator, trees, header, listed))
     with_another = [None if labels is None else np.append(labels, UNLISTED) for labels in listed]
-    asked = model_of(estimator, _sum(estimator, trees, header, with_another))
+    model = model_of(estimator, _sum(estimator, trees, header, with_another))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # the rows have no names
-        levels = known_levels(asked.unsmoothed, asked.sum, listed)
+        levels = known_levels(model.unsmoothed, model.sum, listed)
     return model_of(estimator, _sum(estimator, trees, header, levels), levels=tuple(levels))
 
 
 def _load(estimator: Any) -> tuple[list[Any], Any]:
-    """Load the model into treelite; returned are its trees and what it has in common."""
+    """Load the model into treelite; return its trees and its header."""
     try:
         import treelite.sklearn
     except ImportError as error:
@@ -67,8 +67,8 @@ def _load(estimator: Any) -> tuple[list[Any], Any]:
             given = treelite.sklearn.import_model(estimator)
     except (NotImplementedError, ValueError) as error:
         raise UnsupportedModel(
-            f"{name_of(estimator)} has nominal attributes whose levels are texts, which treelite does not read: encode "
-            f"them as whole numbers before training, or {USE_SAMPLE}"
+            f"{name_of(estimator)} has nominal attributes whose levels are strings, which treelite does not read: "
+            f"encode them as integers before training, or {USE_SAMPLE}"
         ) from error
     return [given.get_tree_accessor(number) for number in range(given.num_tree)], given.get_header_accessor()
 
@@ -86,8 +86,8 @@ def _sum(estimator: Any, trees: list[Any], header: Any, levels: Sequence[NDArray
 
 def _listed_levels(trees: list[Any], attribute: int) -> NDArray[np.int64] | None:
     """Levels of an attribute that splits list; None if there are no such splits."""
-    found = [levels for tree in trees for _, tested, levels in _nominal_splits(tree) if tested == attribute]
-    return np.unique(np.concatenate(found)).astype(np.int64) if found else None
+    parts = [levels for tree in trees for _, tested, levels in _nominal_splits(tree) if tested == attribute]
+    return np.unique(np.concatenate(parts)).astype(np.int64) if parts else None
 
 
 def _nominal_splits(given: Any) -> list[tuple[int, int, NDArray[Any]]]:
@@ -98,7 +98,7 @@ def _nominal_splits(given: Any) -> list[tuple[int, int, NDArray[Any]]]:
 
 
 def _tree(given: Any, levels: Sequence[Any]) -> Tree:
-    """Lay one tree out as tremula's."""
+    """Convert one tree."""
     values: NDArray[np.float64] = given.get_field("leaf_value").astype(np.float64)
     nodes = BinaryNodes(
         left=given.get_field("cleft").astype(np.int64),

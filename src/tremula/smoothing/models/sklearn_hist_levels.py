@@ -1,7 +1,7 @@
-"""Which levels a model of histogram gradient boosting knows, found by asking it.
+"""Finds the levels that a histogram gradient boosting model was trained on, from its predictions.
 
-A level that it knows but no split lists goes right; one that it does not know counts as missing. Neither its public
-attributes nor treelite tell them apart, but one row for which the two make a difference does.
+A level of the training that no split lists goes right; any other counts as missing. Neither public attributes nor
+treelite distinguish them, but the prediction for a suitable row does.
 """
 
 from __future__ import annotations
@@ -15,62 +15,62 @@ from numpy.typing import NDArray
 from tremula.trees.tree import Tree
 from tremula.trees.tree_sum import TreeSum
 
-# The model has at most this many levels an attribute; they are looked for among the numbers below it.
+# The model has at most this many levels an attribute, and they are below this number.
 MOST_LEVELS = 255
 
 Labels = NDArray[np.int64]
 
 
 def known_levels(
-    ask: Callable[[NDArray[np.float64]], NDArray[np.float64]], model: TreeSum, listed: Sequence[Labels | None]
+    predict: Callable[[NDArray[np.float64]], NDArray[np.float64]], model: TreeSum, listed: Sequence[Labels | None]
 ) -> list[Labels | None]:
-    """For each nominal attribute that is tested, the levels that the model knows.
+    """Return, for each tested nominal attribute, the levels of the training.
 
     Parameters
     ----------
-    ask : callable
-        From rows to the model's own answers.
+    predict : callable
+        From rows to the model's own predictions.
     model : TreeSum
         Its trees, with the levels that splits list and one more, which no split does.
     listed : sequence of int arrays or None
         For each attribute the levels that splits list, None where it is numeric or not tested.
     """
     return [
-        None if labels is None else _known(ask, model, listed, attribute) for attribute, labels in enumerate(listed)
+        None if labels is None else _known(predict, model, listed, attribute) for attribute, labels in enumerate(listed)
     ]
 
 
 def _known(
-    ask: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+    predict: Callable[[NDArray[np.float64]], NDArray[np.float64]],
     model: TreeSum,
     listed: Sequence[Labels | None],
     attribute: int,
 ) -> Labels:
     labels = listed[attribute]
     assert labels is not None
-    found = [row for tree in model.trees for row in parting_rows(tree, attribute)]
-    if not found:
+    rows_found = [row for tree in model.trees for row in separating_rows(tree, attribute)]
+    if not rows_found:
         return labels
-    if_known, if_not = np.array(found), np.array(found)
+    if_known, if_not = np.array(rows_found), np.array(rows_found)
     if_known[:, attribute], if_not[:, attribute] = len(labels), np.nan
     answers_if_known, answers_if_not = model.answers(if_known), model.answers(if_not)
-    telling = int(np.abs(answers_if_known - answers_if_not).max(axis=1).argmax())
+    best = int(np.abs(answers_if_known - answers_if_not).max(axis=1).argmax())
     candidates = np.setdiff1d(np.arange(max(MOST_LEVELS, labels.max() + 1)), labels)
-    rows = np.tile(as_given(found[telling], listed), (len(candidates), 1))
+    rows = np.tile(as_given(rows_found[best], listed), (len(candidates), 1))
     rows[:, attribute] = candidates
-    own = ask(rows)
-    distances = [np.abs(own - answers[telling]).max(axis=1) for answers in (answers_if_known, answers_if_not)]
+    own = predict(rows)
+    distances = [np.abs(own - answers[best]).max(axis=1) for answers in (answers_if_known, answers_if_not)]
     return np.union1d(labels, candidates[distances[0] < distances[1]])
 
 
 def as_given(codes: NDArray[np.float64], listed: Sequence[Labels | None]) -> NDArray[np.float64]:
-    """Row as the model takes it: levels instead of their codes."""
+    """Return a row as the model takes it: levels instead of their codes."""
     return np.array([code if labels is None else labels[int(code)] for code, labels in zip(codes, listed)])
 
 
 @dataclass(frozen=True)
 class Region:
-    """Rows that come to a node: above `low` and up to `high`, with one of the levels allowed."""
+    """Rows that reach a node: above `low` and up to `high`, with one of the levels allowed."""
 
     node: int
     low: dict[int, float]
@@ -78,7 +78,7 @@ class Region:
     levels: dict[int, NDArray[np.bool_]]
 
     def branches(self, tree: Tree) -> tuple[Region, Region]:
-        """Return what comes to the left and to the right child; levels in the last place are not listed anywhere."""
+        """Return the regions of the left and right child; the last level stands for those that no split lists."""
         tested, left = int(tree.attribute[self.node]), int(tree.first_child[self.node])
         n_levels = int(tree.n_levels[tested])
         if not n_levels:
@@ -97,7 +97,7 @@ class Region:
         )
 
     def row(self, n_attributes: int) -> NDArray[np.float64] | None:
-        """Return a row of the region, levels as codes; None if there is none."""
+        """Return a row of the region, with codes of levels; None if the region is empty."""
         values = np.zeros(n_attributes)
         for attribute in {*self.low, *self.high}:
             low, high = self.low.get(attribute, -np.inf), self.high.get(attribute, np.inf)
@@ -111,9 +111,9 @@ class Region:
         return values
 
 
-def parting_rows(tree: Tree, attribute: int) -> list[NDArray[np.float64]]:
-    """Rows that come to a node where a level that goes right and a missing value part: until then both go right."""
-    found: list[NDArray[np.float64]] = []
+def separating_rows(tree: Tree, attribute: int) -> list[NDArray[np.float64]]:
+    """Return rows that reach a node where a missing value and a level that goes right are separated."""
+    rows_found: list[NDArray[np.float64]] = []
     waiting = [Region(0, {}, {}, {})]
     while waiting:
         region = waiting.pop()
@@ -126,5 +126,5 @@ def parting_rows(tree: Tree, attribute: int) -> list[NDArray[np.float64]]:
             waiting.append(replace(region, node=right.node))
         else:
             row = region.row(tree.n_attributes)
-            found += [] if row is None else [row]
-    return found
+            rows_found += [] if row is None else [row]
+    return rows_found

@@ -1,7 +1,6 @@
-"""The trees of a model of another library as an estimator of tremula's, which needs that library no longer.
+"""Trees of a model of another library as an estimator of tremula, which no longer needs that library.
 
-It answers as the trees that were read do, so as the model itself up to the precision that calculates in; a file of
-`tremula.save` can hold it, without pickle.
+Its predictions are those of the model up to the precision of that library. `tremula.save` stores it without pickle.
 """
 
 from __future__ import annotations
@@ -26,12 +25,12 @@ from tremula.trees.tree_sum import LINKS, TreeSum, sum_of_trees
 
 
 class TrainedTrees(TableInputMixin, BaseEstimator):
-    """Base of the two estimators; what it holds was trained elsewhere.
+    """Base of the two estimators.
 
     Parameters
     ----------
     source : str, default=""
-        Kind and library of the model that the trees come from.
+        Class and library of the model that the trees come from.
     """
 
     trees_: list[Tree]
@@ -51,13 +50,13 @@ class TrainedTrees(TableInputMixin, BaseEstimator):
         return tags
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Refuse: trees that were taken over are not trained here."""
+        """Refuse: stored trees cannot be trained."""
         raise InvalidInput(
-            f"these are the trees of a trained model ({self.source}), and they cannot be trained: train that model anew"
+            f"these are the stored trees of a model ({self.source}), which cannot be trained: train that model again"
         )
 
     def name_columns(self, names: Sequence[str]) -> None:
-        """Give the columns other names, or names where they have none."""
+        """Set or change the names of the columns."""
         self.encoder_ = replace(self.encoder_, names=tuple(names))
         self._set_columns(self.n_features_in_, names)
 
@@ -75,7 +74,7 @@ class TrainedTrees(TableInputMixin, BaseEstimator):
         )
 
     def _check_sound(self) -> None:
-        """Refuse what a file made by other hands may hold: the loops behind trust what they are given."""
+        """Refuse what a manipulated file may hold: the kernels do not check their input."""
         n_margins, n_trees = len(self.offset_), len(self.trees_)
         is_sound = (
             n_trees > 0
@@ -88,7 +87,7 @@ class TrainedTrees(TableInputMixin, BaseEstimator):
             )
         )
         if not is_sound:
-            raise FileDamaged(f"the trees of {self.source} do not fit together: read them from the model anew")
+            raise FileDamaged(f"the trees of {self.source} do not fit together: read them from the model again")
 
     def _answers(self, X: Any) -> NDArray[np.float64]:
         whole = self.as_tree_sum()
@@ -98,7 +97,7 @@ class TrainedTrees(TableInputMixin, BaseEstimator):
 
 @storable
 class TrainedTreesClassifier(ClassifierMixin, TrainedTrees):
-    """Trees that were trained elsewhere, and give classes.
+    """Stored trees of a classifier of another library.
 
     Examples
     --------
@@ -107,8 +106,8 @@ class TrainedTreesClassifier(ClassifierMixin, TrainedTrees):
     >>> from tremula.smoothing.models import read_model
     >>> X, y = load_iris(return_X_y=True)
     >>> forest = RandomForestClassifier(n_estimators=5, random_state=0).fit(X, y)
-    >>> kept = store_trees(read_model(forest))
-    >>> bool(abs(kept.predict_proba(X) - forest.predict_proba(X)).max() < 1e-12)
+    >>> stored = store_trees(read_model(forest))
+    >>> bool(abs(stored.predict_proba(X) - forest.predict_proba(X)).max() < 1e-12)
     True
     """
 
@@ -125,7 +124,7 @@ class TrainedTreesClassifier(ClassifierMixin, TrainedTrees):
 
 @storable
 class TrainedTreesRegressor(RegressorMixin, TrainedTrees):
-    """Trees that were trained elsewhere, and give numbers."""
+    """Stored trees of a regressor of another library."""
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Predict a number for each row."""
@@ -133,21 +132,21 @@ class TrainedTreesRegressor(RegressorMixin, TrainedTrees):
 
 
 def store_trees(model: TreeModel) -> TrainedTrees:
-    """Take the trees of a model over, so that the model itself is needed no longer.
+    """Store the trees of a model in an estimator that does not need the model.
 
     Parameters
     ----------
     model : TreeModel
-        As `read_model` gives it. Of members that vote, rows with missing values may be answered otherwise than by the
-        model itself.
+        As `read_model` returns it. If its members vote, predictions for rows with missing values may differ from those
+        of the model.
     """
-    kind = TrainedTreesRegressor if model.classes is None else TrainedTreesClassifier
-    kept = kind(model.name)
+    stored_class = TrainedTreesRegressor if model.classes is None else TrainedTreesClassifier
+    stored = stored_class(model.name)
     whole = model.sum
-    kept.trees_, kept.weights_, kept.outputs_ = list(whole.trees), whole.weights, whole.outputs
-    kept.offset_, kept.link_, kept.single_precision_ = whole.offset, whole.link, whole.single_precision
-    kept.encoder_ = model.encoder
-    kept._set_columns(model.n_attributes, model.feature_names)
-    if isinstance(kept, TrainedTreesClassifier):
-        kept.classes_ = np.asarray(model.classes)
-    return kept
+    stored.trees_, stored.weights_, stored.outputs_ = list(whole.trees), whole.weights, whole.outputs
+    stored.offset_, stored.link_, stored.single_precision_ = whole.offset, whole.link, whole.single_precision
+    stored.encoder_ = model.encoder
+    stored._set_columns(model.n_attributes, model.feature_names)
+    if isinstance(stored, TrainedTreesClassifier):
+        stored.classes_ = np.asarray(model.classes)
+    return stored

@@ -1,7 +1,7 @@
-"""Trees of other libraries laid out as tremula's: from arrays of left and right children to one Tree.
+"""Converts trees of other libraries, given as arrays of children or nested dictionaries, to `Tree`.
 
-A value that is missing takes one branch in these trees; so a node's weight is 1 if it is that branch of its parent and
-0 if not, and the rule of tremula's trees (shares by weight) sends it there. It is not a training weight.
+A missing value takes one branch in these trees. The child on that branch has weight 1 and the other weight 0, so the
+rule of tremula's trees (shares by weight) sends the value there. These are not training weights.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class BinaryNodes:
     missing_left : bool array (n_nodes,)
         Whether a missing value goes left.
     values : float64 array (n_nodes, n_outputs)
-        Of meaning at leaves.
+        Only used at leaves.
     groups : mapping of node to uint8 array, optional
         For a split of levels, the branch of each level: 0 left, 1 right.
     """
@@ -45,18 +45,18 @@ class BinaryNodes:
     groups: Mapping[int, NDArray[np.uint8]] | None = None
 
     def order(self) -> NDArray[np.int64]:
-        """Nodes level by level: the two children of a node one after the other, and after it."""
+        """Order the nodes by depth, with the two children of a node next to each other."""
         reached = np.zeros(1, dtype=np.int64)
-        levels = [reached]
+        by_depth = [reached]
         while len(reached):
             splits = reached[self.left[reached] >= 0]
             reached = np.column_stack([self.left[splits], self.right[splits]]).ravel()
-            levels.append(reached)
-        return np.concatenate(levels)
+            by_depth.append(reached)
+        return np.concatenate(by_depth)
 
 
 def build_tree(given: BinaryNodes, n_levels: NDArray[np.int32], strict: bool) -> Tree:
-    """Lay a tree out as tremula's.
+    """Convert a tree.
 
     Examples
     --------
@@ -93,14 +93,14 @@ def build_tree(given: BinaryNodes, n_levels: NDArray[np.int32], strict: bool) ->
 
 
 def constant_tree(values: NDArray[np.float64], n_levels: NDArray[np.int32], strict: bool = False) -> Tree:
-    """Tree of one leaf."""
+    """Return a tree of one leaf."""
     nodes = np.zeros(1, dtype=NODE_DTYPE)
     nodes["attribute"], nodes["weight"] = -1, 1.0
     return Tree(nodes, np.reshape(values, (1, -1)), [], n_levels, strict)
 
 
 def with_attributes(tree: Tree, attributes: NDArray[np.int64], n_levels: NDArray[np.int32]) -> Tree:
-    """Tree that was grown from some attributes, in the numbers of all."""
+    """Return a tree grown on some of the attributes, with the numbers they have among all."""
     nodes = copy_nodes(tree.nodes)
     is_split = nodes["n_branches"] > 0
     nodes["attribute"][is_split] = attributes[nodes["attribute"][is_split]]
@@ -112,7 +112,7 @@ def with_attributes(tree: Tree, attributes: NDArray[np.int64], n_levels: NDArray
 
 @dataclass(frozen=True)
 class Split:
-    """What a node of a dump tests.
+    """The split of a node.
 
     Attributes
     ----------
@@ -136,7 +136,7 @@ def flatten(
     value_of: Callable[[dict[str, Any]], Any],
     n_levels: NDArray[np.int32],
 ) -> BinaryNodes:
-    """Give the nodes of a dump numbers, the root first.
+    """Convert nested nodes to arrays, the root first.
 
     Examples
     --------
@@ -147,16 +147,16 @@ def flatten(
     >>> given.left.tolist(), given.values.ravel().tolist()
     ([1, -1, -1], [0.0, 1.0, 2.0])
     """
-    found, left, right, splits = [root], [], [], []
-    for node in found:  # grows while it is read
+    nodes, left, right, splits = [root], [], [], []
+    for node in nodes:  # the list grows in the loop
         is_split = children[0] in node
-        left.append(len(found) if is_split else -1)
-        right.append(len(found) + 1 if is_split else -1)
+        left.append(len(nodes) if is_split else -1)
+        right.append(len(nodes) + 1 if is_split else -1)
         splits.append(split_of(node) if is_split else Split(-1, 0.0, True))
         if is_split:
-            found += [node[children[0]], node[children[1]]]
-    leaf_values = [np.atleast_1d(value_of(node)) for node in found if children[0] not in node]
-    values = np.zeros((len(found), len(leaf_values[0])))
+            nodes += [node[children[0]], node[children[1]]]
+    leaf_values = [np.atleast_1d(value_of(node)) for node in nodes if children[0] not in node]
+    values = np.zeros((len(nodes), len(leaf_values[0])))
     values[np.array(left) < 0] = leaf_values
     return BinaryNodes(
         left=np.array(left),
@@ -174,7 +174,7 @@ def flatten(
 
 
 def branches_of_levels(left: list[int], n_levels: int) -> NDArray[np.uint8]:
-    """Branch of each level: 0 for those that go left, 1 for the others.
+    """Return the branch of each level: 0 for those that go left, 1 for the others.
 
     Examples
     --------

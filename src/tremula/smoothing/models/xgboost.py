@@ -31,16 +31,16 @@ LINKS = {
     **dict.fromkeys(("reg:squarederror", "reg:absoluteerror", "reg:pseudohubererror", "reg:quantileerror"), "identity"),
     **dict.fromkeys(("rank:pairwise", "rank:ndcg", "rank:map"), "identity"),
 }
-# The score that boosting starts from is written as an answer; these make it a margin.
+# The base score is written after the link; these functions turn it into a margin.
 TO_MARGIN = {"logistic": logit, "exponential": np.log}
 
-# Codes of an array that no split lists go left; to be told from missing values they must be levels, as many as there
-# may be, since the model does not keep their number.
+# Codes that no split lists go left, other than missing values, so they must be levels. The model does not store their
+# number; this is the largest number of codes.
 N_CODES = 256
 
 
 def read_xgboost(estimator: Any, read: Read) -> TreeModel:
-    """Read a booster, or an estimator in scikit-learn's manner; with early stopping, that one up to the best round."""
+    """Read a booster or a scikit-learn style estimator; the latter, after early stopping, up to the best iteration."""
     booster = booster_of(estimator)
     learner = json.loads(bytes(booster.save_raw("json")))["learner"]
     given = learner["gradient_booster"]
@@ -69,7 +69,7 @@ def read_xgboost(estimator: Any, read: Read) -> TreeModel:
         estimator=estimator,
         name=name_of(estimator),
         sum=whole,
-        asked=getattr(estimator, "predict_proba", partial(ask, estimator)),
+        predictor=getattr(estimator, "predict_proba", partial(predict, estimator)),
         classes=classes_of(estimator, link, n_margins),
         feature_names=None if booster.feature_names is None else tuple(booster.feature_names),
         levels=levels,
@@ -77,7 +77,7 @@ def read_xgboost(estimator: Any, read: Read) -> TreeModel:
 
 
 def booster_of(estimator: Any) -> Any:
-    """Booster with the trees that the model predicts with."""
+    """Return the booster with the trees that the model predicts with."""
     if not hasattr(estimator, "get_booster"):
         return estimator
     check_is_fitted(estimator)
@@ -90,8 +90,8 @@ def booster_of(estimator: Any) -> Any:
     return booster[: int(booster.attributes()["best_iteration"]) + 1]
 
 
-def ask(estimator: Any, X: Any) -> Any:
-    """Answers of a regressor, ranker or bare booster."""
+def predict(estimator: Any, X: Any) -> Any:
+    """Return the predictions of a regressor, ranker or bare booster."""
     if hasattr(estimator, "get_booster"):
         return estimator.predict(X)
     from xgboost import DMatrix
@@ -108,15 +108,15 @@ def levels_of(model: dict[str, Any], n_attributes: int) -> tuple[NDArray[Any] | 
             n_levels[attribute] = max(n_levels[attribute], N_CODES, max(listed, default=-1) + 1)
     if any(n_levels) and "cats" not in model:
         raise UnsupportedModel(
-            "the model has nominal attributes, whose levels XGBoost does not keep before release 3.1: train it with a "
-            f"later one, or {USE_SAMPLE}"
+            "the model has nominal attributes, whose levels XGBoost does not store before release 3.1: train it with a "
+            f"later release, or {USE_SAMPLE}"
         )
     known = [labels_of(written) for written in model.get("cats", {}).get("enc") or []] or [None] * n_attributes
     return tuple(labels if labels is not None else (np.arange(n) if n else None) for labels, n in zip(known, n_levels))
 
 
 def labels_of(written: dict[str, Any]) -> NDArray[Any] | None:
-    """Categories as XGBoost writes them: numbers, or the bytes of texts and where each text starts.
+    """Read categories as XGBoost writes them: numbers, or the bytes of strings with the start of each string.
 
     Examples
     --------
@@ -139,7 +139,7 @@ def listed_levels(tree: dict[str, Any]) -> list[tuple[int, list[int]]]:
 
 
 def tree_of(tree: dict[str, Any], n_levels: NDArray[np.int32]) -> Tree:
-    """Lay one tree out as tremula's."""
+    """Convert one tree."""
     if int(tree["tree_param"].get("size_leaf_vector", 1)) > 1:
         raise UnsupportedModel(f"the trees have a value for each class (multi_strategy): {USE_SAMPLE}")
     conditions = np.array(tree["split_conditions"], dtype=np.float32).astype(np.float64)

@@ -1,6 +1,6 @@
-"""Reads levels of noise, scales and measurement errors, and learns scales and shares of levels from training rows.
+"""Checks amounts of noise, scales and measurement errors; learns scales and level shares from training rows.
 
-Behind it all are finite, none is negative, and those of nominal attributes are 0.
+All returned amounts and scales are finite and at least 0, and 0 for nominal attributes.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Noise:
-    """What shakes a row.
+    """The noise that perturbs a row.
 
     Attributes
     ----------
     sd : float64 array (n_attributes,) or (n_rows, n_attributes)
-        Standard deviation on every attribute, or value; 0 on nominal attributes.
+        Standard deviation for every attribute, or value; 0 for nominal attributes.
     flip : float
-        Probability that a nominal level is replaced by another.
+        Probability that the level of a nominal attribute is replaced by another.
     level_shares : tuple of arrays or None, one an attribute
         Training shares of the levels of nominal attributes.
     """
@@ -36,7 +36,7 @@ class Noise:
 
     @property
     def is_none(self) -> bool:
-        """Whether nothing is shaken."""
+        """Whether no value changes."""
         flips = self.flip > 0 and any(shares is not None for shares in self.level_shares)
         return not flips and not self.sd.any()
 
@@ -53,22 +53,22 @@ def _numbers(name: str, given: Any, what: str) -> Floats:
 
 
 def read_amounts(name: str, given: Any, n_attributes: int) -> float | Floats:
-    """Return one level for all attributes, or one for each.
+    """Return one amount for all attributes, or one for each.
 
     Examples
     --------
     >>> read_amounts("noise", 0.2, 3), read_amounts("noise", [0.1, 0.2], 2)
     (0.2, array([0.1, 0.2]))
     """
-    levels = _numbers(name, given, "'auto', a number or one number an attribute")
-    if levels.ndim == 0:
-        return float(levels)
-    if levels.shape != (n_attributes,):
+    amounts = _numbers(name, given, "'auto', a number or one number an attribute")
+    if amounts.ndim == 0:
+        return float(amounts)
+    if amounts.shape != (n_attributes,):
         raise InvalidParameter(
-            f"{name} has shape {levels.shape}, but there are {n_attributes} attributes: give one number for all, or "
+            f"{name} has shape {amounts.shape}, but there are {n_attributes} attributes: give one number for all, or "
             "one for each"
         )
-    return levels.copy()
+    return amounts.copy()
 
 
 def read_scale(given: Any, n_levels: NDArray[np.int32]) -> Floats:
@@ -93,9 +93,9 @@ def measurement_error(X_std: Any, shape: tuple[int, ...], n_levels: NDArray[np.i
 
 
 def column_scales(rows: Floats, weights: Floats | None, n_levels: NDArray[np.int32]) -> Floats:
-    """Return the population standard deviation of every numeric attribute over the values that are there.
+    """Return the population standard deviation of every numeric attribute over its known values.
 
-    An attribute of one value, or none, has exactly 0: its tests stay hard.
+    A constant attribute, or one without known values, has exactly 0: its tests stay as they are.
 
     Examples
     --------
@@ -106,10 +106,10 @@ def column_scales(rows: Floats, weights: Floats | None, n_levels: NDArray[np.int
     scales = np.zeros(len(n_levels))
     for attribute in np.flatnonzero(n_levels == 0):
         column = rows[:, attribute]
-        there = ~np.isnan(column) if weights is None else ~np.isnan(column) & (weights > 0)
-        values = column[there]
+        known = ~np.isnan(column) if weights is None else ~np.isnan(column) & (weights > 0)
+        values = column[known]
         if len(values) and values.min() < values.max():
-            share = None if weights is None else weights[there]
+            share = None if weights is None else weights[known]
             centre = np.average(values, weights=share)
             scales[attribute] = np.sqrt(np.average((values - centre) ** 2, weights=share))
     return scales
@@ -127,8 +127,8 @@ def level_shares(rows: Floats, weights: Floats | None, n_levels: NDArray[np.int3
     shares: list[Floats | None] = [None] * len(n_levels)
     for attribute in np.flatnonzero(n_levels > 0):
         column = rows[:, attribute]
-        there = ~np.isnan(column)
-        given = None if weights is None else weights[there]
-        counts = np.bincount(column[there].astype(np.intp), weights=given, minlength=n_levels[attribute])
+        known = ~np.isnan(column)
+        known_weights = None if weights is None else weights[known]
+        counts = np.bincount(column[known].astype(np.intp), weights=known_weights, minlength=n_levels[attribute])
         shares[attribute] = counts / counts.sum() if counts.sum() > 0 else np.full(len(counts), 1.0 / len(counts))
     return shares

@@ -1,4 +1,4 @@
-"""Lets rows choose the noise of a wrapped model: held-out rows, rows that members left out, or folds."""
+"""Chooses the noise of a wrapped model on held-out rows, out-of-bag rows, or folds."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ Floats = NDArray[np.float64]
 
 
 def wants_validation(model: Any) -> bool:
-    """Whether an estimator prunes on the rows that judge the noise."""
+    """Whether an estimator prunes itself on the validation rows."""
     return getattr(model, "ccp_alpha", None) == "validation"
 
 
 def n_rows_of(y: Any) -> int:
-    """Count the values of a target."""
+    """Return the number of rows of a target."""
     return len(np.asarray(y))
 
 
 class NoiseChoiceMixin:
-    """What a wrapper does to choose its noise."""
+    """Chooses the noise of a wrapper when it is fitted."""
 
     noise: Any
     method: str
@@ -67,26 +67,26 @@ class NoiseChoiceMixin:
     @property
     @abstractmethod
     def _wrapped(self) -> WrappedModel:
-        """Return the model as it was read."""
+        """Return the wrapped model."""
 
     @abstractmethod
     def _given(self) -> Any:
-        """Return the estimator to wrap, or to train a copy of."""
+        """Return the estimator to wrap, or to clone and train."""
 
     @abstractmethod
     def _read_target(self, y: Any, n_rows: int) -> NDArray[Any]:
-        """Return class codes, -1 for a class that the model does not know; or numbers."""
+        """Return class codes, -1 for a class that is unknown to the model; or numbers."""
 
     @abstractmethod
-    def _noise_at(self, levels: float | Floats) -> Noise:
-        """Return the noise that levels stand for."""
+    def _noise_at(self, amounts: float | Floats) -> Noise:
+        """Return the noise of given amounts."""
 
     def _choose_noise(self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any) -> None:
         self.__dict__.pop("noise_curve_", None)
         if not isinstance(self.noise, str):
             if X_val is not None and not wants_validation(self._given()):
                 raise InvalidParameter(
-                    f"X_val and y_val were given, but noise={self.noise!r} is not chosen on them: leave them out, or "
+                    f"X_val and y_val were given, but noise={self.noise!r} is not chosen on them: omit them, or "
                     "set noise='auto'"
                 )
             self.noise_ = read_amounts("noise", self.noise, self.n_features_in_)
@@ -94,10 +94,10 @@ class NoiseChoiceMixin:
         loss = PooledLoss(self._validation_rows(X, y, sample_weight, X_val, y_val), self.scoring, self.n_features_in_)
         chosen = golden_section(loss, self.max_noise)
         if self.per_attribute:
-            chosen = search_by_attribute(loss, chosen, self._worth_trying())
-        self.noise_, self.noise_curve_ = chosen.level, chosen.curve
+            chosen = search_by_attribute(loss, chosen, self._attributes_to_try())
+        self.noise_, self.noise_curve_ = chosen.amount, chosen.curve
 
-    def _worth_trying(self) -> NDArray[np.bool_]:
+    def _attributes_to_try(self) -> NDArray[np.bool_]:
         trees = self._wrapped.trees
         return (self.scale_ > 0) & (True if trees is None else most_tests(trees.sum) > 0)
 
@@ -105,21 +105,21 @@ class NoiseChoiceMixin:
         tuning = self.tuning
         if tuning == "validation" or (tuning == "auto" and X_val is not None):
             if X_val is None:
-                raise InvalidParameter("tuning='validation' needs rows to judge the noise by: give fit X_val and y_val")
+                raise InvalidParameter("tuning='validation' needs validation rows: give fit X_val and y_val")
             target = self._read_target(y_val, n_rows_of(y_val))
             return [held_out_rows(self._part(self._wrapped), X_val, target, self._noise_at, self.n_jobs)]
         if X is None or y is None:
             raise InvalidInput(
-                "noise='auto' needs rows to judge the noise by: give fit X_val and y_val, or the training rows X and y"
+                "noise='auto' needs rows to choose the noise on: give fit X_val and y_val, or the training rows X and y"
             )
         if tuning in ("auto", "oob") and self.method != "sample" and self.combine == "average":
-            judges = self._out_of_bag_rows(X, y, sample_weight)
-            if judges is not None:
-                return [judges]
+            out_of_bag = self._out_of_bag_rows(X, y, sample_weight)
+            if out_of_bag is not None:
+                return [out_of_bag]
         if tuning == "oob":
             raise InvalidParameter(
-                f"tuning='oob' was given, but {type(self.estimator_).__name__} has no rows that are known to be left "
-                "out by members that are averaged: use tuning='cv', or give X_val and y_val"
+                f"tuning='oob' was given, but {type(self.estimator_).__name__} has no out-of-bag rows, or "
+                "its members are not averaged: use tuning='cv', or give X_val and y_val"
             )
         return self._rows_of_folds(X, y, sample_weight)
 
@@ -156,15 +156,15 @@ class NoiseChoiceMixin:
         weights: Floats | None,
         fold: Fold,
     ) -> ValidationRows:
-        """Train on some rows, with the scale of these, and let the others judge."""
-        twin: Any = clone(self).set_params(noise=0.0, prefit=False, estimator=clone(self._given()))
+        """Train on the training rows of a fold, with their scale, and validate on its other rows."""
+        copy: Any = clone(self).set_params(noise=0.0, prefit=False, estimator=clone(self._given()))
         given = [None if each is None else np.asarray(each)[fold.training] for each in (y, sample_weight)]
-        twin.fit(take_rows(X, fold.training), *given)
-        part = self._part(twin._wrapped)
-        table, fold_target = take_rows(X, fold.judging), target[fold.judging]
+        copy.fit(take_rows(X, fold.training), *given)
+        part = self._part(copy._wrapped)
+        table, fold_target = take_rows(X, fold.validation), target[fold.validation]
         if self._is_classifier:
-            place = {label: code for code, label in enumerate(twin.classes_.tolist())}
+            place = {label: code for code, label in enumerate(copy.classes_.tolist())}
             codes = np.array([place.get(label, -1) for label in self.classes_.tolist()])
             fold_target = np.where(fold_target >= 0, codes[fold_target], -1)
-        fold_weights = None if weights is None else weights[fold.judging]
-        return held_out_rows(part, table, fold_target, twin._noise_at, self.n_jobs, fold_weights)
+        fold_weights = None if weights is None else weights[fold.validation]
+        return held_out_rows(part, table, fold_target, copy._noise_at, self.n_jobs, fold_weights)

@@ -1,7 +1,7 @@
-"""Chooses two amounts of noise together: that of the training rows and that of the row to predict.
+"""Chooses two amounts of noise together: one for the training rows and one for the row to predict.
 
-Training with noise and predicting with noise are the same Gaussian convolution, done before and after; at 0 each is
-absent. What judges is the same for every pair: rows that the model, or a member of it, was not trained on.
+Noise in training and noise in prediction are the same Gaussian convolution, before and after training; 0 means none.
+Every pair is compared on the same rows, which the model, or a member of it, was not trained on.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ AMOUNTS = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
 
 @dataclass(frozen=True, repr=False)
 class NoisePair(ShownAsTable):
-    """A wrapper trained at the best pair of amounts, and what was tried.
+    """A wrapper trained with the best pair of amounts, and all pairs that were tried.
 
     Attributes
     ----------
     model : DualPerturbClassifier or DualPerturbRegressor
-        Fitted; its `noise_` is the amount of the row to predict.
+        Fitted; its `noise_` is the amount on the row to predict.
     training_noise : float
-        The amount of the training rows.
+        The amount on the training rows.
     amounts : array (n_amounts,)
-        Amounts of the training rows that were tried.
+        Amounts on the training rows that were tried.
     best_noise : array (n_amounts,)
-        For each the best amount of the row to predict.
+        For each of them the best amount on the row to predict.
     losses : array (n_amounts,)
         The loss of each pair.
     """
@@ -53,7 +53,7 @@ class NoisePair(ShownAsTable):
 
 
 def _best(wrapper: Any) -> tuple[float, float]:
-    """Return the least loss of a wrapper's curve and its amount; of equal losses the smaller amount."""
+    """Return the least loss of a wrapper's noise curve and its amount, the smaller of equals."""
     curve = wrapper.noise_curve_
     place = np.lexsort((curve[:, 0], curve[:, 1]))[0]
     return float(curve[place, 1]), float(curve[place, 0])
@@ -62,7 +62,7 @@ def _best(wrapper: Any) -> tuple[float, float]:
 def tune_together(
     wrapper: Any, X: Any, y: Any, *, amounts: Sequence[float] = AMOUNTS, parameter: str = "noise"
 ) -> NoisePair:
-    """Fit dual perturb and combine around a model that smears its training rows, both amounts chosen by the same rows.
+    """Fit dual perturb and combine around a model that smears its training rows, and choose both amounts.
 
     Parameters
     ----------
@@ -70,14 +70,14 @@ def tune_together(
         With ``noise="auto"``, around an estimator that is not fitted, such as `SmearedBaggingClassifier`.
     X, y : table and target
     amounts : sequence of float, default=(0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
-        Amounts of the training rows to try; for each the wrapper searches its own amount.
+        Amounts on the training rows to try; for each, the wrapper searches the amount on the row to predict.
     parameter : str, default="noise"
-        What the amount is called by the wrapped estimator.
+        Name of the parameter of the wrapped estimator that is the amount.
 
     Returns
     -------
     NoisePair
-        Of equal losses the pair with less noise on the training rows.
+        Of pairs with equal loss, the one with less noise on the training rows.
 
     Examples
     --------
@@ -91,10 +91,10 @@ def tune_together(
     """
     tried = sorted({float(amount) for amount in amounts})
     if not tried:
-        raise InvalidParameter("amounts is empty: give the amounts of the training rows to try, such as [0.0, 0.1]")
+        raise InvalidParameter("amounts is empty: give amounts of noise on the training rows, such as [0.0, 0.1]")
     if getattr(wrapper, "noise", None) != "auto":
         raise InvalidParameter(
-            f"the wrapper has noise={getattr(wrapper, 'noise', None)!r}, so that there is nothing to choose together: "
+            f"the wrapper has noise={getattr(wrapper, 'noise', None)!r}, so only one amount is left to choose: "
             "set noise='auto'"
         )
     if parameter not in (wrapper.estimator.get_params() if wrapper.estimator is not None else {}):
@@ -103,6 +103,6 @@ def tune_together(
             "smears its training rows, such as SmearedBaggingClassifier"
         )
     fitted = [clone(wrapper).set_params(**{f"estimator__{parameter}": amount}).fit(X, y) for amount in tried]
-    found = np.array([_best(one) for one in fitted])
-    best = int(np.argmin(found[:, 0]))
-    return NoisePair(fitted[best], tried[best], np.array(tried), found[:, 1], found[:, 0])
+    losses, best_noise = np.array([_best(candidate) for candidate in fitted]).T
+    best = int(np.argmin(losses))
+    return NoisePair(fitted[best], tried[best], np.array(tried), best_noise, losses)

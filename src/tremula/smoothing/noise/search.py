@@ -1,6 +1,6 @@
-"""Chooses how much to shake: the level of noise that rows which did not train the model judge best.
+"""Searches for the amount of noise with the least loss on validation rows, which did not train the model.
 
-No noise is always a candidate and ties go to the smaller level, so that noise is added only where it helped.
+No noise is always a candidate and ties go to the smaller amount, so noise is added only where it helps.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ Floats = NDArray[np.float64]
 
 MAX_EVALUATIONS = 15  # of the paper
 GOLDEN = (5.0**0.5 - 1.0) / 2.0
-FACTORS = (0.0, 0.5, 2.0)  # tried on the level of each attribute
+FACTORS = (0.0, 0.5, 2.0)  # by which the amount of an attribute is multiplied
 N_SWEEPS = 2
-LEAST_AMOUNT = 0.1  # where the search by attribute starts from if no common noise helped
+LEAST_AMOUNT = 0.1  # start of the search by attribute if the same noise on all attributes did not help
 
 
 # Losses of rows, from their targets and the model's outputs. A class that the model does not know has code -1.
@@ -35,12 +35,12 @@ LOSSES: dict[str, Callable[[NDArray[Any], Floats], Floats]] = {
 
 @dataclass(frozen=True, eq=False)
 class ValidationRows:
-    """Rows that judge a level of noise.
+    """Rows on which amounts of noise are compared.
 
     Attributes
     ----------
     answers : callable
-        From one level for each attribute to the model's smoothed answers for these rows, (n_rows, n_outputs).
+        From one amount for each attribute to the model's smoothed answers for these rows, (n_rows, n_outputs).
     target : array (n_rows,)
         Class codes, or numbers.
     weights : float64 array (n_rows,) or None
@@ -53,105 +53,105 @@ class ValidationRows:
 
 @dataclass(frozen=True, eq=False)
 class PooledLoss:
-    """The mean loss over all rows that judge, as a function of the level."""
+    """The mean loss over all validation rows, as a function of the amount of noise."""
 
-    judges: Sequence[ValidationRows]
+    parts: Sequence[ValidationRows]
     scoring: str
     n_attributes: int
 
-    def __call__(self, level: float | Floats) -> float:
-        """Mean loss at one level for all attributes, or one for each."""
-        levels = np.broadcast_to(np.asarray(level, dtype=np.float64), (self.n_attributes,))
+    def __call__(self, amount: float | Floats) -> float:
+        """Mean loss at one amount for all attributes, or one for each."""
+        amounts = np.broadcast_to(np.asarray(amount, dtype=np.float64), (self.n_attributes,))
         total = weight = 0.0
-        for judge in self.judges:
-            losses = LOSSES[self.scoring](judge.target, judge.answers(levels))
-            weights = np.ones(len(losses)) if judge.weights is None else judge.weights
+        for part in self.parts:
+            losses = LOSSES[self.scoring](part.target, part.answers(amounts))
+            weights = np.ones(len(losses)) if part.weights is None else part.weights
             total, weight = total + float(losses @ weights), weight + float(weights.sum())
         return total / weight
 
 
 @dataclass(frozen=True, eq=False)
 class ChosenNoise:
-    """The level that was chosen, and all that were tried.
+    """The chosen amount, and all amounts that were tried.
 
     Attributes
     ----------
-    level : float or float64 array (n_attributes,)
+    amount : float or float64 array (n_attributes,)
     curve : float64 array (n_tried, 2)
-        Levels common to all attributes with their losses, in order of the level.
+        Amounts for all attributes alike with their losses, sorted by amount.
     loss : float
-        Loss at the level chosen.
+        Loss at the chosen amount.
     """
 
-    level: float | Floats
+    amount: float | Floats
     curve: Floats
     loss: float
 
 
 def golden_section(
-    loss: Callable[[float], float], max_level: float, max_evaluations: int = MAX_EVALUATIONS
+    loss: Callable[[float], float], max_amount: float, max_evaluations: int = MAX_EVALUATIONS
 ) -> ChosenNoise:
-    """Search between no noise and `max_level` for the level of least loss, which should fall and then rise.
+    """Search between no noise and `max_amount` for the amount of least loss, which should fall and then rise.
 
     Examples
     --------
-    >>> chosen = golden_section(lambda level: (level - 0.3) ** 2, max_level=2.0)
-    >>> round(chosen.level, 2), len(chosen.curve)
+    >>> chosen = golden_section(lambda amount: (amount - 0.3) ** 2, max_amount=2.0)
+    >>> round(chosen.amount, 2), len(chosen.curve)
     (0.3, 15)
-    >>> golden_section(lambda level: 1.0, max_level=2.0).level
+    >>> golden_section(lambda amount: 1.0, max_amount=2.0).amount
     0.0
     """
     seen: dict[float, float] = {0.0: loss(0.0)}
 
-    def judged(level: float) -> float:
-        if level not in seen:
-            seen[level] = loss(level)
-        return seen[level]
+    def loss_at(amount: float) -> float:
+        if amount not in seen:
+            seen[amount] = loss(amount)
+        return seen[amount]
 
-    low, high = 0.0, float(max_level)
+    low, high = 0.0, float(max_amount)
     left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
-    for _ in range(max_evaluations - 2):  # the first time two levels are new, then one
-        if judged(left) <= judged(right):
+    for _ in range(max_evaluations - 2):  # the first step evaluates two new amounts, each later one a single one
+        if loss_at(left) <= loss_at(right):
             high, right = right, left
             left = high - GOLDEN * (high - low)
         else:
             low, left = left, right
             right = low + GOLDEN * (high - low)
-    best = min(seen, key=lambda level: (seen[level], level))
+    best = min(seen, key=lambda amount: (seen[amount], amount))
     return ChosenNoise(best, np.array(sorted(seen.items())), seen[best])
 
 
 def search_by_attribute(loss: Callable[[Floats], float], start: ChosenNoise, tested: NDArray[np.bool_]) -> ChosenNoise:
-    """Change the level of one attribute after the other, as long as the loss gets less.
+    """Change the amount of one attribute after the other, as long as the loss decreases.
 
     Parameters
     ----------
     loss : callable
-        From one level for each attribute to the loss.
+        From one amount for each attribute to the loss.
     start : ChosenNoise
-        The level common to all that the search starts from.
+        The amount for all attributes alike that the search starts from.
     tested : bool array (n_attributes,)
-        Attributes worth trying; the levels of others stay.
+        Attributes to try; the amounts of the others stay.
 
     Examples
     --------
     >>> import numpy as np
-    >>> start = golden_section(lambda level: (level - 0.5) ** 2, max_level=2.0)
-    >>> search_by_attribute(lambda levels: float(levels[1]), start, np.array([True, True])).level.round(1)
+    >>> start = golden_section(lambda amount: (amount - 0.5) ** 2, max_amount=2.0)
+    >>> search_by_attribute(lambda amounts: float(amounts[1]), start, np.array([True, True])).amount.round(1)
     array([0.5, 0. ])
     """
-    levels = np.full(len(tested), float(start.level))
+    amounts = np.full(len(tested), float(start.amount))
     best = start.loss
     for _ in range(N_SWEEPS):
         before = best
         for attribute in np.flatnonzero(tested):
-            base = max(levels[attribute], LEAST_AMOUNT)
-            for level in (factor * base for factor in FACTORS):
-                tried = levels.copy()
-                tried[attribute] = level
-                found = loss(tried) if level != levels[attribute] else best
-                if found < best:
-                    best, levels = found, tried
+            base = max(amounts[attribute], LEAST_AMOUNT)
+            for amount in (factor * base for factor in FACTORS):
+                tried = amounts.copy()
+                tried[attribute] = amount
+                new_loss = loss(tried) if amount != amounts[attribute] else best
+                if new_loss < best:
+                    best, amounts = new_loss, tried
         if best == before:
             break
-    return ChosenNoise(levels, start.curve, best)
+    return ChosenNoise(amounts, start.curve, best)

@@ -1,6 +1,6 @@
-"""Which rows judge the noise: held-out rows, rows that members of a bagged model left out, or folds.
+"""Rows on which the noise is chosen: held-out rows, out-of-bag rows of a bagged model, or folds.
 
-Rows that trained a model, or a member, never judge what it answers.
+A row never validates a model, or a member, that was trained on it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tremula.smoothing.noise.search import ValidationRows
 from tremula.smoothing.trained_model import WrappedModel
 
 Floats = NDArray[np.float64]
-MakeNoise = Callable[[Floats], Noise]  # from one level for each attribute
+MakeNoise = Callable[[Floats], Noise]  # from one amount for each attribute
 
 TUNINGS = ("auto", "validation", "oob", "cv")
 
@@ -33,12 +33,12 @@ TUNINGS = ("auto", "validation", "oob", "cv")
 def held_out_rows(
     wrapped: WrappedModel, X: Any, target: NDArray[Any], noise: MakeNoise, n_jobs: int | None, weights: Any = None
 ) -> ValidationRows:
-    """Let rows judge that did not train the model."""
+    """Validate the model on rows that did not train it."""
     smoother, rows = wrapped.smoother(X), wrapped.rows(X)
-    return ValidationRows(lambda levels: smoother.smooth(rows, noise(levels), n_jobs).answers, target, weights)
+    return ValidationRows(lambda amounts: smoother.smooth(rows, noise(amounts), n_jobs).answers, target, weights)
 
 
-# --- rows that members left out ---
+# --- out-of-bag rows ---
 
 
 def is_mean_of_trees(trees: TreeModel | None) -> bool:
@@ -47,16 +47,16 @@ def is_mean_of_trees(trees: TreeModel | None) -> bool:
 
 
 def first_member(wrapped: WrappedModel) -> WrappedModel:
-    """Take the first member of a model for the whole: the paper's shortcut."""
+    """Return the model reduced to its first member: the shortcut of the paper."""
     if wrapped.trees is None or not is_mean_of_trees(wrapped.trees):
         raise InvalidParameter(
-            f"tune_on='tree' was given, but {type(wrapped.model).__name__} is no mean of trees: use tune_on='model'"
+            f"tune_on='tree' was given, but {type(wrapped.model).__name__} is not a mean of trees: use tune_on='model'"
         )
     return replace(wrapped, trees=replace(wrapped.trees, sum=wrapped.trees.sum.member_tree(0)))
 
 
 def count_inbag(trees: TreeModel | None, X: Any, y: Any, sample_weight: Any) -> NDArray[Any] | None:
-    """Count how often each member had each row, None where that is not known or no row was left out."""
+    """Count how often each member was trained on each row; None if that is unknown, or no row is out of bag."""
     if trees is None or not is_mean_of_trees(trees) or not trees.knows_inbag or X is None or y is None:
         return None
     counts = trees.inbag_counts(X, y, sample_weight)
@@ -65,7 +65,7 @@ def count_inbag(trees: TreeModel | None, X: Any, y: Any, sample_weight: Any) -> 
 
 @dataclass(frozen=True, eq=False)
 class OutOfBagAnswers:
-    """Smoothed answers of the members that left a row out, for every row that some left out."""
+    """Smoothed answers to every out-of-bag row, by the members that were not trained on it."""
 
     trees: TreeModel
     rows: Floats
@@ -76,8 +76,8 @@ class OutOfBagAnswers:
     n_jobs: int | None
 
     @property
-    def judged(self) -> NDArray[np.bool_]:
-        """Rows that some member left out."""
+    def is_out_of_bag(self) -> NDArray[np.bool_]:
+        """Whether each row is out of bag for some member."""
         return (self.inbag == 0).any(axis=0)
 
     @cached_property
@@ -85,21 +85,21 @@ class OutOfBagAnswers:
         model = self.trees.sum
         return [TreeSmoother(model.member_tree(number), self.form, self.tol) for number in range(len(model.trees))]
 
-    def __call__(self, levels: Floats) -> Floats:
+    def __call__(self, amounts: Floats) -> Floats:
         """Weighted mean of those members' answers."""
-        model, noise = self.trees.sum, self.noise(levels)
+        model, noise = self.trees.sum, self.noise(amounts)
         sums = RowSums(len(self.rows), model.n_margins)
         for member, counts in enumerate(self.inbag):
             out = np.flatnonzero(counts == 0)
             answers = self._members[member].smooth(self.rows[out], noise, self.n_jobs).answers
             sums.add(out, answers, model.weights[member])
-        return sums.means(np.flatnonzero(self.judged))
+        return sums.means(np.flatnonzero(self.is_out_of_bag))
 
 
 def out_of_bag_rows(answers: OutOfBagAnswers, target: NDArray[Any], weights: Floats | None) -> ValidationRows:
-    """Let rows judge the members that left them out."""
-    judged = answers.judged
-    return ValidationRows(answers, target[judged], None if weights is None else weights[judged])
+    """Validate on each row the members that were not trained on it."""
+    rows = answers.is_out_of_bag
+    return ValidationRows(answers, target[rows], None if weights is None else weights[rows])
 
 
 # --- folds ---
@@ -107,14 +107,14 @@ def out_of_bag_rows(answers: OutOfBagAnswers, target: NDArray[Any], weights: Flo
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """Rows that train, and rows that judge."""
+    """Training rows and validation rows."""
 
     training: NDArray[np.int64]
-    judging: NDArray[np.int64]
+    validation: NDArray[np.int64]
 
 
 def make_folds(target: NDArray[Any], is_classifier: bool, cv: Any, random: np.random.Generator) -> list[Fold]:
-    """Cut the rows into folds, classes spread evenly; folds whose other rows cannot train a model are left out."""
+    """Make stratified folds; a fold whose training rows have a single target value is omitted."""
     rows = np.arange(len(target))
     if isinstance(cv, Integral):
         parts = stratified_parts(rows, target if is_classifier else None, min(int(cv), len(rows)), random)
