@@ -69,7 +69,7 @@ def list_datasets(
 
 
 def _where(known: KnownDataset) -> str:
-    """Tell where a dataset is found, in the order in which it is looked for."""
+    """Return where a dataset is, in the order in which it is looked for."""
     if known.name in BUNDLED:
         return "scikit-learn"
     if known.name in dataset_names():
@@ -128,21 +128,21 @@ def describe_one(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Tell the columns of a dataset, their kinds, levels and missing values, and how the target is distributed.
+    """Describe a dataset: its columns with their kinds, levels and missing values, and the distribution of the target.
 
-    Nothing is fetched: of a dataset that is not on this machine it tells what the table of known ones says.
+    Nothing is fetched: for a dataset that is not on this machine, the entry in the list of known datasets is shown.
     """
     known = known_datasets().get(name)
     origin = None if known is None else {**asdict(known), "found": _where(known)}
-    told = _describe(name, target)
+    described = _describe(name, target)
     if as_json:
-        print(json.dumps({**told, "known": origin}, indent=2, ensure_ascii=False))
+        print(json.dumps({**described, "known": origin}, indent=2, ensure_ascii=False))
         return
     console = Console(highlight=False, soft_wrap=True)
-    if told:
-        _print_columns(console, told)
+    if described:
+        _print_columns(console, described)
     if origin is not None:
-        _print_origin(console, origin, bool(told))
+        _print_origin(console, origin, bool(described))
 
 
 def _describe(place: str, target: str | None) -> dict[str, Any]:
@@ -154,22 +154,22 @@ def _describe(place: str, target: str | None) -> dict[str, Any]:
     return describe_dataset(reading.dataset) | {"notes": [*reading.guesses, *reading.notes]}
 
 
-def _print_columns(console: Console, told: Mapping[str, Any]) -> None:
+def _print_columns(console: Console, described: Mapping[str, Any]) -> None:
     console.print(
-        f"{told['name']} ({told['source']}): {told['rows']:,} rows, {len(told['attributes'])} attributes, "
-        f"{told['missing']:,} missing values; {told['task']}.",
+        f"{described['name']} ({described['source']}): {described['rows']:,} rows, "
+        f"{len(described['attributes'])} attributes, {described['missing']:,} missing values; {described['task']}.",
         markup=False,
     )
-    console.print(f"Target: {_words_of_target(told['target'])}", markup=False)
+    console.print(f"Target: {_words_of_target(described['target'])}", markup=False)
     table = Table()
     for heading in ("attribute", "kind"):
         table.add_column(heading)
     table.add_column("missing", justify="right")
     table.add_column("values", overflow="fold")
-    for column in told["attributes"]:
+    for column in described["attributes"]:
         table.add_row(column["name"], column["kind"], _number(column["missing"]), WORDS[column["kind"]](column))
     console.print(table, soft_wrap=False)
-    for note in told["notes"]:
+    for note in described["notes"]:
         console.print(note, markup=False)
 
 
@@ -227,7 +227,7 @@ def fetch(
     fetched = []
     for name in names:
         if Path(name).suffix:
-            raise UnknownDataset(f"{name!r} is a file and not a name: tremula data list tells the names")
+            raise UnknownDataset(f"{name!r} is a file and not a name: tremula data list shows the names")
         found = load_dataset(name, task=None)
         fetched.append({"name": name, "source": found.source, "rows": len(found.X)})
         if not as_json:
