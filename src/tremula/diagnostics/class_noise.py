@@ -145,7 +145,7 @@ class ClassNoise(TransformerMixin, BaseEstimator):
             raise InvalidTarget(
                 f"y holds {show(unknown)}, but the classes of fit are {show(self.classes_.tolist())}: fit again"
             )
-        return self.classes_[(codes + direction * self._shifts) % len(self.classes_)]
+        return np.asarray(self.classes_[(codes + direction * self._shifts) % len(self.classes_)])
 
 
 @dataclass(frozen=True, repr=False)

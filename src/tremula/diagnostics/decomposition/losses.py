@@ -41,11 +41,11 @@ class Loss:
 
 
 def _impurity(probabilities: np.ndarray) -> np.ndarray:
-    return 1.0 - (probabilities**2).sum(axis=1)
+    return np.asarray(1.0 - (probabilities**2).sum(axis=1))
 
 
 def _entropy(probabilities: np.ndarray) -> np.ndarray:
-    return -(probabilities * np.log(np.where(probabilities > 0, probabilities, 1.0))).sum(axis=1)
+    return np.asarray(-(probabilities * np.log(np.where(probabilities > 0, probabilities, 1.0))).sum(axis=1))
 
 
 LOSSES: dict[str, Loss] = {
@@ -77,8 +77,8 @@ def choose_loss(estimator: Any, loss: str) -> str:
 def observed_target(task: Task, rows: np.ndarray) -> np.ndarray:
     """Return the target of some rows as answers are written: a one among zeros, or a number."""
     if task.classes is None:
-        return task.target[rows][:, None]
-    return np.eye(len(task.classes))[task.target[rows]]
+        return np.asarray(task.target[rows][:, None])
+    return np.asarray(np.eye(len(task.classes))[task.target[rows]])
 
 
 @dataclass(frozen=True)

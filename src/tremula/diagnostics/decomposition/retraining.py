@@ -55,7 +55,7 @@ class Task:
 
     def labels(self, rows: np.ndarray) -> np.ndarray:
         """Return the target of some rows as the estimator is given it."""
-        return self.target[rows] if self.classes is None else self.classes[self.target[rows]]
+        return np.asarray(self.target[rows] if self.classes is None else self.classes[self.target[rows]])
 
 
 def read_task(X: Any, y: Any, numeric: bool) -> Task:
@@ -80,7 +80,7 @@ def ask_labels(model: Any, X: Any, classes: np.ndarray | None) -> np.ndarray:
         raise InvalidInput(
             f"{type(model).__name__} predicts {show(unknown.tolist())}, which is no class of y: use a classifier"
         )
-    return np.eye(len(classes))[codes]
+    return np.asarray(np.eye(len(classes))[codes])
 
 
 def ask_probabilities(model: Any, X: Any, classes: np.ndarray | None) -> np.ndarray:

@@ -103,8 +103,8 @@ def _combined_losses(answers: Answers, target: np.ndarray, numeric: bool) -> np.
     """Return at each row the loss of the vote (ties to the first class), or of the mean answer."""
     together = (answers.values * answers.tested[:, :, None]).sum(axis=0) / answers.tested.sum(axis=0)[:, None]
     if numeric:
-        return ((together - target) ** 2)[:, 0]
-    return (together.argmax(axis=1) != target.argmax(axis=1)).astype(np.float64)
+        return np.asarray(((together - target) ** 2)[:, 0])
+    return np.asarray((together.argmax(axis=1) != target.argmax(axis=1)).astype(np.float64))
 
 
 def stability(

@@ -41,7 +41,7 @@ class Spread:
 def _mean_without(values: np.ndarray, tested: np.ndarray, mean: np.ndarray, count: np.ndarray) -> np.ndarray:
     """Return, for each model, the mean over the other models that answered."""
     others = np.maximum(count - 1, 1)
-    return mean + (mean - values) * (tested / others)
+    return np.asarray(mean + (mean - values) * (tested / others))
 
 
 def spread_of_squares(answers: np.ndarray, tested: np.ndarray, target: np.ndarray, scale: float) -> Spread:
@@ -113,7 +113,7 @@ def spread_of_logs(answers: np.ndarray, tested: np.ndarray, target: np.ndarray, 
 def _log_shortfall(mean_logs: np.ndarray) -> np.ndarray:
     """Return minus the logarithm of what a geometric mean of distributions sums to; it is never negative."""
     highest = mean_logs.max(axis=-1, keepdims=True)
-    return np.maximum(-(highest[..., 0] + np.log(np.exp(mean_logs - highest).sum(axis=-1))), 0.0)
+    return np.asarray(np.maximum(-(highest[..., 0] + np.log(np.exp(mean_logs - highest).sum(axis=-1))), 0.0))
 
 
 SpreadOf = Callable[[np.ndarray, np.ndarray, np.ndarray, float], Spread]

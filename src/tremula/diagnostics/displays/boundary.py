@@ -36,7 +36,7 @@ def shades(codes: np.ndarray, probabilities: np.ndarray | None) -> np.ndarray:
     if probabilities is not None:
         chance = 1 / probabilities.shape[-1]
         strength *= np.clip((probabilities.max(axis=-1) - chance) / (1 - chance), 0, 1)
-    return 1 - strength[..., None] * (1 - colours[codes])
+    return np.asarray(1 - strength[..., None] * (1 - colours[codes]))
 
 
 class BoundaryDisplay:

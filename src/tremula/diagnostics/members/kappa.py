@@ -119,7 +119,7 @@ def kappa_of(first: np.ndarray, second: np.ndarray, n_classes: int) -> np.ndarra
         by_chance += np.outer(ones.sum(axis=1), twos.sum(axis=1))
     # All are whole numbers, exact in floats: with n_rows² as unit no rounding decides whether Theta2 is 1.
     room = float(n_rows) ** 2 - by_chance
-    return np.divide(agree * n_rows - by_chance, room, out=np.ones_like(agree), where=room > 0)
+    return np.asarray(np.divide(agree * n_rows - by_chance, room, out=np.ones_like(agree), where=room > 0))
 
 
 def _read_truth(y: Any) -> np.ndarray:
