@@ -21,6 +21,7 @@ NOT_KEPT = {
 OF_OTHER_ESTIMATORS = [ThreeBoostClassifier(LogisticRegression(), random_state=0)]
 
 
+@pytest.mark.slow
 @parametrize_with_checks(OF_OTHER_ESTIMATORS, expected_failed_checks=lambda _: NOT_KEPT)
 def test_scikit_learn_checks_of_other_estimators(estimator: Any, check: Any) -> None:
     check(estimator)
