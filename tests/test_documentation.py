@@ -158,3 +158,35 @@ def test_a_command_that_is_not_there_is_seen(command: str, problem: str) -> None
 
 def test_a_name_that_is_not_there_is_seen() -> None:
     assert problems_of_code("model = tm.BagingClassifier()") == ["tremula has no BagingClassifier"]
+
+
+TOUR = REPOSITORY / "docs" / "develop" / "tour.md"
+PACKAGE_SOURCES = REPOSITORY / "src" / "tremula"
+
+
+def missing_from_the_code(paragraph: str) -> list[str]:
+    """Paths of a paragraph that do not exist, and names that none of its files has."""
+    quoted = re.findall(r"`([^`\s]+)`", paragraph)
+    paths = [word for word in quoted if "/" in word or re.search(r"\.(py|pyx|pxd|md)$", word)]
+    files = {path: (PACKAGE_SOURCES / path, REPOSITORY / path) for path in paths}
+    missing = [path for path, places in files.items() if path != "__init__.py" and not any(p.exists() for p in places)]
+    text = "\n".join(p.read_text(encoding="utf-8") for places in files.values() for p in places if p.is_file())
+    names = [word for word in quoted if word not in paths and word != "fit"]
+    return missing + [name for name in names if not re.search(rf"\b{re.escape(name)}\b", text)]
+
+
+@pytest.mark.parametrize("paragraph", re.split(r"\n\n|\n(?=\d\. )", TOUR.read_text(encoding="utf-8")))
+def test_the_tour_names_what_is_in_the_code(paragraph: str) -> None:
+    assert missing_from_the_code(paragraph) == []
+
+
+def test_what_the_tour_names_and_the_code_lacks_is_seen() -> None:
+    assert missing_from_the_code("`Nothing` in `trees/nothing.py`") == ["trees/nothing.py", "Nothing"]
+    assert missing_from_the_code("`make_generators` in `seeds.py`") == ["make_generators"]
+
+
+def test_the_version_of_the_build_heads_the_changes() -> None:
+    version = re.search(r"version: '([^']+)'", (REPOSITORY / "meson.build").read_text(encoding="utf-8"))
+    headings = re.findall(r"^## (\S+)", (REPOSITORY / "CHANGELOG.md").read_text(encoding="utf-8"), re.M)
+    assert version is not None
+    assert headings[:2] == ["Unreleased", version.group(1)]
