@@ -1,4 +1,4 @@
-"""How a result shows itself: as short text at a prompt, as a small table in a notebook.
+"""Display of results: short text at a prompt, a small table in a notebook.
 
 A result says once what its table holds; both forms are made of that, and neither ever lists long arrays.
 """
@@ -14,7 +14,7 @@ MOST_ROWS = 20  # a longer table is cut, and says by how much
 
 @dataclass(frozen=True)
 class ShortTable:
-    """What a result shows.
+    """Content that a result displays.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class ShortTable:
 
 
 class ShownAsTable:
-    """A result that has a `ShortTable`: what it prints, and what a notebook shows.
+    """Mixin for results that display a `ShortTable` at a prompt and in a notebook.
 
     Dataclasses derived from it are made with ``repr=False``, so that theirs does not list every array.
     """

@@ -1,4 +1,4 @@
-"""What can go wrong, by name: every error tremula raises itself is a TremulaError and the fitting builtin.
+"""Exceptions: every error that tremula raises derives from TremulaError and from the matching builtin.
 
 Each message says what was given, what was expected and what to do next.
 """
@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 
 class TremulaError(Exception):
-    """Base of every error tremula raises itself."""
+    """Base class of all errors raised by tremula."""
 
 
 class InvalidParameter(TremulaError, ValueError):
@@ -56,7 +56,7 @@ class FileDamaged(TremulaError, ValueError):
 
 
 class FileTooNew(TremulaError, ValueError):
-    """A file of a format version that only later releases know."""
+    """A file in a format that only later releases can read."""
 
 
 class UnknownClass(TremulaError, ValueError):
@@ -72,23 +72,23 @@ class UnknownTable(TremulaError, LookupError):
 
 
 class QueryFailed(TremulaError, RuntimeError):
-    """A database did not answer, though it was asked again."""
+    """A database did not answer, even after retries."""
 
 
 class QueryRefused(TremulaError, PermissionError):
-    """A question that the rules of disclosure do not allow; it was not sent."""
+    """A query that the disclosure rules forbid; it was not sent."""
 
 
 class BudgetExhausted(QueryRefused):
-    """Nothing is left of the privacy budget."""
+    """The privacy budget is spent."""
 
 
 class BudgetWarning(UserWarning):
-    """Trees were left smaller than wanted, because the privacy budget ran out."""
+    """Trees are smaller than requested because the privacy budget ran out."""
 
 
 class MissingLibrary(TremulaError, ImportError):
-    """A library that is needed for this alone is not installed."""
+    """An optional library that this feature needs is not installed."""
 
 
 def did_you_mean(given: str, known: Iterable[str]) -> str:

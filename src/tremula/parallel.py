@@ -1,4 +1,4 @@
-"""Spreads the training of members over threads, or over whatever joblib backend is in force.
+"""Training of members in parallel, in threads or in the active joblib backend.
 
 Work is cut into a few chunks of consecutive members, so that a backend that sends data to other processes or machines
 sends it once per worker and not once per member. The result never depends on how work was cut. Where the work is given
@@ -26,7 +26,7 @@ CHUNKS_PER_THREAD = 4  # members differ in cost; threads get them in smaller por
 
 
 def cut(members: range, n_chunks: int) -> list[range]:
-    """Cut into at most so many stretches of nearly equal length.
+    """Divide into at most `n_chunks` ranges of nearly equal length.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def train_members(
     verbose: int = 0,
     batch: int | None = None,
 ) -> Generator[Result, None, None]:
-    """Yield ``train`` of all members in order, worked on in parallel.
+    """Train members in parallel and yield the results in order.
 
     Parameters
     ----------
@@ -120,13 +120,13 @@ def _results(
 
 
 def _batches(members: range, size: int | None) -> list[range]:
-    """Cut into stretches of this length, the last one shorter."""
+    """Divide into ranges of this length, the last one shorter."""
     step = size or max(1, len(members))
     return [members[first : first + step] for first in range(0, len(members), step)]
 
 
 def _leave(results: Iterable[Any]) -> None:
-    """End work whose results are not wanted; joblib would have us warn that some was done in vain."""
+    """Stop work whose results are not needed, without joblib's warning about it."""
     if isinstance(results, Generator):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
@@ -138,7 +138,7 @@ def _train_chunk(train: Callable[[range], list[Result]], members: range) -> list
 
 
 def _one_by_one(train: Callable[[range], list[Result]], given_up: Event) -> Callable[[range], list[Result]]:
-    """Return `train` that looks, before each member, whether its results are still wanted."""
+    """Return `train` with a check, before each member, that its result is still needed."""
 
     def train_while_wanted(members: range) -> list[Result]:
         results: list[Result] = []
@@ -153,7 +153,7 @@ def _one_by_one(train: Callable[[range], list[Result]], given_up: Event) -> Call
 
 @contextmanager
 def _progress_bar(n_members: int, verbose: int) -> Iterator[Callable[[int], None]]:
-    """Show a bar, if wanted, and give a function that moves it on by a number of members."""
+    """Show a progress bar if verbose, and yield a function that advances it by a number of members."""
     if not verbose:
         yield lambda n_done: None
         return

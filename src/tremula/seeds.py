@@ -1,4 +1,4 @@
-"""One `random_state` in, streams of random numbers out: the same seed, the same numbers, however work is spread."""
+"""Random generators derived from one `random_state`: the same seed gives the same numbers for any number of jobs."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def make_generator(random_state: Any) -> np.random.Generator:
 
 
 def make_root_seed(random_state: Any) -> int:
-    """Return one whole number that stands for a random state; from it every member's stream is derived."""
+    """Return an integer seed for a random state; the generators of all members are derived from it."""
     return int(make_generator(random_state).integers(2**63))
 
 
 def member_generator(root_seed: int, member: int) -> np.random.Generator:
-    """Return the stream of one member, the same whichever worker asks and however many members there are.
+    """Return the generator of one member; it depends on neither the worker nor the number of members.
 
     Examples
     --------

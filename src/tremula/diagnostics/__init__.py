@@ -1,4 +1,4 @@
-"""Why an ensemble works, and whether a difference is real; every name takes any scikit-learn estimator.
+"""Diagnostics of ensembles and tests of differences, for any scikit-learn estimator.
 
 Names are found when they are first used, so that ``import tremula`` reads none of these modules.
 """

@@ -1,4 +1,4 @@
-"""Wrong class labels put in on purpose, and what boosting does with them.
+"""Class noise added on purpose, and the weights that boosting gives to noisy rows.
 
 Exactly the rows of the returned mask change, and each of them to a class it did not have.
 """
@@ -24,7 +24,7 @@ A_HALF_AND_ROUNDING = 0.5 + 1e-9  # 0.285 * 100 is 28.499999999999996, but was m
 
 
 def count_noisy_rows(n_rows: int, rate: float) -> int:
-    """Return how many of so many rows change class: `rate` of them, rounded to the nearest, halves up.
+    """Return the number of rows that change class: `rate` times `n_rows`, rounded half up.
 
     Examples
     --------
@@ -35,7 +35,7 @@ def count_noisy_rows(n_rows: int, rate: float) -> int:
 
 
 def draw_shifts(n_rows: int, n_classes: int, rate: float, random: np.random.Generator) -> np.ndarray:
-    """Return for each row how many classes further its label moves, 0 where it stays; any wrong class is as likely."""
+    """Return by how many classes the label of each row shifts, 0 if it stays; all wrong classes are equally likely."""
     shifts = np.zeros(n_rows, dtype=np.int64)
     chosen = random.choice(n_rows, size=count_noisy_rows(n_rows, rate), replace=False)
     shifts[chosen] = random.integers(1, n_classes, size=len(chosen))
@@ -51,7 +51,7 @@ def _count_rows(y: Any) -> int:
 
 
 def add_class_noise(y: Any, rate: float, *, random_state: RandomState = None) -> tuple[np.ndarray, np.ndarray]:
-    """Give a share of the rows a wrong class, drawn uniformly from the other classes of `y`.
+    """Give a fraction of the rows a wrong class, drawn uniformly from the other classes of `y`.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ class ClassNoise(TransformerMixin, BaseEstimator):
         self.random_state = random_state
 
     def fit(self, y: Any, _: Any = None) -> ClassNoise:
-        """Learn the classes, and draw the rows that become wrong and where to."""
+        """Learn the classes, and draw the rows to change and their new classes."""
         check_number("rate", self.rate, 0.0, 1.0)
         self.classes_, codes = read_classes(y, _count_rows(y))
         self._shifts = draw_shifts(len(codes), len(self.classes_), self.rate, make_generator(self.random_state))
@@ -123,7 +123,7 @@ class ClassNoise(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, y: Any) -> np.ndarray:
-        """Return the labels of the rows of `fit` with the noise in them."""
+        """Return the labels of the rows of `fit` with the noise added."""
         return self._move(y, 1)
 
     def inverse_transform(self, y: Any) -> np.ndarray:
@@ -181,7 +181,7 @@ class WeightTrace(ShownAsTable):
 
 
 def weight_trace(model: Any, mask: Any) -> WeightTrace:
-    """Follow what rows with wrong labels weigh in boosting.
+    """Trace the weights of noisy rows over the rounds of boosting.
 
     Parameters
     ----------

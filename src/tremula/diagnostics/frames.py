@@ -1,4 +1,4 @@
-"""Results as pandas frames; pandas is imported when one is asked for, and only then."""
+"""Results as pandas frames; pandas is imported only when a frame is requested."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tremula.errors import MissingLibrary
 
 
 def make_frame(data: Any, *, index: Sequence[str] | None = None, columns: Sequence[str] | None = None) -> Any:
-    """Return a pandas frame, or say that pandas is missing.
+    """Return a pandas frame; raise if pandas is not installed.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Methods compared on one dataset: every method on the same splits, every answer kept, differences tested in pairs.
+"""Comparison of methods on one dataset: the same splits for all, all predictions kept, differences tested in pairs.
 
 Errors are such that less is better, whatever the scoring.
 """
@@ -51,7 +51,7 @@ def compare(
     n_jobs: int | None = None,
     random_state: Any = None,
 ) -> Comparison:
-    """Train and test several estimators on the same splits of one dataset, and keep every answer.
+    """Train and test several estimators on the same splits of one dataset, and keep all predictions.
 
     Parameters
     ----------
@@ -191,17 +191,17 @@ class Comparison(ShownAsTable):
 
     @cached_property
     def splits(self) -> list[Split]:
-        """Pairs of rows to learn from and rows to test on."""
+        """Pairs of training rows and test rows."""
         return list(zip(self.train_rows, self.test_rows))
 
     @cached_property
     def n_train(self) -> NDArray[np.int64]:
-        """Number of rows learned from, by split."""
+        """Number of training rows, by split."""
         return np.array([len(rows) for rows in self.train_rows])
 
     @cached_property
     def n_test(self) -> NDArray[np.int64]:
-        """Number of rows tested on, by split."""
+        """Number of test rows, by split."""
         return np.array([len(rows) for rows in self.test_rows])
 
     @property

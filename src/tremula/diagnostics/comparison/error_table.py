@@ -1,4 +1,4 @@
-"""Errors of methods on datasets as one table, whatever they are given as: comparisons by dataset, an array, a frame.
+"""Errors of methods on datasets as one table, from comparisons by dataset, an array or a frame.
 
 Behind it all datasets have the same methods and scoring, and no error is missing.
 """
@@ -29,7 +29,7 @@ class ErrorTable:
 
 
 def read_results(results: Any, names: Sequence[str] | None, dataset_names: Sequence[str] | None) -> ErrorTable:
-    """Read comparisons, or a table of errors, with names of their own or those that are given."""
+    """Read comparisons or a table of errors; given names replace their own."""
     if isinstance(results, Mapping) or (
         isinstance(results, list | tuple) and any(isinstance(item, Comparison) for item in results)
     ):

@@ -1,4 +1,4 @@
-"""Methods are found by their names; one that is not there is answered with those that are."""
+"""Lookup of methods by name; the error for an unknown name lists the known ones."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tremula.errors import InvalidParameter, did_you_mean
 
 
 def place_of(name: str, names: Sequence[str]) -> int:
-    """Return the place of a method among the names of all.
+    """Return the index of a method by its name.
 
     Examples
     --------

@@ -35,14 +35,14 @@ MOST_EXACT = 50  # datasets; beyond it the normal approximation is as good
 
 
 def _without_rounding(errors: Floats) -> Floats:
-    """Return errors in which values of a dataset that differ by rounding only are equal, so that they tie."""
+    """Return errors rounded so that values of a dataset that differ only by rounding are tied."""
     scale = np.abs(errors).max(axis=1, keepdims=True)
     scale[scale == 0] = 1.0
     return np.asarray(np.round(errors / scale, 12) * scale)
 
 
 def _to_ten_digits(differences: Floats) -> Floats:
-    """Return differences of which those that are the same but for rounding are equal, whatever their unit."""
+    """Return differences rounded so that those that differ only by rounding are equal, whatever their unit."""
     return np.array([float(f"{difference:.10g}") for difference in differences])
 
 
@@ -69,7 +69,7 @@ def _iman_davenport(chi_square: float, n_datasets: int, n_methods: int) -> tuple
 
 
 def _least_p_value(n_datasets: int, n_methods: int) -> float:
-    """Return how probable it is that methods that are alike come in the same order on all datasets.
+    """Return the probability that equal methods have the same order on all datasets.
 
     No ranks are less probable, but F and chi-square go on falling: two methods on three datasets never have p < 0.25.
     """
@@ -78,7 +78,7 @@ def _least_p_value(n_datasets: int, n_methods: int) -> float:
 
 @lru_cache
 def nemenyi_critical_difference(n_methods: int, n_datasets: int, confidence: float = 0.95) -> float:
-    """Return how far apart two mean ranks must be for Nemenyi's test to tell the methods apart.
+    """Return the critical difference of two mean ranks in Nemenyi's test.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How wrong answers are: losses of single rows, or a scikit-learn scorer's word on a split. Less is always better."""
+"""Losses of single rows, or a scikit-learn scorer on a split. Lower is always better."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FOR_CLASSIFIERS = {"error", *OF_PROBABILITIES}
 
 
 def choose_scoring(scoring: Any, classification: bool) -> Any:
-    """Return the scoring, or that which is usual for the kind of task where there is none."""
+    """Return the scoring, by default the usual one for the task."""
     if scoring is None:
         return "error" if classification else "squared_error"
     if not isinstance(scoring, str) and not callable(scoring):
@@ -52,7 +52,7 @@ def has_row_losses(scoring: Any) -> bool:
 
 
 def score_split(name: str, model: Any, scoring: Any, X: Any, y: NDArray[Any]) -> float:
-    """Return the score of a scikit-learn scorer, turned so that less is better."""
+    """Return the score of a scikit-learn scorer with its sign changed, so that lower is better."""
     try:
         score = float(check_scoring(model, scoring)(model, X, y))
     except AttributeError as error:

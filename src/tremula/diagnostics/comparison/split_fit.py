@@ -1,4 +1,4 @@
-"""One estimator on one split: what is given is checked, a copy is trained, and what it answers is handed back."""
+"""One estimator on one split: checks, training of a copy, and its predictions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Estimators = Mapping[str, Any] | Iterable[tuple[str, Any]]
 
 @dataclass(frozen=True)
 class Answer:
-    """What one estimator says of the test rows of one split."""
+    """Predictions of one estimator for the test rows of one split."""
 
     predictions: NDArray[Any]
     probabilities: Floats | None
@@ -36,9 +36,9 @@ def read_estimators(estimators: Estimators) -> dict[str, Any]:
     given = list(estimators.items()) if isinstance(estimators, Mapping) else estimators
     pairs = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
     if not pairs or not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in pairs):
-        found = type(pairs[0]).__name__ if pairs else "none"
+        first_type = type(pairs[0]).__name__ if pairs else "none"
         raise InvalidParameter(
-            f"estimators must be a dict of name to estimator, or a list of (name, estimator): got {found}"
+            f"estimators must be a dict of name to estimator, or a list of (name, estimator): got {first_type}"
         )
     names = [name for name, _ in pairs]
     twice = sorted({str(name) for name in names if names.count(name) > 1})
@@ -64,7 +64,7 @@ def read_y(named: Mapping[str, Any], X: Any, y: Any) -> tuple[NDArray[Any] | Non
 
 
 def require_probabilities(named: Mapping[str, Any], scoring: Any) -> None:
-    """Refuse estimators that have no probabilities where the scoring needs them."""
+    """Raise if the scoring needs probabilities that an estimator does not have."""
     without = [name for name, estimator in named.items() if not hasattr(estimator, "predict_proba")]
     if isinstance(scoring, str) and scoring in OF_PROBABILITIES and without:
         raise InvalidParameter(
@@ -83,7 +83,7 @@ def answer_split(
     seed: int | None,
     scorer: Any,
 ) -> Answer:
-    """Train a copy of one estimator on a split, and ask it all that is kept."""
+    """Train a copy of one estimator on a split and return its predictions."""
     train, test = split
     X_test = take_rows(X, test)
     try:

@@ -1,4 +1,4 @@
-"""Which rows are learned from and which are tested on: splits made, checked, and told apart by their form.
+"""Splits into training and test rows: made, checked and classified.
 
 A split is a pair of arrays of row numbers, those to learn from and those to test on.
 """
@@ -53,7 +53,7 @@ def _read_rows(rows: Any) -> Rows:
 
 
 def read_split(number: int, split: Any, n_rows: int) -> Split:
-    """Return row numbers to learn from, maybe some of them repeated, and others to test on; masks become numbers."""
+    """Return training and test rows as indices; training rows may repeat, and masks are converted."""
     try:
         train, test = (_read_rows(rows) for rows in split)
     except (TypeError, ValueError) as error:
@@ -73,7 +73,7 @@ def read_split(number: int, split: Any, n_rows: int) -> Split:
 
 
 def refuse_missing_classes(splits: Sequence[Split], codes: NDArray[Any], classes: NDArray[Any]) -> None:
-    """Say which class a split has no row of to learn from."""
+    """Raise if a split has no training row of some class, and name the class."""
     for number, (train, _) in enumerate(splits):
         missing = np.flatnonzero(np.bincount(codes[train], minlength=len(classes)) == 0)
         if len(missing):
@@ -86,7 +86,7 @@ def refuse_missing_classes(splits: Sequence[Split], codes: NDArray[Any], classes
 
 
 def is_five_by_two(splits: Sequence[Split]) -> bool:
-    """Whether there are five pairs of splits, in each of which the two halves change places."""
+    """Whether there are five pairs of splits whose halves swap training and test rows."""
     if len(splits) != 10:
         return False
     return all(

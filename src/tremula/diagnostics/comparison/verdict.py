@@ -10,7 +10,7 @@ from tremula.diagnostics.significance.paired import TestResult, say_p
 
 @dataclass(frozen=True, repr=False)
 class Verdict:
-    """What a test says of two methods, after correction for the number of pairs that were tested.
+    """Result of a test of two methods, corrected for the number of pairs tested.
 
     The interval is that of this pair alone; whether the difference is real is decided by the adjusted p-value.
 

@@ -1,4 +1,4 @@
-"""Expected error of a learner over learning sets, taken apart: bias, variance and noise.
+"""Decomposition of the expected error of a learner into bias, variance and noise.
 
 With the usual correction the three terms sum to the error exactly, and none of them is shifted by the number of models.
 """

@@ -1,4 +1,4 @@
-"""Everything but the estimator of a decomposition: the rows that models learn from and answer, and how they are judged.
+"""All of a decomposition but the estimator: training rows, test rows and loss.
 
 Estimators that run in the same experiment learn from the same rows with the same seeds.
 """
@@ -25,7 +25,7 @@ LEAST = {"bias": -np.inf}  # an unbiased estimate of a bias near zero is often b
 
 @dataclass(frozen=True)
 class Experiment:
-    """Everything but the estimator: the rows that models learn from and answer, and how they are judged."""
+    """All of a decomposition but the estimator: training rows, test rows and loss."""
 
     loss: str
     scheme: str
@@ -41,7 +41,7 @@ class Experiment:
     n_jobs: int | None
 
     def run(self, estimator: Any) -> BiasVariance:
-        """Train models on every learning set and take their error apart."""
+        """Train a model on every learning set and decompose the error."""
         ask = LOSSES[self.loss].ask
         answers = gather_answers(estimator, self.task, self.divisions, ask, self.root_seed, self.n_jobs)
         if self.loss == "log_loss":
@@ -98,7 +98,7 @@ def prepare(
     n_jobs: int | None = None,
     random_state: RandomState = None,
 ) -> Experiment:
-    """Check what `bias_variance` is given, and draw the learning sets."""
+    """Check the arguments of `bias_variance` and draw the learning sets."""
     require_estimator(estimator)
     chosen = choose_loss(estimator, loss)
     check_choice("bias_correction", bias_correction, CORRECTIONS)

@@ -1,4 +1,4 @@
-"""Which rows each of many models learns from, and which rows judge it; no row judges a model that learned from it.
+"""Learning sets and test rows of each model; no row tests a model that was trained on it.
 
 A scheme is a list of divisions. The models of one round answer each of their test rows once, so that the answers of
 all rounds to one row are those of so many learning sets.
@@ -25,7 +25,7 @@ FEWEST_MODELS = 2
 
 @dataclass(frozen=True)
 class Division:
-    """The rows that one model learns from, in order and with repetitions, and those that it answers in its round."""
+    """Training rows of one model, in order and with repetitions, and its test rows within its round."""
 
     round: int
     learn: np.ndarray
@@ -34,7 +34,7 @@ class Division:
 
 @dataclass(frozen=True)
 class Sizes:
-    """What was asked for: models (rounds), and rows to learn from and to judge by, None where left to the scheme."""
+    """Requested numbers of models (rounds), training rows and test rows; None leaves the choice to the scheme."""
 
     n_models: int
     train: int | None = None
@@ -63,7 +63,7 @@ def count_rows(X: Any) -> int:
 
 
 def require_rows(X: Any) -> int:
-    """Return the number of rows, which is not zero."""
+    """Return the number of rows; raise if there are none."""
     n_rows = count_rows(X)
     if n_rows == 0:
         raise InvalidInput("X has no rows; expected at least one row to learn from and one to judge by")
@@ -81,7 +81,7 @@ def _join_tables(tables: list[Any]) -> Any:
 
 
 def read_size(name: str, given: Any, n_rows: int) -> int | None:
-    """Return a number of rows, given as such or as a share of all rows; None stays None.
+    """Return a number of rows, given as a count or as a fraction of all rows; None stays None.
 
     Examples
     --------
@@ -117,7 +117,7 @@ def _split_off_pool(n_rows: int, test_size: int, random: np.random.Generator) ->
 
 
 def from_pool(n_rows: int, sizes: Sizes, random: np.random.Generator) -> list[Division]:
-    """Draw each learning set without replacement from a pool; the other rows judge all models.
+    """Draw each learning set without replacement from a pool; all models are tested on the other rows.
 
     The pool has twice as many rows as a learning set, or leaves half of the rows that are not in one to judge by.
     """
@@ -133,7 +133,7 @@ def from_pool(n_rows: int, sizes: Sizes, random: np.random.Generator) -> list[Di
 
 
 def in_disjoint_sets(n_rows: int, sizes: Sizes, random: np.random.Generator) -> list[Division]:
-    """Cut the pool into learning sets that share no row; the other rows judge all models."""
+    """Divide the pool into disjoint learning sets; all models are tested on the other rows."""
     pool, test = _split_off_pool(n_rows, sizes.test or max(1, n_rows // 3), random)
     train = sizes.train or max(1, len(pool) // sizes.n_models)
     most = len(pool) // sizes.n_models
@@ -142,7 +142,7 @@ def in_disjoint_sets(n_rows: int, sizes: Sizes, random: np.random.Generator) -> 
 
 
 def by_bootstrap(n_rows: int, sizes: Sizes, random: np.random.Generator) -> list[Division]:
-    """Draw learning sets with replacement; rows not drawn judge the model, or `test_size` rows kept apart judge all."""
+    """Draw learning sets with replacement; test each model out of bag, or all on `test_size` held-out rows."""
     every_row = np.arange(n_rows)
     pool, apart = (every_row, None) if sizes.test is None else _split_off_pool(n_rows, sizes.test, random)
     divisions = []
@@ -154,7 +154,7 @@ def by_bootstrap(n_rows: int, sizes: Sizes, random: np.random.Generator) -> list
 
 
 def by_subsampled_folds(n_rows: int, sizes: Sizes, random: np.random.Generator) -> list[Division]:
-    """Cross-validate again and again, each model on a part of the rows outside its fold (Webb and Conilione).
+    """Repeat cross-validation, each model trained on a sample of the rows outside its fold (Webb and Conilione).
 
     There are as few folds as leave enough rows to learn from; in each round every row is answered once.
     """
@@ -186,7 +186,7 @@ SCHEMES: dict[str, Callable[[int, Sizes, np.random.Generator], list[Division]]] 
 
 
 def divide(scheme: Any, n_rows: int, sizes: Sizes, random: np.random.Generator) -> list[Division]:
-    """Return the divisions of a scheme by name, or those that were given."""
+    """Return the divisions of a named scheme, or the given ones."""
     if isinstance(scheme, str):
         check_choice("scheme", scheme, SCHEMES)
         if n_rows < 2:

@@ -1,4 +1,4 @@
-"""What the losses of a decomposition ask of a model, and what is known of the truth: the target to judge by, and noise.
+"""Losses of a decomposition: the predictions they need, the target they compare with, and the noise.
 
 Without the truth the target is what was observed, and what noise is not told stays in the bias.
 """
@@ -31,7 +31,7 @@ SUM_TOLERANCE = 1e-6
 
 @dataclass(frozen=True)
 class Loss:
-    """One loss: what models are asked, how their mean loss is taken apart, and the noise of known probabilities."""
+    """One loss: the predictions it needs, the decomposition of its mean, and the noise of known probabilities."""
 
     ask: Ask
     spread_of: SpreadOf
@@ -75,7 +75,7 @@ def choose_loss(estimator: Any, loss: str) -> str:
 
 
 def observed_target(task: Task, rows: np.ndarray) -> np.ndarray:
-    """Return the target of some rows as answers are written: a one among zeros, or a number."""
+    """Return the target of some rows in the form of predictions: one-hot encoded, or a number."""
     if task.classes is None:
         return np.asarray(task.target[rows][:, None])
     return np.asarray(np.eye(len(task.classes))[task.target[rows]])
@@ -83,7 +83,7 @@ def observed_target(task: Task, rows: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Truth:
-    """The target to judge by, (n_test, width), the noise of each row, and whether the target has that noise in it."""
+    """Target of the test rows, (n_test, width), noise of each row, and whether the target contains that noise."""
 
     target: np.ndarray
     noise: np.ndarray
@@ -91,7 +91,7 @@ class Truth:
 
 
 def read_truth(loss: str, task: Task, rows: np.ndarray, truth: Any, noise: Any, generated: bool) -> Truth:
-    """Find out what is known: the truth itself, or the amount of noise, or neither."""
+    """Return the true target, the amount of noise, or neither, as far as they are known."""
     observed = observed_target(task, rows)
     if truth is None:
         return Truth(observed, np.full(len(rows), _amount_of_noise(loss, task, noise)), True)

@@ -1,4 +1,4 @@
-"""Trains a copy of an estimator on each learning set and gathers what the copies answer to their test rows.
+"""Training of a copy of an estimator on each learning set, and the predictions of the copies for their test rows.
 
 The answers depend on the seed alone, not on how the work is spread. Classes that a learning set lacks have
 probability zero in what its model answers.
@@ -28,7 +28,7 @@ FEWEST_ANSWERS = 2
 
 @dataclass(frozen=True)
 class Answers:
-    """What models said about the test rows.
+    """Predictions of the models for the test rows.
 
     `values` is (n_rounds, n_test, width), zero where `tested`, (n_rounds, n_test), is False; `rows` are the row
     numbers of the test rows in the table, ascending.
@@ -50,11 +50,11 @@ class Task:
 
     @property
     def width(self) -> int:
-        """Numbers in an answer: one for each class, or one."""
+        """Outputs per prediction: one for each class, or one for regression."""
         return 1 if self.classes is None else len(self.classes)
 
     def labels(self, rows: np.ndarray) -> np.ndarray:
-        """Return the target of some rows as the estimator is given it."""
+        """Return the target of some rows in the form that the estimator is fitted on."""
         return np.asarray(self.target[rows] if self.classes is None else self.classes[self.target[rows]])
 
 
@@ -71,7 +71,7 @@ def read_task(X: Any, y: Any, numeric: bool) -> Task:
 
 
 def ask_labels(model: Any, X: Any, classes: np.ndarray | None) -> np.ndarray:
-    """Return the predicted class of each row as a one among zeros."""
+    """Return the predicted class of each row, one-hot encoded."""
     assert classes is not None
     predicted = np.asarray(model.predict(X)).reshape(-1)
     codes = np.searchsorted(classes, predicted).clip(max=len(classes) - 1)
@@ -101,7 +101,7 @@ Ask = Callable[[Any, Any, np.ndarray | None], np.ndarray]
 
 
 def check_probabilities(estimator: Any, wanted_for: str) -> None:
-    """Refuse an estimator that cannot give class probabilities."""
+    """Raise if the estimator has no class probabilities."""
     if not hasattr(estimator, "predict_proba"):
         raise InvalidParameter(
             f"{type(estimator).__name__} has no predict_proba, which {wanted_for} needs: use an estimator that gives "
@@ -113,7 +113,7 @@ def check_probabilities(estimator: Any, wanted_for: str) -> None:
 
 
 def require_estimator(estimator: Any, called: str = "estimator") -> None:
-    """Refuse what cannot be trained to predict, such as a class in place of an object of it."""
+    """Raise if the object cannot be fitted and predict, such as a class instead of an instance."""
     if isinstance(estimator, type) or not all(hasattr(estimator, name) for name in ("fit", "predict", "get_params")):
         raise InvalidParameter(f"{called} is {estimator!r}: give an object with fit and predict, as in scikit-learn")
     if is_clusterer(estimator):
@@ -123,7 +123,7 @@ def require_estimator(estimator: Any, called: str = "estimator") -> None:
 
 
 def seeded_copy(estimator: Any, seed: int) -> Any:
-    """Return an unfitted copy whose every `random_state` of None is a number of its own; others stay as given."""
+    """Return an unfitted copy in which every `random_state` of None is replaced by a seed; others stay as given."""
     copy = clone(estimator)
     random = np.random.default_rng(seed)
     unset = {
@@ -135,7 +135,7 @@ def seeded_copy(estimator: Any, seed: int) -> Any:
 
 
 def fit_copy(estimator: Any, task: Task, division: Division, seed: int) -> Any:
-    """Fit a copy to one learning set; where its target is constant, a model that answers just that."""
+    """Fit a copy to one learning set; if its target is constant, return a model that predicts this constant."""
     target = task.labels(division.learn)
     X = take_rows(task.X, division.learn)
     if (target == target[0]).all():
@@ -161,7 +161,7 @@ def _answer_some(
 def gather_answers(
     estimator: Any, task: Task, divisions: list[Division], ask: Ask, root_seed: int, n_jobs: int | None
 ) -> Answers:
-    """Train a model for each division and put its answers in their round and rows."""
+    """Train a model for each division and store its predictions by round and row."""
     answer_some = partial(_answer_some, estimator, task, divisions, ask, root_seed)
     rows = np.unique(np.concatenate([division.test for division in divisions]))
     shape = (max(division.round for division in divisions) + 1, len(rows))
@@ -176,7 +176,7 @@ def gather_answers(
 
 
 def _with_enough_answers(answers: Answers) -> Answers:
-    """Leave out rows that fewer than two models answered, as out-of-bag rows of few bootstraps may be."""
+    """Drop rows that fewer than two models predicted, which happens out of bag with few bootstrap samples."""
     enough = answers.tested.sum(axis=0) >= FEWEST_ANSWERS
     if not enough.any():
         raise InvalidInput(

@@ -1,4 +1,4 @@
-"""How much models of one learner differ when the learning set changes a little, and what combining them gains.
+"""Stability of a learner: how much its models differ between resamples, and what combining them gains.
 
 The disagreement does not look at the true targets: for classes it is the chance that two models answer a case
 differently, for numbers the squared difference of two answers in units of that of two targets.
@@ -77,7 +77,7 @@ class Stability(ShownAsTable):
 
     @property
     def reading(self) -> str:
-        """What it says about bagging, in a line."""
+        """One sentence on whether bagging is worthwhile."""
         low, high = self.gain_interval
         promise = "bagging may help" if low > 0 else "bagging may hurt" if high < 0 else "no clear gain from bagging"
         if self.grade == "stable":

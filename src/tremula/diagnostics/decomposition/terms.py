@@ -1,4 +1,4 @@
-"""Mean loss of many models at each row, taken apart: what their mean answer loses, and what their spread adds.
+"""Decomposition of the mean loss of many models at each row: the loss of their mean prediction, and their spread.
 
 Pure functions on arrays of answers. For every loss here the spread does not depend on the target, and
 mean loss = loss of the central answer + spread, row by row and exactly.
@@ -24,7 +24,7 @@ CORRECTIONS: dict[str, tuple[str, str]] = {
 
 @dataclass(frozen=True)
 class Spread:
-    """Mean losses and spreads of answers, at each row: of all models, and with each model left out in turn.
+    """Mean loss and spread of predictions at each row: of all models, and with each model left out in turn.
 
     `loss`, `observed` and `corrected` are (n_rows,); the arrays left out are (n_models, n_rows), and hold the value of
     all models where the model did not answer or too few others did.
@@ -39,7 +39,7 @@ class Spread:
 
 
 def _mean_without(values: np.ndarray, tested: np.ndarray, mean: np.ndarray, count: np.ndarray) -> np.ndarray:
-    """Return, for each model, the mean over the other models that answered."""
+    """Return, for each model, the mean over the other models that predicted the row."""
     others = np.maximum(count - 1, 1)
     return np.asarray(mean + (mean - values) * (tested / others))
 
@@ -111,7 +111,7 @@ def spread_of_logs(answers: np.ndarray, tested: np.ndarray, target: np.ndarray, 
 
 
 def _log_shortfall(mean_logs: np.ndarray) -> np.ndarray:
-    """Return minus the logarithm of what a geometric mean of distributions sums to; it is never negative."""
+    """Return minus the logarithm of the sum of a geometric mean of distributions, which is never negative."""
     highest = mean_logs.max(axis=-1, keepdims=True)
     return np.asarray(np.maximum(-(highest[..., 0] + np.log(np.exp(mean_logs - highest).sum(axis=-1))), 0.0))
 

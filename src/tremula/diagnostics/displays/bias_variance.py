@@ -105,7 +105,7 @@ class BiasVarianceDisplay:
 
     @classmethod
     def from_results(cls, curve: BiasVarianceCurve, *, ax: Any = None, **kwargs: Any) -> Self:
-        """Draw what `bias_variance_curve` has found.
+        """Draw the result of `bias_variance_curve`.
 
         Parameters
         ----------

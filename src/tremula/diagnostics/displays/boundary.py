@@ -113,7 +113,7 @@ class BoundaryDisplay:
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """Ask a fitted classifier on a grid over the range of the data, and draw its answers.
+        """Predict on a grid over the range of the data with a fitted classifier, and draw the predictions.
 
         Parameters
         ----------
@@ -221,7 +221,7 @@ def _axis(column: np.ndarray, name: str, resolution: int) -> np.ndarray:
 
 
 def _grid(X: Any, names: Sequence[str], features: Sequence[int], reference: int, places: np.ndarray) -> Any:
-    """Return the reference row again and again, with the two attributes at each of the places."""
+    """Return copies of the reference row with the two attributes set to each grid point."""
     if not hasattr(X, "columns"):
         table = np.asarray(X)
         table = np.repeat(table[[reference]], len(places), axis=0).astype(object if table.dtype.kind == "O" else float)

@@ -80,7 +80,7 @@ class CriticalDifferenceDisplay:
 
     @classmethod
     def from_results(cls, ranking: Ranking, *, by: str = "nemenyi", ax: Any = None, **kwargs: Any) -> Self:
-        """Draw what `compare_over_datasets` has found.
+        """Draw the result of `compare_over_datasets`.
 
         Parameters
         ----------

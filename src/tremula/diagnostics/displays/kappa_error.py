@@ -1,4 +1,4 @@
-"""The kappa-error diagram: one point for each pair of members, nearer to the origin the better and the more diverse."""
+"""The kappa-error diagram: one point for each pair of members; accurate and diverse pairs lie near the origin."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ class KappaErrorDisplay:
 
     @classmethod
     def from_results(cls, result: KappaError, *, name: str | None = None, ax: Any = None, **kwargs: Any) -> Self:
-        """Draw what `kappa_error` has found.
+        """Draw the result of `kappa_error`.
 
         Parameters
         ----------

@@ -89,7 +89,7 @@ class KohaviDisplay:
         Parameters
         ----------
         results : mapping of str to Comparison
-            What `compare` has found, by the name of the dataset.
+            Results of `compare` by name of the dataset.
         first : str
             Name of a method.
         second : str
@@ -110,8 +110,8 @@ class KohaviDisplay:
         from tremula.diagnostics.comparison.error_table import name_datasets
 
         named = name_datasets(results)
-        found = [_scaled(name, comparison, first, second, baseline, test) for name, comparison in named.items()]
-        differences, intervals = [row[0] for row in found], [row[1] for row in found]
+        scaled = [_scaled(name, comparison, first, second, baseline, test) for name, comparison in named.items()]
+        differences, intervals = [row[0] for row in scaled], [row[1] for row in scaled]
         return cls(list(named), differences, intervals, first, second, baseline).plot(ax, **kwargs)
 
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:

@@ -128,7 +128,7 @@ class NoiseCurveDisplay:
         Parameters
         ----------
         curve : BiasVarianceCurve
-            What `bias_variance_curve` has found.
+            Result of `bias_variance_curve`.
         chosen : float, "best" or None, default="best"
             The amount to mark; "best" is that of least error, the smallest among equals.
         ax : matplotlib Axes or None, default=None

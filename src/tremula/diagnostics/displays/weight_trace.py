@@ -65,7 +65,7 @@ class WeightTraceDisplay:
 
     @classmethod
     def from_results(cls, trace: WeightTrace, *, ax: Any = None, **kwargs: Any) -> Self:
-        """Draw what `weight_trace` has found.
+        """Draw the result of `weight_trace`.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""How differently members err: measures of which rows each gets right, after Kuncheva and Whitaker (2003).
+"""Diversity of members, from the rows that each predicts correctly, after Kuncheva and Whitaker (2003).
 
 Each takes an array (n_members, n_rows) that is 1 where a member is right and 0 where it is wrong.
 """

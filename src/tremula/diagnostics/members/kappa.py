@@ -1,4 +1,4 @@
-"""How alike the members of an ensemble are: kappa and mean error of every pair, and summaries of their diversity.
+"""Kappa and mean error of every pair of members of an ensemble, and summaries of their diversity.
 
 Everything follows from counts of rows, so the order of members and of rows changes no number.
 """
@@ -148,7 +148,7 @@ def _check_answers(answers: np.ndarray, truth: np.ndarray) -> None:
 
 
 def kappa_error(ensemble: Any, X: Any, y: Any) -> KappaError:
-    """Measure how alike the members of an ensemble are, and how often they are wrong.
+    """Measure agreement and error of every pair of members of an ensemble.
 
     Parameters
     ----------
@@ -177,10 +177,10 @@ def kappa_error(ensemble: Any, X: Any, y: Any) -> KappaError:
     >>> from tremula.diagnostics import kappa_error
     >>> y = np.array(["a", "a", "b", "b"])
     >>> members = np.array([["a", "a", "b", "b"], ["a", "b", "b", "b"], ["a", "b", "b", "a"]])
-    >>> found = kappa_error(members, None, y)
-    >>> found.pairs.tolist(), found.kappa.tolist(), found.mean_error.tolist()
+    >>> result = kappa_error(members, None, y)
+    >>> result.pairs.tolist(), result.kappa.tolist(), result.mean_error.tolist()
     ([[0, 1], [0, 2], [1, 2]], [0.5, 0.0, 0.5], [0.125, 0.25, 0.375])
-    >>> print(found)
+    >>> print(result)
     3 members, 3 pairs: mean kappa 0.333, mean error of a member 0.2500, of the ensemble 0.2500
     """
     truth = _read_truth(y)

@@ -1,4 +1,4 @@
-"""What each member of an ensemble answers, in the labels of the ensemble, whoever made the ensemble."""
+"""Predictions of each member of an ensemble of any library, in the labels of the ensemble."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NOT_MEMBERS = (OneVsRestClassifier, OneVsOneClassifier, OutputCodeClassifier)
 
 
 def member_predictions(ensemble: Any, X: Any) -> np.ndarray:
-    """Return the class that each member gives each row.
+    """Return the class that each member predicts for each row.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def _check_classifiers(members: Iterable[Any]) -> None:
 
 
 def _answers_of_estimators(ensemble: Any, X: Any) -> np.ndarray:
-    """Return the answers of the members of one of scikit-learn's ensembles, in the ensemble's classes."""
+    """Return the predictions of the members of a scikit-learn ensemble, in the classes of the ensemble."""
     members = getattr(ensemble, "estimators_", None)
     if members is None or isinstance(ensemble, NOT_MEMBERS):
         raise InvalidInput(

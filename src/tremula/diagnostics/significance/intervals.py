@@ -1,4 +1,4 @@
-"""How sure a mean over rows is: intervals for other rows, and for other models where models were drawn too."""
+"""Confidence intervals of a mean over rows: for new rows, and for new models where models were drawn too."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FEWEST_FOR_INTERVALS = 3
 
 
 def check_confidence(confidence: Any) -> float:
-    """Return a confidence strictly between 0 and 1, or say what is wrong with it."""
+    """Check that the confidence lies strictly between 0 and 1, and return it."""
     if not isinstance(confidence, Real) or not 0 < float(confidence) < 1:
         raise InvalidParameter(
             f"confidence={confidence!r} was given; expected a number between 0 and 1, such as 0.95 for 95 %"

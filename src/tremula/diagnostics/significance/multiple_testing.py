@@ -1,4 +1,4 @@
-"""Many tests at once: p-values adjusted so that few findings, or none, are owed to the number of tests."""
+"""Multiple testing: p-values adjusted for the number of tests."""
 
 from __future__ import annotations
 

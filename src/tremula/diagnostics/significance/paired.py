@@ -1,4 +1,4 @@
-"""Is the difference of two methods real: the paired tests as pure functions of numbers.
+"""Paired tests of the difference between two methods, as pure functions of numbers.
 
 Each gives the difference first minus second, its interval, and a p-value; the p-value is below one minus the confidence
 where the interval leaves out zero.
@@ -23,7 +23,7 @@ ROUNDING = 8 * np.finfo(np.float64).eps
 
 @dataclass(frozen=True)
 class TestResult:
-    """What a paired test says of two methods.
+    """Result of a paired test of two methods.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ def say_p(p_value: float) -> str:
 
 
 def read_floats(name: str, values: ArrayLike) -> Floats:
-    """Return numbers as an array, or say that they are none."""
+    """Return numbers as an array; raise if they are not numbers."""
     try:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:

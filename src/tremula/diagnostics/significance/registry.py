@@ -1,4 +1,4 @@
-"""The paired tests of a comparison by name: each takes from it what it needs, or says why it cannot be used."""
+"""Registry of the paired tests by name; each takes what it needs from a comparison or says why it does not apply."""
 
 from __future__ import annotations
 
