@@ -90,7 +90,7 @@ def staged_means(
 def largest(shares: np.ndarray) -> np.ndarray:
     """Return the class of the largest share in each row; shares that differ by rounding alone are equal."""
     best = shares.max(axis=1, keepdims=True)
-    return (shares >= best - 1e-12 * np.abs(best)).argmax(axis=1)
+    return np.asarray((shares >= best - 1e-12 * np.abs(best)).argmax(axis=1))
 
 
 class RowSums:

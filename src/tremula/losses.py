@@ -25,7 +25,7 @@ def log_probabilities(probabilities: NDArray[Any]) -> Floats:
     >>> log_probabilities(np.array([1.0, 0.0])).round(2)
     array([  0.  , -36.04])
     """
-    return np.log(np.clip(probabilities, MIN_PROBABILITY, 1.0))
+    return np.asarray(np.log(np.clip(probabilities, MIN_PROBABILITY, 1.0)))
 
 
 def log_losses(codes: NDArray[Any], probabilities: NDArray[Any]) -> Floats:

@@ -119,7 +119,7 @@ class Labels:
                 f"{self.label} holds {show(self.distinct)} where numbers were expected: "
                 "turn it into numbers, or name it in categorical_features when fitting"
             )
-        return np.array([*self.distinct, np.nan], dtype=np.float64)[self.codes]
+        return np.asarray(np.array([*self.distinct, np.nan], dtype=np.float64)[self.codes])
 
     def find_levels(self) -> Array:
         """Return the levels of the column as a nominal attribute, in their order."""
@@ -139,7 +139,7 @@ class Labels:
             )
         code_of = {level: code for code, level in enumerate(levels.tolist())}
         recoded = [code_of.get(value, np.nan) for value in self.distinct]
-        return np.array([*recoded, np.nan], dtype=np.float64)[self.codes]
+        return np.asarray(np.array([*recoded, np.nan], dtype=np.float64)[self.codes])
 
 
 Column: TypeAlias = Numbers | Labels

@@ -58,7 +58,7 @@ class Table:
     @property
     def n_columns(self) -> int:
         """Number of columns."""
-        return self.source.shape[1]
+        return int(self.source.shape[1])
 
     @property
     def has_types(self) -> bool:
@@ -130,12 +130,12 @@ def _column_names(frame: nw.DataFrame[Any]) -> tuple[str, ...] | None:
 def _as_array(X: Any) -> Array:
     """Return a 2-D array of at least one row and column; scikit-learn's check refuses anything else."""
     if is_numeric_array(X, 2):
-        return X
+        return np.asarray(X)
     try:
         # In a list of numbers and strings NumPy would turn the numbers into strings.
         if isinstance(X, (list, tuple)) and np.asarray(X).dtype.kind in "US":
             X = np.asarray(X, dtype=object)
-        return check_array(X, dtype=None, ensure_all_finite=False, input_name="X")
+        return np.asarray(check_array(X, dtype=None, ensure_all_finite=False, input_name="X"))
     except TypeError as error:
         raise UnsupportedType(str(error)) from error
     except ValueError as error:

@@ -52,7 +52,7 @@ def _as_vector(y: Any, n_rows: int) -> Array:
     if not usable.all():
         row = int(np.argmin(usable))
         raise InvalidTarget(f"y is {target[row]} in row {row}: leave out rows whose target is NaN, missing or infinite")
-    return target
+    return np.asarray(target)
 
 
 def _encode_integers(labels: Array) -> tuple[Array, npt.NDArray[np.int32]]:

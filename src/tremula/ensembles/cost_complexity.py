@@ -138,13 +138,13 @@ class Judges:
         answers, levels = accumulate(total, row, level, change)
         losses = self._loss(answers / weights.sum())
         by_level = np.bincount(levels.ravel(), np.diff(losses, axis=1).ravel(), minlength=len(alphas))
-        return losses[:, 0].sum() + np.cumsum(by_level)
+        return np.asarray(losses[:, 0].sum() + np.cumsum(by_level))
 
     def _loss(self, answers: np.ndarray) -> np.ndarray:
         """Loss of each answer: wrong or not, or the squared error."""
         if self.combine is None:
-            return (answers[:, :, 0] - self.target[:, None]) ** 2
-        return (largest_of_steps(answers) != self.target[:, None]).astype(np.float64)
+            return np.asarray((answers[:, :, 0] - self.target[:, None]) ** 2)
+        return np.asarray((largest_of_steps(answers) != self.target[:, None]).astype(np.float64))
 
 
 def training_errors(weight: np.ndarray, distributions: np.ndarray) -> np.ndarray:
@@ -152,12 +152,12 @@ def training_errors(weight: np.ndarray, distributions: np.ndarray) -> np.ndarray
     errors = weight * (1.0 - distributions.max(axis=1))
     # Counts that were divided and multiplied again are made whole: links that are equally weak must be equal.
     counts = np.rint(errors)
-    return np.where(np.abs(errors - counts) <= 1e-12 * weight[0], counts, errors)
+    return np.asarray(np.where(np.abs(errors - counts) <= 1e-12 * weight[0], counts, errors))
 
 
 def squared_errors(weight: np.ndarray, means: np.ndarray) -> np.ndarray:
     """Squared errors of each node as a leaf, less those around the root's mean, which add up over branches."""
-    return -weight * ((means - means[0]) ** 2)[:, 0]
+    return np.asarray(-weight * ((means - means[0]) ** 2)[:, 0])
 
 
 def accumulate(

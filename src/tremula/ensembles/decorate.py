@@ -252,4 +252,4 @@ def draw_unlikely(shares: np.ndarray, random: np.random.Generator) -> np.ndarray
     inverse = np.where(is_none.any(axis=1, keepdims=True), is_none, 1.0 / np.where(is_none, 1.0, shares))
     cumulative = np.cumsum(inverse, axis=1)
     drawn = random.random(len(shares)) * cumulative[:, -1]
-    return np.minimum((drawn[:, None] >= cumulative).sum(axis=1), shares.shape[1] - 1)
+    return np.asarray(np.minimum((drawn[:, None] >= cumulative).sum(axis=1), shares.shape[1] - 1))

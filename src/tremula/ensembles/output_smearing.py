@@ -39,7 +39,7 @@ def as_shares(outputs: np.ndarray) -> np.ndarray:
     shares = np.maximum(outputs, 0.0)
     is_none = shares.sum(axis=1) <= 0.0
     shares[is_none, largest(outputs)[is_none]] = 1.0
-    return shares / shares.sum(axis=1, keepdims=True)
+    return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
 
 @storable

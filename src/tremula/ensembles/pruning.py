@@ -61,7 +61,7 @@ def prune_together(model: Model, X_val: Any, y_val: Any) -> Model:
     trees = _priced_trees(model)
     weights = getattr(model, "member_weights_", np.ones(len(trees)))
     sequence = _judges(model, X_val, y_val).judge(trees, weights)
-    pruned = _with_members(model, [tree.at(sequence.alpha) for tree in trees])
+    pruned: Model = _with_members(model, [tree.at(sequence.alpha) for tree in trees])
     pruned.pruned_sequence_ = sequence
     return pruned
 
@@ -95,7 +95,7 @@ def prune_each(model: Model, X_val: Any, y_val: Any) -> Model:
     """
     trees, judges = _priced_trees(model), _judges(model, X_val, y_val)
     sequences = [judges.judge([tree], np.ones(1)) for tree in trees]
-    pruned = _with_members(model, [tree.at(sequence.alpha) for tree, sequence in zip(trees, sequences)])
+    pruned: Model = _with_members(model, [tree.at(sequence.alpha) for tree, sequence in zip(trees, sequences)])
     pruned.pruned_sequences_ = sequences
     return pruned
 

@@ -61,7 +61,7 @@ class ValueEncoder:
 
     def packed_arrays(self) -> dict[str, NDArray[Any]]:
         """Return the arrays that hold the packed values met so far."""
-        arrays = {}
+        arrays: dict[str, NDArray[Any]] = {}
         for packing in all_packings():
             if packing.kind in self._packed:
                 packed = packing.pack(self._packed[packing.kind])

@@ -71,7 +71,7 @@ def _poisson(values: np.ndarray, sizes: np.ndarray, means: np.ndarray, draws: Dr
 
 def _logarithmic(values: np.ndarray, sizes: np.ndarray, means: np.ndarray, draws: Draws) -> np.ndarray:
     """Add Gaussian noise to log(1 + value); nothing gets below 0."""
-    return np.maximum(np.expm1(np.log1p(values) + draws.normals(values.shape) * sizes), 0.0)
+    return np.asarray(np.maximum(np.expm1(np.log1p(values) + draws.normals(values.shape) * sizes), 0.0))
 
 
 DISTRIBUTIONS: dict[str, Callable[[np.ndarray, np.ndarray, np.ndarray, Draws], np.ndarray]] = {

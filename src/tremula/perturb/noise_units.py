@@ -49,7 +49,7 @@ def rule_of_thumb(values: np.ndarray, weights: np.ndarray | None = None) -> floa
     if len(values) < 2:
         return 0.0
     low, high = np.quantile(values, [0.25, 0.75])
-    return 0.9 * min(deviation(values, weights), float(high - low) / 1.34) * len(values) ** -0.2
+    return float(0.9 * min(deviation(values, weights), float(high - low) / 1.34) * len(values) ** -0.2)
 
 
 def likeliest_bandwidth(values: np.ndarray, weights: np.ndarray | None = None) -> float:

@@ -64,7 +64,7 @@ class SmearedTarget(Perturbation):
 def class_proportions(sample: Sample) -> np.ndarray:
     """Return the share of each class in the rows, or in their weight where they have weights."""
     counts = np.bincount(sample.target, sample.weights, minlength=sample.n_classes)
-    return counts / counts.sum()
+    return np.asarray(counts / counts.sum())
 
 
 @storable

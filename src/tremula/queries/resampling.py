@@ -72,7 +72,7 @@ def branch_gains(tables: NDArray[Any], is_numeric_target: bool) -> NDArray[np.fl
     if is_numeric_target:
         known = tables[:, :-1]
         gain = deviation(known.sum(axis=1)) - deviation(known).sum(axis=1)
-        return gain / np.maximum(tables[..., 0].sum(axis=1), 1)
+        return np.asarray(gain / np.maximum(tables[..., 0].sum(axis=1), 1))
     gains = np.empty(len(tables))
     kernel.branch_gains(np.ascontiguousarray(tables), np.empty(tables.shape[2], dtype=np.int64), gains)
     return gains

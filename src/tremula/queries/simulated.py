@@ -145,7 +145,7 @@ class SimulatedBaggingClassifier(ClassifierMixin, SimulatedBagging):
         array of shape (n_rows,)
         """
         places = largest(self.predict_proba(X))
-        return self.classes_[places]
+        return np.asarray(self.classes_[places])
 
 
 @storable

@@ -46,12 +46,12 @@ def tests_on_path(tree: Tree) -> NDArray[np.int64]:
         counts[child] = counts[parent]
         numeric = nodes["index"][parent] == NUMERIC_SPLIT
         counts[child[numeric], nodes["attribute"][parent[numeric]]] += 1
-    return counts.max(axis=0)
+    return np.asarray(counts.max(axis=0))
 
 
 def most_tests(model: TreeSum) -> NDArray[np.int64]:
     """Count for every attribute the tests on one path, the most over all paths of all trees."""
-    return np.max([tests_on_path(tree) for tree in model.trees], axis=0)
+    return np.asarray(np.max([tests_on_path(tree) for tree in model.trees], axis=0))
 
 
 def tested_nominal(model: TreeSum) -> NDArray[np.bool_]:
@@ -116,7 +116,7 @@ def _distance(differences: Floats, slack: Floats, low: float, high: float) -> Fl
         return np.zeros(len(differences))
     safe = differences - slack - ROUNDING * (high - low)
     shares = np.clip((safe - low) / (high - low), 0.0, 1.0)
-    return np.maximum(ndtri(shares) - ndtri(-low / (high - low)), 0.0)
+    return np.asarray(np.maximum(ndtri(shares) - ndtri(-low / (high - low)), 0.0))
 
 
 def _half_distance(own: Floats, other: Floats, slack: Floats) -> Floats:
@@ -124,7 +124,7 @@ def _half_distance(own: Floats, other: Floats, slack: Floats) -> Floats:
     least, most = np.clip(own - slack - ROUNDING, 0.0, 1.0), np.clip(other + slack + ROUNDING, 0.0, 1.0)
     with np.errstate(invalid="ignore"):
         apart = 0.5 * (ndtri(least) - ndtri(most))
-    return np.maximum(np.nan_to_num(apart, nan=0.0, posinf=np.inf, neginf=0.0), 0.0)
+    return np.asarray(np.maximum(np.nan_to_num(apart, nan=0.0, posinf=np.inf, neginf=0.0), 0.0))
 
 
 def certified_radii(model: TreeSum, margins: Floats, bound: Floats) -> Floats:
@@ -193,7 +193,7 @@ def rounding_distance(radii: Floats, rows: Floats, noise_sd: Floats) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         sizes = np.where((noise_sd > 0) & ~np.isnan(rows), np.abs(rows) / noise_sd, 0.0)
     finite = np.where(np.isfinite(radii), radii, 0.0)
-    return 2.0 * float(np.finfo(np.float32).eps) * (finite + np.sqrt(np.sum(sizes**2, axis=1)))
+    return np.asarray(2.0 * float(np.finfo(np.float32).eps) * (finite + np.sqrt(np.sum(sizes**2, axis=1))))
 
 
 # --- other units ---
@@ -221,7 +221,7 @@ def radii_in_unit(
     """
     if unit == "noise":
         tests = np.where(noise_sd > 0, n_tests, 0).max(axis=1, initial=1)
-        return radii / np.sqrt(tests)
+        return np.asarray(radii / np.sqrt(tests))
     with np.errstate(invalid="ignore"):
         distances = radii[:, None] * noise_sd / np.sqrt(np.maximum(n_tests, 1))
     distances[np.broadcast_to(n_tests == 0, distances.shape)] = np.inf

@@ -179,7 +179,7 @@ class DualPerturbClassifier(ClassifierMixin, DualPerturb):
         smoother, rows, noise = self._read(X, X_std)
         if noise.is_none:
             return self._wrapped.labels(X)
-        return self.classes_[largest(self._smoothed(X, smoother, rows, noise).answers)]
+        return np.asarray(self.classes_[largest(self._smoothed(X, smoother, rows, noise).answers)])
 
     def gradient(self, X: Any, X_std: Any = None) -> Floats:
         """Return the derivative of each smoothed class share in every attribute.

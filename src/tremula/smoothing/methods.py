@@ -93,7 +93,7 @@ def _through_logistic(slopes: Floats, answers: Floats) -> Floats:
 
 def _through_softmax(slopes: Floats, answers: Floats) -> Floats:
     shares = answers[:, :, None]
-    return shares * (slopes - (shares * slopes).sum(axis=1, keepdims=True))
+    return np.asarray(shares * (slopes - (shares * slopes).sum(axis=1, keepdims=True)))
 
 
 # From derivatives of the margins, and the answers, to derivatives of the answers.

@@ -83,7 +83,7 @@ class WrappedModel:
     def labels(self, X: Any) -> NDArray[Any]:
         """Return the classes that the model itself predicts."""
         if self.trees is not None and not hasattr(self.model, "classes_"):
-            return self.classes[self.trees.unsmoothed(X).argmax(axis=1)]
+            return np.asarray(self.classes[self.trees.unsmoothed(X).argmax(axis=1)])
         return np.asarray(self.model.predict(X))
 
     @property
@@ -93,7 +93,7 @@ class WrappedModel:
         return np.asarray(self.model.classes_ if listed is None else listed)
 
     def _labels(self, X: Any) -> Floats:
-        return (self.labels(X)[:, None] == self.classes).astype(np.float64)
+        return np.asarray((self.labels(X)[:, None] == self.classes).astype(np.float64))
 
     def smoother(self, like: Any) -> Smoother:
         """Return the smoother of the model for rows of a table of this kind."""

@@ -136,7 +136,7 @@ def order_rows(model: TreeSum, X: NDArray[np.float64], is_missing: NDArray[np.bo
 
 
 def _is_numeric(tree: Tree) -> NDArray[np.bool_]:
-    return (tree.n_branches > 0) & (tree.nodes["index"] == NUMERIC_SPLIT)
+    return np.asarray((tree.n_branches > 0) & (tree.nodes["index"] == NUMERIC_SPLIT))
 
 
 class TreePrograms:

@@ -240,11 +240,11 @@ class CARTClassifier(_CART, TreeClassifier):
             return Tree.from_node_counts(grown.nodes, grown.statistics, grown.subsets, columns.n_levels, strict=False)
 
         def risk(grown: GrownTree) -> np.ndarray:
-            return training_errors(grown) / grown.nodes["weight"][0]
+            return np.asarray(training_errors(grown) / grown.nodes["weight"][0])
 
         def losses(grown: GrownTree, rows: HeldOut) -> np.ndarray:
             counts = as_tree(grown).class_weights(*rows)
-            return counts.sum(axis=1) - counts[np.arange(len(counts)), grown.statistics.argmax(axis=1)]
+            return np.asarray(counts.sum(axis=1) - counts[np.arange(len(counts)), grown.statistics.argmax(axis=1)])
 
         def folds() -> list[tuple[GrownTree, HeldOut]]:
             return [(grow_from(w), rows) for w, rows in self._folds(columns, codes, weights, codes, random)]
@@ -335,12 +335,12 @@ class CARTRegressor(_CART, TreeRegressor):
         def risk(grown: GrownTree) -> np.ndarray:
             weight, total, squares = grown.statistics.T
             spread = squares - np.divide(total**2, weight, out=np.zeros(len(weight)), where=weight > 0)
-            return np.maximum(spread, 0.0) / weight[0]
+            return np.asarray(np.maximum(spread, 0.0) / weight[0])
 
         def losses(grown: GrownTree, rows: HeldOut) -> np.ndarray:
             weight, total, squares = as_tree(grown).moments(rows.values, rows.target - centre, rows.weights).T
             means = np.nan_to_num(node_means(grown.statistics))
-            return squares - 2 * means * total + means**2 * weight
+            return np.asarray(squares - 2 * means * total + means**2 * weight)
 
         def folds() -> list[tuple[GrownTree, HeldOut]]:
             no_groups = np.zeros(columns.n_rows)

@@ -373,7 +373,7 @@ def mean_and_variance(target: np.ndarray, weights: np.ndarray | None) -> tuple[f
 def node_means(statistics: np.ndarray) -> np.ndarray:
     """Mean (centred) target of each node, NaN where no row is."""
     weight = statistics[:, 0]
-    return np.divide(statistics[:, 1], weight, out=np.full(len(weight), np.nan), where=weight > 0)
+    return np.asarray(np.divide(statistics[:, 1], weight, out=np.full(len(weight), np.nan), where=weight > 0))
 
 
 def tree_of_means(grown: GrownTree, statistics: np.ndarray, centre: float, n_levels: np.ndarray, strict: bool) -> Tree:

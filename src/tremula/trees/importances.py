@@ -16,17 +16,17 @@ FloatArray = NDArray[np.float64]
 def entropy(distributions: FloatArray) -> FloatArray:
     """Entropy in bits of each row's class distribution."""
     logarithms = np.log2(distributions, out=np.zeros_like(distributions), where=distributions > 0)
-    return -(distributions * logarithms).sum(axis=1)
+    return np.asarray(-(distributions * logarithms).sum(axis=1))
 
 
 def gini(distributions: FloatArray) -> FloatArray:
     """Gini index of each row's class distribution."""
-    return 1.0 - (distributions**2).sum(axis=1)
+    return np.asarray(1.0 - (distributions**2).sum(axis=1))
 
 
 def negative_square(means: FloatArray) -> FloatArray:
     """Variance but for a term that cancels when a node is compared with its branches."""
-    return -(means**2).sum(axis=1)
+    return np.asarray(-(means**2).sum(axis=1))
 
 
 IMPURITIES: dict[str, Callable[[FloatArray], FloatArray]] = {

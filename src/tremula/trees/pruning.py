@@ -57,7 +57,7 @@ def normal_estimate(confidence: float) -> ErrorEstimate:
 
 def training_errors(grown: GrownTree) -> np.ndarray:
     """Weight that each node, as a leaf, would put into the wrong class."""
-    return grown.statistics.sum(axis=1) - grown.statistics.max(axis=1)
+    return np.asarray(grown.statistics.sum(axis=1) - grown.statistics.max(axis=1))
 
 
 def _compact(nodes: np.ndarray, grown: GrownTree) -> tuple[GrownTree, np.ndarray]:

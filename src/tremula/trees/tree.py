@@ -126,7 +126,7 @@ class Tree:
     @property
     def is_leaf(self) -> NDArray[np.bool_]:
         """Whether each node is a leaf."""
-        return self.nodes["n_branches"] == 0
+        return np.asarray(self.nodes["n_branches"] == 0)
 
     @property
     def n_nodes(self) -> int:
@@ -146,7 +146,7 @@ class Tree:
     @property
     def n_outputs(self) -> int:
         """Number of classes; 1 in a regression tree."""
-        return self.values.shape[1]
+        return int(self.values.shape[1])
 
     @cached_property
     def depth(self) -> int:
@@ -160,7 +160,7 @@ class Tree:
 
     @cached_property
     def _labels(self) -> NDArray[np.intp]:
-        return self.values.argmax(axis=1)
+        return np.asarray(self.values.argmax(axis=1))
 
     def check(self) -> None:
         """Raise ValueError unless the arrays form a tree that any row can be sent down (for trees read from files)."""

@@ -29,7 +29,7 @@ def _positive_shares(margins: Floats) -> Floats:
     shares = np.maximum(margins, 0.0)
     is_none = shares.sum(axis=1) <= 0.0
     shares[is_none, largest(margins)[is_none]] = 1.0
-    return shares / shares.sum(axis=1, keepdims=True)
+    return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
 
 LINKS: dict[str, Callable[[Floats], Floats]] = {

@@ -77,7 +77,8 @@ class TreeTrainer:
         if isinstance(learner, TreeClassifier):
             given = (self.columns, sample.target, sample.n_classes, sample.weights, random, sample.attributes)
             return learner.grow(*given)
-        return learner.grow(self.columns, sample.target, sample.weights, random, sample.attributes)
+        member: Member = learner.grow(self.columns, sample.target, sample.weights, random, sample.attributes)
+        return member
 
     def _train_on_noise(self, sample: Sample, random: np.random.Generator) -> Member:
         rows, alone = sample.one_by_one()

@@ -26,7 +26,7 @@ def impurity_importances(member: Any, impurity: str, n_attributes: int) -> np.nd
         return attribute_importances(member, impurity)
     if isinstance(member, PerClassMember):
         importances = [impurity_importances(regressor, impurity, n_attributes) for regressor in member.regressors]
-        return np.mean(importances, axis=0)
+        return np.asarray(np.mean(importances, axis=0))
     fitted: EstimatorMember = member
     return fitted.importances(n_attributes)
 
@@ -118,7 +118,7 @@ class ClassifierPredictionMixin(PredictionMixin):
         array of shape (n_rows,)
         """
         shares = self.predict_proba(X)
-        return self.classes_[largest(shares)]
+        return np.asarray(self.classes_[largest(shares)])
 
     def predict_members(self, X: Any) -> np.ndarray:
         """Class of each row as each member predicts it.
@@ -132,7 +132,7 @@ class ClassifierPredictionMixin(PredictionMixin):
         array of shape (n_members, n_rows)
         """
         rows = self._read_table(X)
-        return self.classes_[np.array([member.predict_codes(rows) for member in self.members_])]
+        return np.asarray(self.classes_[np.array([member.predict_codes(rows) for member in self.members_])])
 
     def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
         """Class distribution of each row by the first member, by the first two, and so on.

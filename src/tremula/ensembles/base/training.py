@@ -42,7 +42,7 @@ class Drawing:
         if sample.weights is None:
             return np.ones(sample.n_rows, np.int16)
         if self.sample.weights is None:
-            return np.minimum(sample.weights, np.iinfo(np.int16).max).astype(np.int16)
+            return np.asarray(np.minimum(sample.weights, np.iinfo(np.int16).max).astype(np.int16))
         never = self.sample.weights == 0
         counts = np.round(sample.weights / np.where(never, 1.0, self.sample.weights))
         return np.where(never, -1, np.minimum(counts, np.iinfo(np.int16).max)).astype(np.int16)

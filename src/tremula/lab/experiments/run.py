@@ -139,6 +139,7 @@ def _survive_dead_workers(worker: Worker, cells: ClaimedCells, n_jobs: int | Non
 def _measure_alone(worker: Worker, cell: Cell) -> Result:
     try:
         # With one job joblib would use this process, which must survive.
+        result: Result
         (result,) = Parallel(n_jobs=2, backend="loky")([delayed(worker)(cell)])
         return result
     except BrokenExecutor as error:

@@ -248,7 +248,8 @@ class Store:
 
     def _select(self, connection: Any, columns: str, experiment: Experiment) -> list[tuple[Any, ...]]:
         query = f"SELECT {columns} FROM results WHERE {MEASURED_BY}"
-        return connection.execute(query, self._key(experiment)).fetchall()
+        rows: list[tuple[Any, ...]] = connection.execute(query, self._key(experiment)).fetchall()
+        return rows
 
     def _stored_cells(self, connection: Any, experiment: Experiment, with_predictions: bool) -> set[Cell]:
         rows = self._select(connection, "dataset, method, split, failure, asked_for_predictions", experiment)

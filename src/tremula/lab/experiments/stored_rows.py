@@ -73,7 +73,7 @@ def pack(array: np.ndarray) -> bytes:
 
 def unpack(content: bytes) -> np.ndarray:
     """Return the array that was packed."""
-    return np.load(io.BytesIO(content), allow_pickle=False)
+    return np.asarray(np.load(io.BytesIO(content), allow_pickle=False))
 
 
 def check_format(connection: Any, path: Path) -> None:

@@ -10,6 +10,7 @@ import traceback
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from typing import Any
 
 from threadpoolctl import threadpool_limits
 
@@ -85,7 +86,7 @@ class Worker:
         same_host = self.host == this_host()
         if same_host and os.getppid() == self.pid:
             _end_with_parent()
-        origin = {"host": platform.node(), "pid": os.getpid()}
+        origin: dict[str, Any] = {"host": platform.node(), "pid": os.getpid()}
         try:
             with nullcontext() if same_host and os.getpid() == self.pid else threadpool_limits(1):
                 return Result(cell, self._measure(cell), **origin)

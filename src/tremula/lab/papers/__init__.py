@@ -49,7 +49,8 @@ def load_paper(name: str) -> Paper:
     if name not in PAPERS:
         hint = did_you_mean(name, PAPERS) or ": give one of these"
         raise UnknownPaper(f"no paper {name!r} (there are {', '.join(PAPERS)}){hint}")
-    return import_module(PAPERS[name]).PAPER
+    paper: Paper = import_module(PAPERS[name]).PAPER
+    return paper
 
 
 def find_parts(paper: Paper, names: list[str]) -> list[Part]:

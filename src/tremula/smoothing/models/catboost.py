@@ -66,7 +66,8 @@ def dump_of(estimator: Any) -> dict[str, Any]:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "model.json"
         estimator.save_model(str(path), format="json")
-        return json.loads(path.read_text(encoding="utf-8"))
+        dump: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        return dump
 
 
 def split_of(split: dict[str, Any], features: dict[int, dict[str, Any]]) -> Split:

@@ -119,7 +119,7 @@ class TrainedTreesClassifier(ClassifierMixin, TrainedTrees):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Class of each row, the first of equals."""
-        return self.classes_[largest(self._answers(X))]
+        return np.asarray(self.classes_[largest(self._answers(X))])
 
 
 @storable

@@ -37,7 +37,7 @@ class NodeModels:
     @property
     def n_terms(self) -> np.ndarray:
         """Number of coefficients of each model that are not 0."""
-        return np.count_nonzero(self.models[:, :-1], axis=1)
+        return np.asarray(np.count_nonzero(self.models[:, :-1], axis=1))
 
 
 @cache

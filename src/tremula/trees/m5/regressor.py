@@ -46,7 +46,7 @@ def as_counts(weights: np.ndarray | None, n_rows: int) -> np.ndarray:
     counts = np.ascontiguousarray(weights, np.float64)
     if (counts == np.floor(counts)).all():
         return counts
-    return counts / counts[counts > 0].mean()
+    return np.asarray(counts / counts[counts > 0].mean())
 
 
 def leaves_of_rows(nodes: np.ndarray, values: np.ndarray, weights: np.ndarray) -> np.ndarray:

@@ -21,7 +21,7 @@ def _column_means(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
     known = ~np.isnan(values)
     totals = weights @ known
     sums = weights @ np.where(known, values, 0.0)
-    return np.divide(sums, totals, out=np.zeros(len(sums)), where=totals > 0)
+    return np.asarray(np.divide(sums, totals, out=np.zeros(len(sums)), where=totals > 0))
 
 
 def _mean_by_level(codes: np.ndarray, n_levels: int, target: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -29,7 +29,7 @@ def _mean_by_level(codes: np.ndarray, n_levels: int, target: np.ndarray, weights
     counts = np.bincount(codes, weights, n_levels)
     sums = np.bincount(codes, weights * target, n_levels)
     mean = float(np.average(target, weights=weights))
-    return np.divide(sums, counts, out=np.full(n_levels, mean), where=counts > 0)
+    return np.asarray(np.divide(sums, counts, out=np.full(n_levels, mean), where=counts > 0))
 
 
 @storable
@@ -97,7 +97,7 @@ class Terms:
 
     def levels_of(self, term: int) -> np.ndarray:
         """Return for each level of a term's nominal attribute whether the term is 1."""
-        return self.places_of(int(self.attribute[term])) >= self.from_place[term]
+        return np.asarray(self.places_of(int(self.attribute[term])) >= self.from_place[term])
 
     def complete(self, values: np.ndarray) -> np.ndarray:
         """Return the rows with missing values filled in; themselves where there are none."""

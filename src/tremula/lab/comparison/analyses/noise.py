@@ -53,11 +53,11 @@ class MeasureNoise:
 
 
 def _noisy_classes(y: NDArray[Any], amount: float, random: np.random.Generator) -> NDArray[Any]:
-    return add_class_noise(y, amount, random_state=random)[0]
+    return np.asarray(add_class_noise(y, amount, random_state=random)[0])
 
 
 def _noisy_numbers(y: NDArray[Any], amount: float, random: np.random.Generator) -> NDArray[Any]:
-    return y + amount * np.std(y) * random.standard_normal(len(y))
+    return np.asarray(y + amount * np.std(y) * random.standard_normal(len(y)))
 
 
 def _error_rate(truth: NDArray[Any], answers: Any) -> float:

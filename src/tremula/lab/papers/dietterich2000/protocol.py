@@ -7,7 +7,7 @@ what the choice between the two can honestly be based on.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -88,7 +88,7 @@ def build(method: str, pruning: str, members: int, categorical_features: Any, se
     if method == C45:
         return tree.set_params(**columns)
     common = {"estimator": tree, "n_estimators": members, "random_state": seed, **columns}
-    makers = {
+    makers: dict[str, Callable[[], Any]] = {
         RANDOMIZED: lambda: RandomizedC45Classifier(**common),
         BAGGED: lambda: BaggingClassifier(**common, combine="vote", oob_score=True),
         BOOSTED: lambda: AdaBoostM1Classifier(**common),

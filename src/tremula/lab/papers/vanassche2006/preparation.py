@@ -58,7 +58,7 @@ def _bits(counts: NDArray[np.float64]) -> NDArray[np.float64]:
     """Entropy of class counts, by line."""
     totals = counts.sum(axis=-1, keepdims=True)
     shares = counts / np.maximum(totals, 1)
-    return -(shares * np.log2(np.where(shares > 0, shares, 1))).sum(axis=-1)
+    return np.asarray(-(shares * np.log2(np.where(shares > 0, shares, 1))).sum(axis=-1))
 
 
 def _divide(counts: NDArray[np.float64], first: int, last: int) -> list[int]:
