@@ -64,8 +64,8 @@ def test_a_dry_run_tells_the_queries_and_writes_nothing(hospital: Path, capsys: 
     assert [(column["name"], column["kind"]) for column in told["columns"]] == [
         ("again", "nominal"), ("ward", "nominal"), ("age", "numeric"),
     ]  # fmt: skip
-    assert (told["queries_first"], told["queries_a_level"], told["queries_planned"]) == (3, 1, 5)
-    assert "GROUPING SETS" in told["level_query"][0]
+    assert (told["column_queries"], told["queries_per_depth"], told["queries_planned"]) == (3, 1, 5)
+    assert "GROUPING SETS" in told["root_queries"][0]
     assert list(Path().iterdir()) == []
 
 
@@ -119,8 +119,8 @@ def test_the_rules_of_disclosure_are_kept_and_reported(hospital: Path, capsys: p
     place = f"{hospital}/hospital.duckdb#visits"
     told = as_json(capsys, place, *SMALL, "--min-count", "10", "--round-to", "5", "--ledger", "ledger.jsonl")
     entries = [json.loads(line) for line in Path("ledger.jsonl").read_text().splitlines()]
-    assert told["disclosure"]["cells_withheld"] == sum(entry["withheld"] for entry in entries) > 0
-    assert told["disclosure"]["questions_answered"] == sum(entry["fate"] == "answered" for entry in entries)
+    assert told["disclosure"]["cells_suppressed"] == sum(entry["suppressed"] for entry in entries) > 0
+    assert told["disclosure"]["questions_answered"] == sum(entry["outcome"] == "answered" for entry in entries)
     assert "--min-count, --round-to and --privacy do not protect them" in told["not_covered"]
 
 
@@ -135,9 +135,9 @@ def test_a_fit_that_fails_leaves_its_ledger_and_log(hospital: Path, capsys: pyte
     words = (*SMALL, "--min-count", "1000", "--ledger", "ledger.jsonl", "--log", "log.sql")
     told = query(capsys, f"{hospital}/hospital.duckdb#visits", *words, code=EXIT_BAD_INPUT)
     entries = [json.loads(line) for line in Path("ledger.jsonl").read_text().splitlines()]
-    withheld = sum(entry["withheld"] for entry in entries)
-    assert withheld > 0
-    assert f"{withheld} cells with too few rows were withheld: lower --min-count" in told
+    suppressed = sum(entry["suppressed"] for entry in entries)
+    assert suppressed > 0
+    assert f"{suppressed} cells with too few rows were suppressed: lower --min-count" in told
     assert "GROUPING SETS" in Path("log.sql").read_text()
 
 
@@ -163,7 +163,11 @@ def test_a_privacy_budget_is_not_exceeded(hospital: Path, capsys: pytest.Capture
         (("{}/nowhere.duckdb", "--table", "visits", "--target", "again"), EXIT_BAD_INPUT, "no database file"),
         (("rows.txt", "--target", "again"), EXIT_BAD_INPUT, "neither the URL of a database"),
         (("{}/hospital.duckdb#visits", "--target", "again", "--out", "no/m.tremula"), EXIT_FILE_ERROR, "make it"),
-        (("{}/hospital.duckdb#visits", "--target", "age", "--task", "regression", "--privacy", "1"), 3, "only classes"),
+        (
+            ("{}/hospital.duckdb#visits", "--target", "age", "--task", "regression", "--privacy", "1"),
+            3,
+            "or predict classes",
+        ),
         (("{}/hospital.duckdb#visits", "--target", "again", "--privacy", "0"), EXIT_BAD_INPUT, "--privacy=0.0"),
         (("{}/hospital.duckdb#visits", "--target", "again", "--log", "a", "--ledger", "./a"), 3, "two files"),
         (("{}/hospital.duckdb#visits",), 2, "--target"),

@@ -1,4 +1,4 @@
-"""Several sites answer as one table would; those that fail or are late end the work or are left out, as told."""
+"""Several sites answer like one table; a site that fails or is late raises an error or is left out."""
 
 from __future__ import annotations
 
@@ -76,20 +76,20 @@ def test_however_rows_are_divided_sites_answer_as_their_union(places: list[int],
 
 
 def test_levels_and_classes_that_differ_are_merged_in_order() -> None:
-    one = ArrayOracle([["b"], ["d"]], ["no", "yes"], "all")
-    other = ArrayOracle([["c"], ["a"]], ["maybe", "yes"], "all")
-    federated = FederatedOracle([one, other])
+    north = ArrayOracle([["b"], ["d"]], ["no", "yes"], "all")
+    south = ArrayOracle([["c"], ["a"]], ["maybe", "yes"], "all")
+    federated = FederatedOracle([north, south])
     assert federated.schema.attributes[0].levels == ("a", "b", "c", "d")
     assert federated.schema.classes == ("maybe", "no", "yes")
     assert federated.count([Question((), (0,))])[0].tolist() == [[0, 0, 1], [0, 1, 0], [1, 0, 0], [0, 0, 1], [0, 0, 0]]
 
 
 def test_a_site_without_a_level_is_not_asked_about_it() -> None:
-    one, other = (
+    north, south = (
         Site(ArrayOracle([["b"], ["d"]], [0, 1], "all"), 9),
         Site(ArrayOracle([["c"], ["a"]], [0, 1], "all"), 9),
     )
-    federated = FederatedOracle([one, other])
+    federated = FederatedOracle([north, south])
     answer = federated.count([Question(narrow((), 0, 0, 0), (0,))])[0]  # level a
     assert answer.tolist() == [[0, 1], [0, 0], [0, 0], [0, 0], [0, 0]]
 
@@ -113,36 +113,36 @@ def test_sites_may_share_a_connection() -> None:
         np.testing.assert_array_equal(federated.count(asked)[0], union.count(asked)[0])
 
 
-def test_what_one_site_does_not_know_is_unknown() -> None:
+def test_counts_that_one_site_does_not_know_are_unknown() -> None:
     X, y = [["a"]] * 6 + [["b"]] * 4, [0, 1] * 5
     knows, does_not = ArrayOracle(X, y, "all"), ItemsetOracle.mine(X, y, "all", min_support=1.0)
     federated = FederatedOracle([knows, does_not])
     assert (federated.count([Question((), (0,))])[0] == UNKNOWN).all()
 
 
-# --- silence ---
+# --- failures ---
 
 
-def test_a_failing_site_ends_the_work_and_is_asked_again_next_time() -> None:
+def test_a_failing_site_raises_an_error_and_is_asked_again_next_time() -> None:
     table = random_table(2)
     broken = Site(site(table[50:]), 1)
     federated = FederatedOracle([site(table[:50]), broken])
     model = tm.SimulatedBaggingClassifier(n_estimators=2, max_depth=3, random_state=0)
-    with pytest.raises(QueryFailed, match="site 1 failed: the line is dead; see to it, or leave silent sites out"):
+    with pytest.raises(QueryFailed, match="site 1 failed: the line is dead; repair the site, or leave out sites"):
         model.fit(federated)
     assert not hasattr(model, "members_")
-    assert federated.silences[0].site == 1
+    assert federated.failures[0].site == 1
     broken.healthy_batches = 100
     assert model.fit(federated).members_ == model.fit(site(table)).members_
 
 
-def test_work_goes_on_without_a_failing_site_if_told_so() -> None:
+def test_a_fit_continues_without_a_failing_site() -> None:
     table = random_table(2)
     broken = Site(site(table[50:]), 3)
-    federated = FederatedOracle([site(table[:50]), broken], when_silent="skip")
+    federated = FederatedOracle([site(table[:50]), broken], on_failure="continue")
     model = tm.SimulatedBaggingClassifier(n_estimators=2, random_state=0).fit(federated)
     assert len(model.members_) == 2
-    assert [(silence.site, silence.batch, silence.reason) for silence in federated.silences] == [
+    assert [(failure.site, failure.batch, failure.reason) for failure in federated.failures] == [
         (1, 4, "site 1 failed: the line is dead")
     ]
     assert broken.n_batches == 4
@@ -150,15 +150,15 @@ def test_work_goes_on_without_a_failing_site_if_told_so() -> None:
 
 def test_a_late_site_is_left_out() -> None:
     table, event = random_table(3), threading.Event()
-    federated = FederatedOracle([site(table[:50]), Site(site(table[50:]), 0, event)], "skip", timeout=0.05)
+    federated = FederatedOracle([site(table[:50]), Site(site(table[50:]), 0, event)], "continue", timeout=0.05)
     asked = [Question((), (0,))]
     alone = site(table[:50]).count(asked)[0]
     assert federated.count(asked)[0].sum() == alone.sum()
     event.set()
-    assert federated.silences[0].reason == "site 1 has not answered within 0.05 seconds"
+    assert federated.failures[0].reason == "site 1 has not answered within 0.05 seconds"
 
 
-def test_a_late_site_ends_the_work() -> None:
+def test_a_late_site_raises_an_error() -> None:
     table, event = random_table(3), threading.Event()
     federated = FederatedOracle([site(table[:50]), Site(site(table[50:]), 0, event)], timeout=0.05)
     with pytest.raises(QueryFailed, match="site 1 has not answered within"):
@@ -166,8 +166,8 @@ def test_a_late_site_ends_the_work() -> None:
     event.set()
 
 
-def test_nobody_is_left_to_ask() -> None:
-    federated = FederatedOracle([Site(site(random_table(3)), 0)], when_silent="skip")
+def test_no_site_is_left_to_ask() -> None:
+    federated = FederatedOracle([Site(site(random_table(3)), 0)], on_failure="continue")
     for _ in range(2):
         with pytest.raises(QueryFailed, match="no site is left to ask; site 0 failed"):
             federated.count([Question((), (0,))])
@@ -177,12 +177,12 @@ def test_the_budget_of_a_site_ends_growing_and_keeps_the_trees() -> None:
     pytest.importorskip("opendp")
     table = random_table(4)
     guarded = GuardedOracle(site(table[50:]), min_count=0, epsilon=4.0, epsilon_per_table=1.0)
-    federated = FederatedOracle([site(table[:50]), guarded], when_silent="skip")
+    federated = FederatedOracle([site(table[:50]), guarded], on_failure="continue")
     model = tm.SimulatedBaggingClassifier(n_estimators=2, random_state=0)
     with pytest.warns(BudgetWarning, match="the trees end at depth 1: site 1: a batch of"):
         model.fit(federated)
     assert len(model.members_) == 2
-    assert federated.silences == []
+    assert federated.failures == []
     with pytest.raises(BudgetExhausted):
         federated.count([Question(narrow((), 0, 0, 0), (1,))])
 
@@ -190,9 +190,9 @@ def test_the_budget_of_a_site_ends_growing_and_keeps_the_trees() -> None:
 # --- what must agree ---
 
 
-def test_sites_with_other_cuts_are_told_to_agree() -> None:
+def test_sites_with_different_cuts_are_refused() -> None:
     table = random_table(5)
-    with pytest.raises(InvalidInput, match="'size' has other cuts at some sites: agree on them first"):
+    with pytest.raises(InvalidInput, match="'size' has different cuts at different sites: agree on them first"):
         FederatedOracle([site(table[:60], cuts=None), site(table[60:], cuts=None)])
 
 
@@ -209,7 +209,7 @@ def test_agreed_cuts_part_the_rows_of_all_sites_about_evenly() -> None:
     random = np.random.default_rng(0)
     samples = [random.normal(0, 1, 4000), random.normal(2, 1, 1000)]
     own = [np.quantile(sample, np.arange(1, 32) / 32) for sample in samples]
-    cuts = agree_on_cuts([tuple(some) for some in own], [4000, 1000], 4)
+    cuts = agree_on_cuts([tuple(site_cuts) for site_cuts in own], [4000, 1000], 4)
     shares = np.bincount(np.searchsorted(cuts, np.concatenate(samples))) / 5000
     np.testing.assert_allclose(shares, 0.25, atol=0.04)
 
@@ -233,9 +233,9 @@ def test_a_column_nominal_here_and_numeric_there_is_refused() -> None:
 
 
 def test_levels_of_several_types_are_refused() -> None:
-    one, other = ArrayOracle([["a"], ["b"]], [0, 1], "all"), ArrayOracle([[1], [2]], [0, 1], "all")
+    strings, numbers = ArrayOracle([["a"], ["b"]], [0, 1], "all"), ArrayOracle([[1], [2]], [0, 1], "all")
     with pytest.raises(InvalidInput, match="'x0' has values of types float, str at the sites"):
-        FederatedOracle([one, other])
+        FederatedOracle([strings, numbers])
 
 
 def test_classes_here_and_numbers_there_are_refused() -> None:
@@ -249,7 +249,7 @@ def test_no_sites_are_refused() -> None:
         FederatedOracle([])
 
 
-@pytest.mark.parametrize("options", [{"when_silent": "wait"}, {"timeout": 0.0}])
+@pytest.mark.parametrize("options", [{"on_failure": "wait"}, {"timeout": 0.0}])
 def test_options_are_checked(options: dict[str, Any]) -> None:
     with pytest.raises(InvalidParameter, match=next(iter(options))):
         FederatedOracle([site(random_table(5))], **options)

@@ -1,4 +1,4 @@
-"""Rules of disclosure: what is small is not told, a budget is never exceeded, and the ledger has every question."""
+"""Rules of disclosure: small counts are suppressed, a budget is never exceeded, and the ledger has every question."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ EVERYTHING = Question((), (0, 1, 2, 3))
 
 
 class Counting:
-    """Counts the batches and questions that reach an oracle; fails if told to."""
+    """Counts the batches and questions that reach an oracle; fails while `fails` is set."""
 
     def __init__(self, oracle: Any) -> None:
         self.oracle, self.asked, self.fails = oracle, [], False
@@ -45,48 +45,48 @@ def behind(target: str = "again") -> Counting:
 # --- small cells and rounding ---
 
 
-def test_cells_with_fewer_rows_are_told_as_none() -> None:
+def test_counts_below_the_minimum_are_suppressed() -> None:
     oracle = behind()
     real = oracle.oracle.count([EVERYTHING])[0]
-    told = GuardedOracle(oracle, min_count=7).count([EVERYTHING])[0]
-    np.testing.assert_array_equal(told, np.where(real < 7, 0, real))
+    answer = GuardedOracle(oracle, min_count=7).count([EVERYTHING])[0]
+    np.testing.assert_array_equal(answer, np.where(real < 7, 0, real))
 
 
-def test_moments_of_fewer_rows_are_not_told() -> None:
+def test_moments_of_fewer_rows_are_suppressed() -> None:
     oracle = behind("cost")
     real = oracle.oracle.count([EVERYTHING])[0]
-    told = GuardedOracle(oracle, min_count=25).count([EVERYTHING])[0]
+    answer = GuardedOracle(oracle, min_count=25).count([EVERYTHING])[0]
     small = real[:, 0] < 25
     assert 0 < small.sum() < len(small)
-    assert (told[small] == 0).all()
-    np.testing.assert_array_equal(told[~small], real[~small])
+    assert (answer[small] == 0).all()
+    np.testing.assert_array_equal(answer[~small], real[~small])
 
 
-def test_joint_cells_are_guarded_too() -> None:
+def test_joint_counts_below_the_minimum_are_suppressed() -> None:
     question = Question((), (0, 2), joint=True)
-    told = GuardedOracle(behind(), min_count=7).count([question])[0]
-    assert told[told > 0].min() >= 7
+    answer = GuardedOracle(behind(), min_count=7).count([question])[0]
+    assert answer[answer > 0].min() >= 7
 
 
 @pytest.mark.parametrize("round_to", [2, 5, 10])
 def test_counts_are_rounded_to_the_nearest_multiple(round_to: int) -> None:
     oracle = behind()
     real = oracle.oracle.count([EVERYTHING])[0]
-    told = GuardedOracle(oracle, min_count=0, round_to=round_to).count([EVERYTHING])[0]
-    assert (told % round_to == 0).all()
-    assert (2 * np.abs(told - real) <= round_to).all()
+    answer = GuardedOracle(oracle, min_count=0, round_to=round_to).count([EVERYTHING])[0]
+    assert (answer % round_to == 0).all()
+    assert (2 * np.abs(answer - real) <= round_to).all()
 
 
 def test_rounding_keeps_the_means_of_a_numeric_target() -> None:
     oracle = behind("cost")
     real = oracle.oracle.count([EVERYTHING])[0]
-    told = GuardedOracle(oracle, min_count=0, round_to=10).count([EVERYTHING])[0]
-    left = told[:, 0] > 0
-    assert (told[:, 0] % 10 == 0).all()
-    np.testing.assert_allclose(told[left, 1] / told[left, 0], real[left, 1] / real[left, 0])
+    answer = GuardedOracle(oracle, min_count=0, round_to=10).count([EVERYTHING])[0]
+    left = answer[:, 0] > 0
+    assert (answer[:, 0] % 10 == 0).all()
+    np.testing.assert_allclose(answer[left, 1] / answer[left, 0], real[left, 1] / real[left, 0])
 
 
-def test_no_node_of_a_tree_tells_of_fewer_rows() -> None:
+def test_no_node_of_a_tree_has_fewer_rows() -> None:
     table = random_table(0)
     model = tm.SimulatedBaggingClassifier(n_estimators=5, random_state=0).fit(GuardedOracle(behind(), min_count=6))
     sizes = np.concatenate([tree.weight for tree in model.members_])
@@ -99,10 +99,10 @@ def test_a_path_known_to_be_too_small_is_not_asked_about() -> None:
     guarded = GuardedOracle(oracle, min_count=60)
     guarded.count([EVERYTHING])
     small = Question(narrow((), 0, 0, 0), (1,))  # a colour has about 40 rows
-    told = guarded.count([small])[0]
-    assert (told[guarded.schema.cells(1)] == UNKNOWN).all()
+    answer = guarded.count([small])[0]
+    assert (answer[guarded.schema.cells(1)] == UNKNOWN).all()
     assert small not in oracle.asked
-    assert guarded.ledger[-1].fate == "refused"
+    assert guarded.ledger[-1].outcome == "refused"
 
 
 def test_a_joint_question_about_a_path_known_to_be_too_small_is_refused() -> None:
@@ -120,7 +120,7 @@ def test_joint_questions_can_be_forbidden() -> None:
     with pytest.raises(QueryRefused, match="set n_joint_features=1"):
         guarded.count([Question((), (0, 1), joint=True)])
     assert oracle.asked == []
-    assert [entry.fate for entry in guarded.ledger] == ["refused"]
+    assert [entry.outcome for entry in guarded.ledger] == ["refused"]
 
 
 # --- the ledger ---
@@ -138,15 +138,15 @@ def test_every_question_is_in_the_ledger_in_words() -> None:
     assert second.time.endswith("+00:00")
 
 
-def test_what_was_told_is_told_again_without_asking() -> None:
+def test_a_question_is_asked_once() -> None:
     oracle = behind()
     guarded = GuardedOracle(oracle)
-    one, other = guarded.count([EVERYTHING, EVERYTHING])
+    first, second = guarded.count([EVERYTHING, EVERYTHING])
     (again,) = guarded.count([EVERYTHING])
     assert len(oracle.asked) == 1
     assert len(guarded.ledger) == 1
-    np.testing.assert_array_equal(one, again)
-    np.testing.assert_array_equal(other, again)
+    np.testing.assert_array_equal(first, again)
+    np.testing.assert_array_equal(second, again)
 
 
 def test_the_ledger_is_a_file_of_json_lines(tmp_path: Path) -> None:
@@ -155,8 +155,8 @@ def test_the_ledger_is_a_file_of_json_lines(tmp_path: Path) -> None:
     guarded.export_ledger(tmp_path / "ledger.jsonl")
     lines = [json.loads(line) for line in (tmp_path / "ledger.jsonl").read_text(encoding="utf-8").splitlines()]
     assert [line["number"] for line in lines] == list(range(len(guarded.ledger)))
-    assert {line["fate"] for line in lines} == {"answered"}
-    assert sum(line["withheld"] for line in lines) > 0
+    assert {line["outcome"] for line in lines} == {"answered"}
+    assert sum(line["suppressed"] for line in lines) > 0
 
 
 def test_a_ledger_that_cannot_be_written_leaves_the_old_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,8 +208,8 @@ def test_a_batch_that_costs_more_than_is_left_is_not_sent() -> None:
         guarded.count([Question((), (2, 3))])
     assert len(oracle.asked) == 1
     assert guarded.spent == pytest.approx(0.8)
-    assert [entry.fate for entry in guarded.ledger] == ["answered", "refused"]
-    guarded.count([Question((), (0, 1))])  # what was told is free
+    assert [entry.outcome for entry in guarded.ledger] == ["answered", "refused"]
+    guarded.count([Question((), (0, 1))])  # a cached answer is free
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.5])
@@ -217,7 +217,7 @@ def test_a_batch_that_costs_more_than_is_left_is_not_sent() -> None:
 def test_a_fit_never_spends_more_than_the_budget(epsilon: float, n_joint_features: int) -> None:
     guarded = private(behind(), epsilon, 0.25)
     model = tm.SimulatedBaggingClassifier(n_estimators=4, n_joint_features=n_joint_features, random_state=0)
-    if epsilon < 1:  # not even the root's tables can be paid for
+    if epsilon < 1:  # the tables of the root cost more
         with pytest.raises(BudgetExhausted):
             model.fit(guarded)
     else:
@@ -228,7 +228,7 @@ def test_a_fit_never_spends_more_than_the_budget(epsilon: float, n_joint_feature
     assert sum(entry.cost for entry in guarded.ledger) == pytest.approx(guarded.spent)
 
 
-def test_a_budget_that_runs_out_keeps_the_levels_done() -> None:
+def test_trees_are_kept_when_the_budget_runs_out() -> None:
     guarded = private(behind(), 2.0, 0.5, min_count=0)
     model = tm.SimulatedBaggingClassifier(n_estimators=3, random_state=0)
     with pytest.warns(BudgetWarning, match="the trees end at depth 1: a batch of"):
@@ -240,13 +240,13 @@ def test_noise_has_the_scale_of_its_price() -> None:
     """A discrete Laplace variable of scale b has variance 2 q / (1 - q)² with q = exp(-1 / b)."""
     X, y = np.full((2000, 1), "a", dtype=object), [0, 1] * 1000
     ratio = np.exp(-0.5)
-    told = []
+    noisy = []
     guarded = private(ArrayOracle(X, y, "all"), 1e6, 0.5, min_count=0)
     for last in range(600):  # paths that all rows are on
-        told += guarded.count([Question((Condition(0, 0, last),), (0,))])[0][0].tolist()
+        noisy += guarded.count([Question((Condition(0, 0, last),), (0,))])[0][0].tolist()
     expected = np.sqrt(2 * ratio / (1 - ratio) ** 2)
-    assert np.mean(told) == pytest.approx(1000, abs=5 * expected / np.sqrt(1200))
-    assert np.std(told) == pytest.approx(expected, rel=0.2)
+    assert np.mean(noisy) == pytest.approx(1000, abs=5 * expected / np.sqrt(1200))
+    assert np.std(noisy) == pytest.approx(expected, rel=0.2)
 
 
 def test_a_question_that_fails_costs_nothing_and_is_in_the_ledger() -> None:
@@ -256,19 +256,19 @@ def test_a_question_that_fails_costs_nothing_and_is_in_the_ledger() -> None:
     with pytest.raises(OSError, match="gone"):
         guarded.count([Question((), (0,))])
     assert guarded.spent == 0
-    assert [entry.fate for entry in guarded.ledger] == ["failed"]
+    assert [entry.outcome for entry in guarded.ledger] == ["failed"]
     oracle.fails = False
     guarded.count([Question((), (0,))])
     assert guarded.spent == pytest.approx(0.4)
 
 
-def test_private_counts_are_no_negative_numbers() -> None:
+def test_private_counts_are_not_negative() -> None:
     guarded = private(behind(), 4.0, 0.1, min_count=0)
     assert (guarded.count([EVERYTHING])[0] >= 0).all()
 
 
 def test_values_that_a_path_rules_out_have_no_noise() -> None:
-    """Else a tree could cut where no row can be."""
+    """Otherwise a tree could split where no row can be."""
     guarded = private(behind(), 4.0, 0.01, min_count=0)
     path = narrow(narrow((), 0, 1, 1), 1, 1, 2)
     margins, joint = guarded.count([Question(path, (0, 1)), Question(path, (1, 0), joint=True)])
@@ -283,12 +283,12 @@ def test_private_trees_of_full_depth_are_grown() -> None:
 
 
 def test_a_budget_with_a_numeric_target_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="sums of a numeric target have no bound"):
+    with pytest.raises(InvalidInput, match="the target is numeric and its sums are not bounded"):
         GuardedOracle(behind("cost"), epsilon=1.0)
 
 
-def test_a_price_without_a_budget_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="give the whole budget too"):
+def test_a_cost_per_table_without_a_budget_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="give epsilon, the total budget, too"):
         GuardedOracle(behind(), epsilon_per_table=1.0)
 
 

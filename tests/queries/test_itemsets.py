@@ -92,7 +92,7 @@ def test_whatever_is_filled_in_is_right(seed: int) -> None:
 
 
 @pytest.mark.parametrize("min_support", [0.02, 0.1, 0.3])
-def test_what_is_told_of_mined_itemsets_is_right(min_support: float) -> None:
+def test_known_counts_of_mined_itemsets_are_right(min_support: float) -> None:
     X, y = weather()
     itemsets, rows = ItemsetOracle.mine(X, y, min_support=min_support), ArrayOracle(X, y)
     asked = [Question(path, (0, 1, 2)) for path in ((), narrow((), 0, 2, 2), narrow(narrow((), 0, 1, 1), 1, 0, 0))]
@@ -169,11 +169,11 @@ def test_a_file_is_lines_of_json(tmp_path: Path) -> None:
 
 def test_a_file_without_the_target_is_refused(tmp_path: Path) -> None:
     (tmp_path / "sets.jsonl").write_text('{"items": {"sky": "sun"}, "count": 5}\n', encoding="utf-8")
-    with pytest.raises(InvalidInput, match=r"no itemset has an item of target 'play' \(they have \['sky'\]\)"):
+    with pytest.raises(InvalidInput, match=r"no itemset has an item of target 'play' \(they have \['sky'\]\): give"):
         ItemsetOracle.from_file(tmp_path / "sets.jsonl", target="play")
 
 
-def test_a_damaged_line_is_told_by_its_number(tmp_path: Path) -> None:
+def test_the_error_of_a_damaged_line_has_its_number(tmp_path: Path) -> None:
     (tmp_path / "sets.jsonl").write_text('{"items": {}, "count": 5}\n{"items": \n', encoding="utf-8")
     with pytest.raises(InvalidInput, match=r"line 2 of .*sets.jsonl"):
         ItemsetOracle.from_file(tmp_path / "sets.jsonl", target="play")

@@ -1,4 +1,4 @@
-"""What will be asked, told before: the same queries as are sent, but for made-up levels and cuts."""
+"""The planned queries are those that are sent, except for placeholder levels and cuts."""
 
 from pathlib import Path
 
@@ -53,5 +53,5 @@ def test_an_unknown_column_is_refused(file: str) -> None:
 
 def test_every_form_can_be_planned(file: str) -> None:
     by_column = plan_queries(file, None, "ward", form="group by")
-    assert (by_column.form, by_column.queries_a_level) == ("group by", 2)
+    assert (by_column.form, by_column.queries_per_depth) == ("group by", 2)
     assert Path(file).exists()

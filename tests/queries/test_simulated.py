@@ -154,7 +154,7 @@ def test_depth_and_size_limits_hold() -> None:
     assert min(tree.weight[~tree.is_leaf].min() for tree in model.members_) >= 30
 
 
-def test_trees_of_depth_zero_tell_the_shares_of_the_classes() -> None:
+def test_trees_of_depth_zero_predict_the_shares_of_the_classes() -> None:
     table = random_table(4)
     model = tm.SimulatedBaggingClassifier(n_estimators=2, max_depth=0).fit(oracle_of(table))
     shares = table["again"].value_counts(normalize=True).sort_index()
@@ -176,17 +176,17 @@ def test_one_attribute_drawn_at_each_node_gives_other_roots() -> None:
 
 def test_leaves_hold_the_counts_or_are_drawn_once_more() -> None:
     table = random_table(5)
-    told, drawn = (
+    counted, resampled = (
         tm.SimulatedBaggingClassifier(n_estimators=8, max_depth=1, leaves=leaves, random_state=0).fit(oracle_of(table))
         for leaves in ("counts", "resampled")
     )
-    roots = [tree.node_values()[0] for tree in told.members_]
-    shaken = [tree.node_values()[0] for tree in drawn.members_]
+    roots = [tree.node_values()[0] for tree in counted.members_]
+    resampled_roots = [tree.node_values()[0] for tree in resampled.members_]
     assert np.ptp(roots, axis=0).max() == 0
-    assert np.ptp(shaken, axis=0).max() > 0
-    np.testing.assert_allclose(np.mean(shaken, axis=0), roots[0], atol=0.1)
-    for one, other in zip(told.members_, drawn.members_):
-        np.testing.assert_array_equal(one.attribute, other.attribute)
+    assert np.ptp(resampled_roots, axis=0).max() > 0
+    np.testing.assert_allclose(np.mean(resampled_roots, axis=0), roots[0], atol=0.1)
+    for left, right in zip(counted.members_, resampled.members_):
+        np.testing.assert_array_equal(left.attribute, right.attribute)
 
 
 def test_numeric_thresholds_are_cuts_and_vary() -> None:

@@ -207,10 +207,12 @@ def _fit_guarded(model: Any, guarded: GuardedOracle, ledger: Path | None) -> Non
     try:
         model.fit(guarded)
     except TremulaError as error:
-        withheld = sum(entry.withheld for entry in guarded.ledger)
-        if not withheld:
+        suppressed = sum(entry.suppressed for entry in guarded.ledger)
+        if not suppressed:
             raise
-        raise type(error)(f"{error}; {withheld} cells with too few rows were withheld: lower --min-count") from error
+        raise type(error)(
+            f"{error}; {suppressed} cells with too few rows were suppressed: lower --min-count"
+        ) from error
     finally:
         if ledger is not None:
             guarded.export_ledger(ledger)
@@ -233,12 +235,12 @@ def _counting(sent: Sequence[str]) -> Iterator[None]:
 
 
 def _disclosure(guarded: GuardedOracle, guard: Mapping[str, Any]) -> dict[str, Any]:
-    fates = [entry.fate for entry in guarded.ledger]
+    outcomes = [entry.outcome for entry in guarded.ledger]
     return {
         **guard,
-        "questions_answered": fates.count("answered"),
-        "questions_refused": fates.count("refused"),
-        "cells_withheld": sum(entry.withheld for entry in guarded.ledger),
+        "questions_answered": outcomes.count("answered"),
+        "questions_refused": outcomes.count("refused"),
+        "cells_suppressed": sum(entry.suppressed for entry in guarded.ledger),
         "epsilon_spent": guarded.spent if guard["epsilon"] is not None else None,
     }
 
@@ -251,10 +253,10 @@ def _plan(plan: Plan, max_depth: int) -> dict[str, Any]:
         "engine": plan.engine,
         "form": plan.form,
         "columns": [asdict(column) for column in (plan.target, *plan.columns)],
-        "queries_first": plan.queries_first,
-        "queries_a_level": plan.queries_a_level,
+        "column_queries": plan.column_queries,
+        "queries_per_depth": plan.queries_per_depth,
         "queries_planned": plan.n_queries(max_depth),
-        "level_query": list(plan.level_query),
+        "root_queries": list(plan.root_queries),
         "not_covered": PUBLIC,
     }
 
@@ -272,8 +274,8 @@ def _print_plan(report: Mapping[str, Any], plan: Plan) -> None:
         table.add_row(column.name, column.type, column.kind, asked)
     console.print(table, soft_wrap=False)
     console.print(
-        f"About {report['queries_planned']} queries: {plan.queries_first} for these, then {plan.queries_a_level} for "
-        f"each depth of all trees together, by {plan.form}; more if there are many different paths. The database "
+        f"About {report['queries_planned']} queries: {plan.column_queries} for these, then {plan.queries_per_depth} "
+        f"for each depth of all trees together, by {plan.form}; more if there are many different paths. The database "
         f"returns counts by path, value and class, never a row. {PUBLIC}",
         markup=False,
     )
@@ -281,7 +283,7 @@ def _print_plan(report: Mapping[str, Any], plan: Plan) -> None:
 
 def _print_query(plan: Plan) -> None:
     console = Console(highlight=False, soft_wrap=True)
-    shown = plan.level_query[0]
+    shown = plan.root_queries[0]
     console.print("The query of the first depth, with example levels and cuts:", markup=False)
     console.print(shown[:SHOWN_SQL] + (" ..." if len(shown) > SHOWN_SQL else ""), markup=False, style="dim")
     console.print("Only the names and types of the columns were queried.", markup=False)
@@ -298,7 +300,7 @@ def _print_asked(report: Mapping[str, Any]) -> None:
     if disclosure:
         console.print(
             f"Disclosure: {disclosure['questions_answered']} questions answered, {disclosure['questions_refused']} "
-            f"refused, {disclosure['cells_withheld']} cells withheld. {PUBLIC}",
+            f"refused, {disclosure['cells_suppressed']} cells suppressed. {PUBLIC}",
             markup=False,
         )
     if disclosure and disclosure["epsilon"] is not None:

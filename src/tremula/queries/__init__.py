@@ -1,11 +1,15 @@
-"""Learning from counts: oracles answer questions about a table, and no row ever leaves it."""
+"""Learning from counts: oracles answer questions about a table with counts, and no row leaves the table.
+
+`question` defines questions and answers, `oracle` the protocol; `growing` and `simulated` learn from any oracle.
+"""
 
 from tremula.queries.adtree import ADTreeOracle
 from tremula.queries.arrays import ArrayOracle
-from tremula.queries.federated import FederatedOracle, agree_on_cuts
+from tremula.queries.federated import FederatedOracle
 from tremula.queries.guard import GuardedOracle
 from tremula.queries.itemsets import ItemsetOracle
 from tremula.queries.question import Attribute, Condition, Question, Schema
+from tremula.queries.site_schemas import agree_on_cuts
 from tremula.queries.sql.oracle import TableOracle, connect
 
 __all__ = [

@@ -1,8 +1,8 @@
-"""Answers from an AD-tree (Moore and Lee, 1998): the table is read once, and then never again.
+"""Answers from an AD-tree (Moore and Lee, 1998): the table is read only once, when the tree is built.
 
-A node stands for the rows with some values of some attributes and holds their class counts. Below it, for every later
-attribute, hangs a node for each value but the most common one, whose counts are what the others leave of their parent.
-Small nodes keep a list of their rows instead: of codes, in memory, not to be asked for.
+A node holds the class counts of the rows with certain values of some attributes. For every later attribute it has a
+child for each value except the most common one: the counts of that value are those of the node less those of the
+children. A small node keeps a list of its rows instead of children.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from tremula.queries.question import Question, Schema, joint_shape
 
 @dataclass(slots=True)
 class Node:
-    """Rows with certain values: their class counts; their numbers if they are few, else what hangs below.
+    """The rows with certain values: their class counts, and either their numbers, if they are few, or children.
 
-    `vary` has for each later attribute the most common value and the nodes of the others.
+    `vary` holds for each later attribute its most common value, and the children of its other values.
     """
 
     counts: NDArray[np.int64]
@@ -44,18 +44,19 @@ class ADTreeOracle:
     categorical_features : "from_dtype", "all", list, mask or None, default="from_dtype"
         Which columns are nominal.
     n_bins : int, default=8
-        Bins of a numeric column, with about equally many rows in each.
+        Number of bins of a numeric column, with about equally many rows in each.
     max_list : int, default=16
-        A node with fewer rows keeps their list and has nothing below.
+        A node with fewer rows keeps a list of them instead of children.
     max_nodes : int, default=1000000
-        The tree is refused beyond so many nodes: it grows with the product of the attributes' values.
+        Maximum number of nodes; a larger tree raises an error. The tree grows with the product of the numbers of
+        values.
     max_depth : int or None, default=None
-        Attributes fixed on a path at most; deeper nodes keep lists of their rows, however many.
+        Maximum depth; nodes at this depth keep lists of their rows, however many there are.
 
     Attributes
     ----------
     n_nodes : int
-        Nodes of the tree.
+        Number of nodes of the tree.
 
     Examples
     --------
@@ -125,7 +126,7 @@ class ADTreeOracle:
         return self._table(question, question.attributes)
 
     def _table(self, question: Question, asked: tuple[int, ...]) -> NDArray[np.int64]:
-        """Count by the asked attributes and the class, among rows on the path."""
+        """Return the joint counts of the asked attributes and the class, among the rows on the path."""
         allowed = {condition.attribute: (condition.first, condition.last) for condition in question.path}
         order = sorted({*allowed, *asked})
         table = self._count_below(self._root, 0, order, allowed, frozenset(asked))
@@ -135,7 +136,7 @@ class ADTreeOracle:
     def _count_below(
         self, node: Node, first: int, order: list[int], allowed: dict[int, tuple[int, int]], asked: frozenset[int]
     ) -> NDArray[np.int64]:
-        """Count by those asked of the attributes still to come, in their order."""
+        """Return the joint counts of the asked attributes among `order`, which are still to be fixed, and the class."""
         if not order:
             return node.counts
         if node.rows is not None:
@@ -148,9 +149,9 @@ class ADTreeOracle:
             value: self._count_below(child, attribute + 1, later, allowed, asked) for value, child in children.items()
         }
         if low <= common <= high:
-            # What the other values leave of all rows of this node.
-            rest = self._count_below(node, first, later, allowed, asked)
-            tables[common] = rest - sum(tables.values()) if tables else rest
+            # The counts of the most common value: those of all rows of this node less those of its other values.
+            total = self._count_below(node, first, later, allowed, asked)
+            tables[common] = total - sum(tables.values()) if tables else total
         empty = np.zeros(joint_shape(self._schema, [a for a in later if a in asked]), dtype=np.int64)
         if attribute in asked:
             return np.stack([tables.get(v, empty) if low <= v <= high else empty for v in range(n_values + 1)])
@@ -163,7 +164,7 @@ class ADTreeOracle:
             if attribute in allowed:
                 codes = self._codes[attribute, rows]
                 rows = rows[(codes >= allowed[attribute][0]) & (codes <= allowed[attribute][1])]
-        wanted = [attribute for attribute in order if attribute in asked]
-        table = np.zeros(joint_shape(self._schema, wanted), dtype=np.int64)
-        np.add.at(table, (*(self._codes[attribute, rows] for attribute in wanted), self._classes[rows]), 1)
+        counted = [attribute for attribute in order if attribute in asked]
+        table = np.zeros(joint_shape(self._schema, counted), dtype=np.int64)
+        np.add.at(table, (*(self._codes[attribute, rows] for attribute in counted), self._classes[rows]), 1)
         return table

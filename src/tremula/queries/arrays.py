@@ -1,4 +1,4 @@
-"""Answers from arrays in memory: codes of values, counted by a compiled loop."""
+"""Answers from arrays in memory: values are coded as numbers, and a compiled loop counts them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TASKS = ("auto", "classification", "regression")
 
 
 def quantile_cuts(values: NDArray[np.float64], n_bins: int) -> tuple[float, ...]:
-    """Values that part the known numbers of a column into about equally many; fewer where there are fewer values.
+    """Return cuts between `n_bins` bins of about equally many known values; fewer if there are few distinct values.
 
     Examples
     --------
@@ -32,10 +32,10 @@ def quantile_cuts(values: NDArray[np.float64], n_bins: int) -> tuple[float, ...]
     distinct, counts = np.unique(values[~np.isnan(values)], return_counts=True)
     if not len(distinct):
         return ()
-    # The j-th cut is the smallest value with at least j / n_bins of the rows up to it.
-    upto = np.cumsum(counts)
-    parts, parts_before = upto * n_bins // upto[-1], (upto - counts) * n_bins // upto[-1]
-    return tuple(distinct[:-1][(parts > parts_before)[:-1]].tolist())
+    # The j-th cut is the smallest value such that at least j / n_bins of the rows do not exceed it.
+    cumulative = np.cumsum(counts)
+    bins, bins_before = cumulative * n_bins // cumulative[-1], (cumulative - counts) * n_bins // cumulative[-1]
+    return tuple(distinct[:-1][(bins > bins_before)[:-1]].tolist())
 
 
 def describe_columns(
@@ -44,7 +44,7 @@ def describe_columns(
     n_bins: int,
     cuts: Mapping[str, Sequence[float]] | None = None,
 ) -> tuple[Attribute, ...]:
-    """Describe columns as attributes that can be asked about; numeric ones get bins, unless their cuts are given."""
+    """Describe columns as attributes; numeric ones have the given cuts, or bins by quantiles."""
     names = attribute_names(encoder.names, values.shape[1])
     described = []
     for number, levels in enumerate(encoder.levels):
@@ -52,13 +52,13 @@ def describe_columns(
             described.append(Attribute(names[number], levels=tuple(levels.tolist())))
         else:
             given = (cuts or {}).get(names[number])
-            found = quantile_cuts(values[:, number], n_bins) if given is None else tuple(map(float, given))
-            described.append(Attribute(names[number], cuts=found))
+            own_cuts = quantile_cuts(values[:, number], n_bins) if given is None else tuple(map(float, given))
+            described.append(Attribute(names[number], cuts=own_cuts))
     return tuple(described)
 
 
 def encode_values(attributes: Sequence[Attribute], values: NDArray[np.float64]) -> NDArray[Any]:
-    """Return the number of each row's value of each attribute, one line an attribute; the last number is missing."""
+    """Return the value numbers of all rows, shape (n_attributes, n_rows); missing is the number after the last."""
     largest = max(attribute.n_values for attribute in attributes)
     dtype = next(dtype for dtype in CODE_TYPES if largest <= np.iinfo(dtype).max)
     codes = np.empty((len(attributes), len(values)), dtype=dtype)
@@ -77,7 +77,7 @@ def encode_table(
     task: str = "auto",
     cuts: Mapping[str, Sequence[float]] | None = None,
 ) -> tuple[Schema, NDArray[Any], NDArray[Any]]:
-    """Read rows as they can be counted: the schema, the numbers of their values, and class codes or numbers."""
+    """Encode rows for counting: return the schema, the value numbers, and the target as class codes or numbers."""
     check_number("n_bins", n_bins, 2, whole=True)
     check_choice("task", task, TASKS)
     encoder, values = ColumnEncoder.learn(X, categorical_features)
@@ -104,11 +104,11 @@ class ArrayOracle:
     categorical_features : "from_dtype", "all", list, mask or None, default="from_dtype"
         Which columns are nominal.
     n_bins : int, default=32
-        Bins of a numeric column, with about equally many rows in each.
+        Number of bins of a numeric column, with about equally many rows in each.
     task : {"auto", "classification", "regression"}, default="auto"
-        "auto" takes real numbers for a numeric target, all else for classes.
+        "auto" treats real numbers as a numeric target, and all other targets as classes.
     cuts : mapping of str to sequence of float or None, default=None
-        Cuts of numeric columns, instead of quantiles; the columns of an array are called "x0", "x1", ...
+        Cuts of numeric columns, instead of quantiles. The columns of an array are named "x0", "x1", ...
 
     Examples
     --------
@@ -136,7 +136,7 @@ class ArrayOracle:
 
     @classmethod
     def from_codes(cls, schema: Schema, codes: NDArray[Any], target: NDArray[Any]) -> ArrayOracle:
-        """Answer from codes that fit a schema: one line an attribute, one column a row."""
+        """Make an oracle from value numbers of shape (n_attributes, n_rows) that fit a schema."""
         oracle = cls.__new__(cls)
         oracle._start(schema, codes, target)
         return oracle
@@ -155,7 +155,7 @@ class ArrayOracle:
 
     def count(self, questions: Sequence[Question]) -> list[NDArray[Any]]:
         """Answer a batch of questions, in their order."""
-        # Rows found for the last paths are kept: those of the next batch continue them.
+        # The rows on the paths of the last batch are kept, since the paths of the next batch extend them.
         if any(question.path not in self._rows_on for question in questions):
             self._rows_before, self._rows_on = self._rows_on, {EVERYWHERE: self._rows_on[EVERYWHERE]}
         return [self._joint(question) if question.joint else self._margins(question) for question in questions]
@@ -189,7 +189,7 @@ class ArrayOracle:
         return rows
 
     def _rows_below(self, question: Question) -> NDArray[np.int32]:
-        """Rows on a path, sought among those on the wider path it continues where these are known."""
+        """Return the rows on a path, searched among the rows on its parent if these are kept."""
         wider = question.parent if is_within(question.path, question.parent) else EVERYWHERE
         if wider not in self._rows_before:
             wider = EVERYWHERE

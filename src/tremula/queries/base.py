@@ -1,4 +1,4 @@
-"""What the two ensembles from counts share: who is asked, how trees are grown and how they answer together."""
+"""Base of the two ensembles learned from counts: makes the oracle, grows the trees and combines their predictions."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ STOPS = {"full": 1.0, "bootstrap": BOOTSTRAP_SHARE}
 
 
 def encoder_of(schema: Schema) -> ColumnEncoder:
-    """Read columns by the levels of a schema."""
+    """Return an encoder of columns with the names and levels of a schema."""
     levels = [None if a.levels is None else np.array(a.levels) for a in schema.attributes]
     names = tuple(attribute.name for attribute in schema.attributes) if schema.has_names else None
     return ColumnEncoder(names, tuple(levels))
 
 
 class SimulatedBagging(TableInputMixin, BaseEstimator):
-    """Base of the two ensembles from counts."""
+    """Base of the two ensembles learned from counts."""
 
     n_estimators: int
     max_depth: int | None
@@ -75,10 +75,10 @@ class SimulatedBagging(TableInputMixin, BaseEstimator):
         )
 
     def _oracle_for(self, X: Any, y: Any) -> tuple[Oracle, ColumnEncoder, NDArray[Any] | None]:
-        """Return who answers, how columns are read when rows are to be predicted, and the class labels."""
+        """Return the oracle, the encoder of rows to predict, and the class labels; labels are None for regression."""
         if isinstance(getattr(X, "schema", None), Schema):
             if y is not None:
-                raise InvalidInput("y was given beside an oracle, which has a target of its own: leave y out")
+                raise InvalidInput("y was given with an oracle, which has its own target: leave y out")
             return X, encoder_of(X.schema), None if X.schema.classes is None else np.array(X.schema.classes)
         encoder, values = ColumnEncoder.learn(X, self.categorical_features)
         labels, target = self._read_target(y, len(values))
@@ -93,11 +93,11 @@ class SimulatedBagging(TableInputMixin, BaseEstimator):
         root_seed = make_root_seed(self.random_state)
         streams = [member_generator(root_seed, member) for member in range(self.n_estimators)]
         members = grow_members(oracle, self._growth(len(oracle.schema.attributes)), streams)
-        # Only now, when nothing can fail any more: a model is never half fitted.
+        # Set together at the end, so that a failed fit leaves the model as it was.
         self.members_, self.schema_, self.encoder_ = members, oracle.schema, encoder
         self._set_columns(encoder.n_columns, encoder.names)
 
-    def _answers(self, X: Any, combine: str) -> NDArray[np.float64]:
+    def _combined(self, X: Any, combine: str) -> NDArray[np.float64]:
         check_is_fitted(self, "members_")
         rows = self._encode_columns(self.encoder_, X)
         return combine_members(self.members_, rows, len(rows), self.members_[0].n_outputs, combine)
@@ -111,19 +111,19 @@ class SimulatedBagging(TableInputMixin, BaseEstimator):
     def export_sql(
         self, table: str = "rows", dialect: str = "duckdb", output: str = "prediction", missing: str = "shares"
     ) -> str:
-        """Return a query that gives every row of a table with its prediction.
+        """Return an SQL query that predicts every row of a table.
 
         Parameters
         ----------
         table : str, default="rows"
-            Name of the table to predict for; it is quoted.
+            Name of the table to predict; the query quotes it.
         dialect : str, default="duckdb"
-            Of the engine, as sqlglot names it: "duckdb", "postgres", "spark", "sqlite", ...
+            SQL dialect of the engine, as sqlglot names it: "duckdb", "postgres", "spark", "sqlite", ...
         output : {"prediction", "probabilities"}, default="prediction"
-            A column ``prediction`` beside the shares it was decided by; or only these, ``p0``, ``p1``, ... in the order
-            of the classes. A regressor has one, ``p0``.
+            "probabilities" adds the columns ``p0``, ``p1``, ..., one for each class in order. "prediction" adds the
+            column ``prediction`` too. A regressor has only ``p0``.
         missing : {"shares", "none"}, default="shares"
-            "none" promises that there are no NULLs or levels that training did not see: the query is then shorter and
+            "none" promises that the table has no NULLs and no levels unseen in training. The query is then shorter and
             several times faster.
 
         Returns

@@ -1,6 +1,6 @@
-"""Rules of disclosure around any oracle: what is too small to tell is not told, and a privacy budget is never exceeded.
+"""Guards any oracle by rules of disclosure: small counts are suppressed, and a privacy budget is never exceeded.
 
-Every question is entered into a ledger with what became of it and what it cost; what is refused is not sent.
+A ledger records every question with its outcome and its cost. Refused questions are not sent.
 """
 
 from __future__ import annotations
@@ -23,29 +23,30 @@ from tremula.queries.oracle import Oracle
 from tremula.queries.question import UNKNOWN, Path, Question, Schema, narrow
 from tremula.queries.sql.path_covers import cover_paths
 
-LEVELS_PAID_FOR = 8  # by default the budget lasts for so many levels of trees that agree
+DEFAULT_DEPTH = 8  # by default the budget suffices for trees of this depth, if all members have the same tree
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A line of the ledger.
+    """An entry of the ledger: one question.
 
     Attributes
     ----------
     number : int
     time : str
-        Of asking, in UTC.
+        Time of the question, in UTC.
     path : str
         The conditions, in words.
     attributes : tuple of str
-        What was to be counted.
+        Names of the attributes to count.
     joint : bool
-    fate : {"answered", "refused", "failed"}
-        Failed if the oracle behind raised an error: then nothing was told.
+        Whether they were to be counted jointly.
+    outcome : {"answered", "refused", "failed"}
+        "failed" if the guarded oracle raised an error; nothing was disclosed then.
     cost : float
-        What the batch it was part of had cost by then, if this entry ends it: the budget is spent by batch.
-    withheld : int
-        Cells that were not told because they were too small.
+        Cost of the whole batch in the entry of its last question, else 0: the budget is spent by batch.
+    suppressed : int
+        Number of cells that were suppressed because their counts were too small.
     """
 
     number: int
@@ -53,9 +54,9 @@ class Entry:
     path: str
     attributes: tuple[str, ...]
     joint: bool
-    fate: str
+    outcome: str
     cost: float
-    withheld: int
+    suppressed: int
 
 
 class GuardedOracle(ShownAsTable):
@@ -64,33 +65,35 @@ class GuardedOracle(ShownAsTable):
     Parameters
     ----------
     oracle : Oracle
-        Who answers.
+        The oracle to guard.
     min_count : int, default=5
-        A cell with fewer rows, but some, is told as 0; a path known to have fewer is not asked about.
+        Positive counts below it are suppressed: they are returned as 0. A path known to have fewer rows is not asked
+        about.
     round_to : int or None, default=None
         Counts are rounded to the nearest multiple of it.
     epsilon : float or None, default=None
-        Privacy budget: noise from OpenDP's discrete Laplace mechanism is added to every count such that all answers
-        together are `epsilon`-differentially private, two tables being neighbours if one has one row more. A batch
-        that would cost more than is left is refused.
+        Privacy budget. OpenDP's discrete Laplace mechanism adds noise to every count, such that all answers together
+        are `epsilon`-differentially private. Neighbouring tables differ by one row. A batch that costs more than the
+        remaining budget is refused.
     epsilon_per_table : float or None, default=None
-        What one table of counts costs; by default the budget is laid out for eight levels of trees that agree.
+        Cost of one table of counts. By default the budget suffices for trees of depth 8, if all members have the same
+        tree.
     allow_joint : bool, default=True
-        Whether attributes may be counted together.
+        Whether attributes may be counted jointly.
 
     Attributes
     ----------
     ledger : list of Entry
-        Every question and what became of it.
+        Every question and its outcome.
     spent : float
-        What is spent of the budget.
+        The part of the budget that is spent.
 
     Notes
     -----
-    A row is in one cell of each table, so a table has sensitivity 1; tables on paths that exclude one another share a
-    cost, all others add up. What was answered is kept and told again for nothing. The classes, the levels and the cuts
-    of numeric attributes are taken as public. Suppressed and rounded cells do not withstand someone who compares
-    overlapping tables; only `epsilon` does. Noise is drawn by OpenDP from the machine's entropy: it has no seed.
+    A row is in one cell of each table, so a table has sensitivity 1. Tables on mutually exclusive paths share one cost;
+    the costs of all others add up. Answers are cached: the same question costs nothing the second time. Classes, levels
+    and the cuts of numeric attributes are taken as public. Suppression and rounding do not withstand an attacker who
+    compares overlapping tables; only `epsilon` does. OpenDP draws the noise from the machine's entropy: it has no seed.
 
     Examples
     --------
@@ -101,7 +104,7 @@ class GuardedOracle(ShownAsTable):
     array([[0, 0],
            [8, 0],
            [0, 0]])
-    >>> guarded.ledger[0].withheld
+    >>> guarded.ledger[0].suppressed
     2
     """
 
@@ -125,10 +128,10 @@ class GuardedOracle(ShownAsTable):
         self._round_to = round_to
         self._allow_joint = allow_joint
         self._epsilon = epsilon
-        self._per_table = _price_of_table(oracle.schema, epsilon, epsilon_per_table)
-        self._add_noise = None if self._per_table is None else _noise_of(self._per_table)
-        self._told: dict[Question, NDArray[Any]] = {}
-        self._rows_on: dict[Path, float] = {}
+        self._per_table = _cost_of_table(oracle.schema, epsilon, epsilon_per_table)
+        self._add_noise = None if self._per_table is None else _laplace_noise(self._per_table)
+        self._answers: dict[Question, NDArray[Any]] = {}
+        self._path_sizes: dict[Path, float] = {}
 
     @property
     def schema(self) -> Schema:
@@ -138,49 +141,48 @@ class GuardedOracle(ShownAsTable):
     def _short_table(self) -> ShortTable:
         budget = "" if self._epsilon is None else f", {self.spent:.3g} of {self._epsilon:.3g} epsilon spent"
         rows = [
-            (str(entry.number), entry.path, ", ".join(entry.attributes), entry.fate, str(entry.withheld))
+            (str(entry.number), entry.path, ", ".join(entry.attributes), entry.outcome, str(entry.suppressed))
             for entry in self.ledger
         ]
         caption = f"ledger of {len(self.ledger)} questions{budget}"
-        return ShortTable(caption, ["question", "path", "attributes", "fate", "cells withheld"], rows)
+        return ShortTable(caption, ["question", "path", "attributes", "outcome", "cells suppressed"], rows)
 
     @property
     def left(self) -> float:
-        """What is left of the budget; infinite without one."""
+        """The part of the budget that is left; infinite without a budget."""
         return np.inf if self._epsilon is None else self._epsilon - self.spent
 
     def count(self, questions: Sequence[Question]) -> list[NDArray[Any]]:
         """Answer a batch of questions, in their order, as far as the rules allow."""
-        new = [question for question in dict.fromkeys(questions) if question not in self._told]
+        new = [question for question in dict.fromkeys(questions) if question not in self._answers]
         self._check_joint(new)
-        allowed = [question for question in new if self._rows_on.get(question.path, np.inf) >= self._min_count]
+        allowed = [question for question in new if self._path_sizes.get(question.path, np.inf) >= self._min_count]
         cost = self._cost(allowed)
         if cost > self.left * (1 + 1e-12):
-            self._enter(allowed, "refused", 0.0, [0] * len(allowed))
+            self._record(allowed, "refused")
             raise BudgetExhausted(
                 f"a batch of {len(allowed)} questions costs {cost:.3g} of a privacy budget of {self._epsilon:g}, of "
                 f"which {self.left:.3g} is left: nothing was sent"
             )
-        self._tell(allowed, cost)
+        self._ask(allowed, cost)
         for question in new:
-            if question not in self._told:
-                self._told[question] = self._unknown(question)
-                self._enter([question], "refused", 0.0, [0])
-        return [self._told[question] for question in questions]
+            if question not in self._answers:
+                self._answers[question] = self._unknown(question)
+                self._record([question], "refused")
+        return [self._answers[question] for question in questions]
 
     def export_ledger(self, path: str | os.PathLike[str]) -> None:
-        """Write the ledger to a file, one line of JSON a question; the file is replaced in one step."""
+        """Write the ledger to a file as JSON Lines, one line for each question; the file is replaced in one step."""
         lines = [json.dumps(asdict(entry), ensure_ascii=False) for entry in self.ledger]
         write_atomically(path, ("\n".join(lines) + "\n").encode())
 
     def _check_joint(self, questions: Sequence[Question]) -> None:
         if not self._allow_joint and any(question.joint for question in questions):
-            refused = [question for question in questions if question.joint]
-            self._enter(refused, "refused", 0.0, [0] * len(refused))
-            raise QueryRefused("attributes may not be counted together here: set n_joint_features=1")
+            self._record([question for question in questions if question.joint], "refused")
+            raise QueryRefused("the oracle does not allow joint counts of attributes: set n_joint_features=1")
 
     def _cost(self, questions: Sequence[Question]) -> float:
-        """Add up over sets of paths that exclude one another; within a set the dearest path counts."""
+        """Return the cost of a batch: the sum over sets of mutually exclusive paths of the dearest path in each."""
         if self._per_table is None or not questions:
             return 0.0
         tables = [1 if question.joint else len(question.attributes) for question in questions]
@@ -189,100 +191,110 @@ class GuardedOracle(ShownAsTable):
         covers = cover_paths(paths, len(self.schema.attributes))
         return self._per_table * sum(max(n_tables[number] for number in cover.numbers) for cover in covers)
 
-    def _tell(self, questions: Sequence[Question], cost: float) -> None:
-        withheld = []
+    def _ask(self, questions: Sequence[Question], cost: float) -> None:
+        """Ask the guarded oracle, guard its answers, and pay for them."""
         try:
             answers = self._oracle.count(questions)
-        except Exception:  # nothing was told, so nothing is spent
-            self._enter(questions, "failed", 0.0, [0] * len(questions))
+        except Exception:  # nothing was disclosed, so nothing is spent
+            self._record(questions, "failed")
             raise
         self.spent += cost
+        suppressed = []
         for question, answer in zip(questions, answers, strict=True):
-            told, n_withheld = self._guarded(question, answer)
-            self._told[question] = told
-            withheld.append(n_withheld)
+            guarded, n_suppressed = self._guard(question, answer)
+            self._answers[question] = guarded
+            suppressed.append(n_suppressed)
             if not question.joint:
-                self._note_sizes(question, told)
-        self._enter(questions, "answered", cost, withheld)
+                self._note_sizes(question, guarded)
+        self._record(questions, "answered", cost, suppressed)
 
-    def _guarded(self, question: Question, answer: NDArray[Any]) -> tuple[NDArray[Any], int]:
-        told = answer.copy()
-        asked = self._asked_cells(question, told)
-        known = asked & (told != UNKNOWN) if self.schema.classes is not None else asked
+    def _guard(self, question: Question, answer: NDArray[Any]) -> tuple[NDArray[Any], int]:
+        """Return the answer with noise, suppression and rounding, and the number of suppressed cells."""
+        guarded = answer.copy()
+        possible = self._possible_cells(question, guarded)
+        known = possible & (guarded != UNKNOWN) if self.schema.classes is not None else possible
         if self._add_noise is not None:
-            told[known] = np.maximum(self._add_noise(told[known]), 0)
-        counts = told if self.schema.classes is not None else told[..., 0]
-        small = (counts > 0) & (counts < self._min_count)
-        told[small] = 0
+            guarded[known] = np.maximum(self._add_noise(guarded[known]), 0)
+        counts = guarded if self.schema.classes is not None else guarded[..., 0]
+        is_small = (counts > 0) & (counts < self._min_count)
+        guarded[is_small] = 0
         if self._round_to is not None:
-            self._round(told, known)
-        return told, int(small.sum())
+            self._round(guarded, known)
+        return guarded, int(is_small.sum())
 
-    def _asked_cells(self, question: Question, answer: NDArray[Any]) -> NDArray[np.bool_]:
-        """Cells that may have rows: those of the attributes asked about, but for values that the path rules out."""
+    def _possible_cells(self, question: Question, answer: NDArray[Any]) -> NDArray[np.bool_]:
+        """Whether each cell may have rows: its attribute is asked about, and the path allows its value."""
         if not question.joint:
-            asked = np.zeros(answer.shape, dtype=bool)
+            possible = np.zeros(answer.shape, dtype=bool)
             for attribute in question.attributes:
-                asked[self.schema.cells(attribute)] = self._possible(question.path, attribute)[:, None]
-            return asked
-        asked = np.ones(answer.shape, dtype=bool)
+                possible[self.schema.cells(attribute)] = self._allowed_values(question.path, attribute)[:, None]
+            return possible
+        possible = np.ones(answer.shape, dtype=bool)
         for axis, attribute in enumerate(question.attributes):
             shape = [-1 if place == axis else 1 for place in range(answer.ndim)]
-            asked &= self._possible(question.path, attribute).reshape(shape)
-        return asked
+            possible &= self._allowed_values(question.path, attribute).reshape(shape)
+        return possible
 
-    def _possible(self, path: Path, attribute: int) -> NDArray[np.bool_]:
+    def _allowed_values(self, path: Path, attribute: int) -> NDArray[np.bool_]:
         values = np.arange(self.schema.attributes[attribute].n_values + 1)
         for condition in path:
             if condition.attribute == attribute:
                 return (values >= condition.first) & (values <= condition.last)
         return values >= 0
 
-    def _round(self, told: NDArray[Any], known: NDArray[np.bool_]) -> None:
+    def _round(self, answer: NDArray[Any], known: NDArray[np.bool_]) -> None:
         step = self._round_to or 1
         if self.schema.classes is not None:
-            told[known] = (told[known] + step // 2) // step * step
+            answer[known] = (answer[known] + step // 2) // step * step
             return
-        counts = told[..., 0].copy()
+        counts = answer[..., 0].copy()
         rounded = np.floor((counts + step / 2) / step) * step
-        # Sums go with their counts, so that means stay.
-        told *= np.where(counts > 0, rounded / np.maximum(counts, 1), 0.0)[..., None]
+        # Sums are scaled with their counts, which keeps the means.
+        answer *= np.where(counts > 0, rounded / np.maximum(counts, 1), 0.0)[..., None]
 
-    def _note_sizes(self, question: Question, told: NDArray[Any]) -> None:
-        """Note how many rows each longer path has: those too small are not to be asked about."""
+    def _note_sizes(self, question: Question, answer: NDArray[Any]) -> None:
+        """Note the number of rows on each path that extends the question's; small ones are not asked about."""
         if self._add_noise is not None:
-            return  # sizes are noise there, and what is told is private anyway
+            return  # the sizes are noisy, and the answers are private in any case
         for attribute in question.attributes:
-            table = told[self.schema.cells(attribute)]
+            table = answer[self.schema.cells(attribute)]
             if (table == UNKNOWN).any():
                 continue
             sizes = table[:-1, 0] if self.schema.classes is None else table[:-1].sum(axis=1)
             if self.schema.attributes[attribute].is_nominal:
                 for value, size in enumerate(sizes.tolist()):
-                    self._rows_on[narrow(question.path, attribute, value, value)] = size
+                    self._path_sizes[narrow(question.path, attribute, value, value)] = size
 
     def _unknown(self, question: Question) -> NDArray[Any]:
         if question.joint or self.schema.classes is None:
             raise QueryRefused(
-                f"path {self._words(question.path)!r} has fewer than {self._min_count} rows: it is not asked about"
+                f"path {self._in_words(question.path)!r} has fewer than {self._min_count} rows: it is not asked about. "
+                "Lower min_count, or limit max_depth"
             )
         answer = self.schema.empty_answer()
         for attribute in question.attributes:
             answer[self.schema.cells(attribute)] = UNKNOWN
         return answer
 
-    def _enter(self, questions: Sequence[Question], fate: str, cost: float, withheld: Sequence[int]) -> None:
+    def _record(
+        self, questions: Sequence[Question], outcome: str, cost: float = 0.0, suppressed: Sequence[int] | None = None
+    ) -> None:
+        """Add questions of one outcome to the ledger; the last of them has the cost."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        for place, (question, n_withheld) in enumerate(zip(questions, withheld)):
-            names = tuple(self.schema.attributes[attribute].name for attribute in question.attributes)
-            ends_batch = place == len(questions) - 1
+        for place, question in enumerate(questions):
             entry = Entry(
-                len(self.ledger), now, self._words(question.path), names, question.joint, fate,
-                cost if ends_batch else 0.0, n_withheld,
-            )  # fmt: skip
+                number=len(self.ledger),
+                time=now,
+                path=self._in_words(question.path),
+                attributes=tuple(self.schema.attributes[attribute].name for attribute in question.attributes),
+                joint=question.joint,
+                outcome=outcome,
+                cost=cost if place == len(questions) - 1 else 0.0,
+                suppressed=0 if suppressed is None else suppressed[place],
+            )
             self.ledger.append(entry)
 
-    def _words(self, path: Path) -> str:
+    def _in_words(self, path: Path) -> str:
         words = []
         for condition in path:
             attribute = self.schema.attributes[condition.attribute]
@@ -295,22 +307,25 @@ class GuardedOracle(ShownAsTable):
         return " and ".join(words)
 
 
-def _price_of_table(schema: Schema, epsilon: float | None, per_table: float | None) -> float | None:
+def _cost_of_table(schema: Schema, epsilon: float | None, per_table: float | None) -> float | None:
     if epsilon is None:
         if per_table is not None:
-            raise InvalidInput("epsilon_per_table was given without epsilon: give the whole budget too")
+            raise InvalidInput("epsilon_per_table was given without epsilon: give epsilon, the total budget, too")
         return None
     check_number("epsilon", epsilon, 0.0, above=True)
     if schema.classes is None:
-        raise InvalidInput("epsilon was given, but sums of a numeric target have no bound: only classes can be private")
+        raise InvalidInput(
+            "epsilon was given, but the target is numeric and its sums are not bounded: leave epsilon out, or predict "
+            "classes"
+        )
     if per_table is None:
-        return epsilon / (LEVELS_PAID_FOR * len(schema.attributes))
+        return epsilon / (DEFAULT_DEPTH * len(schema.attributes))
     check_number("epsilon_per_table", per_table, 0.0, above=True)
     return float(per_table)
 
 
-def _noise_of(epsilon: float) -> Any:
-    """Return the mechanism that makes a table of whole numbers private at this price."""
+def _laplace_noise(epsilon: float) -> Any:
+    """Return a function that adds discrete Laplace noise to counts, which makes a table `epsilon`-private."""
     try:
         import opendp.prelude as dp
     except ImportError as error:

@@ -1,6 +1,6 @@
-"""Answers from frequencies of itemsets above a minimum support, as association miners leave them.
+"""Answers from the frequencies of itemsets above a minimum support, as association miners write them.
 
-What is not listed is inferred where sums leave only one possibility; an attribute for which that fails is unknown.
+A count that is not listed is inferred if the sums allow only one value. If they do not, its attribute is unknown.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tremula.persistence.atomic_write import write_atomically
 from tremula.queries.arrays import DEFAULT_BINS, encode_table
 from tremula.queries.question import UNKNOWN, Attribute, Path, Question, Schema
 
-Item = tuple[int, int]  # an attribute and its value; the class is an attribute of its own, after the last
+Item = tuple[int, int]  # an attribute and its value; the class is one more attribute, after the last
 Itemset = frozenset[Item]
 
 
@@ -32,13 +32,13 @@ class ItemsetOracle:
     schema : Schema
         Nominal attributes and the classes.
     frequencies : mapping of frozenset of (attribute, value) to int
-        Attributes and values by their numbers; the class is the attribute after the last, and missing the value after
-        the last. The empty set has the number of rows.
+        Attributes and values are given by their numbers. The class is the attribute after the last, and missing is the
+        value after the last. The frequency of the empty set is the number of rows.
 
     Notes
     -----
-    P. Panov and others, Predictive data mining using itemset frequencies, 2005. An attribute can be judged at a node if
-    in its table of values and classes every cell is known, or follows from the sums of its line or column.
+    P. Panov and others, Predictive data mining using itemset frequencies, 2005. An attribute can be used at a node if
+    every cell of its table of values and classes is known, or follows from the sum of its row or column.
 
     Examples
     --------
@@ -53,7 +53,7 @@ class ItemsetOracle:
 
     def __init__(self, schema: Schema, frequencies: Mapping[Itemset, int]) -> None:
         if schema.classes is None or not all(attribute.is_nominal for attribute in schema.attributes):
-            raise InvalidInput("itemsets have nominal attributes and classes only: discretise numbers first")
+            raise InvalidInput("itemsets need nominal attributes and a nominal target: discretise numbers first")
         if frozenset() not in frequencies:
             raise InvalidInput("the frequencies lack the empty itemset: give the number of rows under frozenset()")
         self._schema = schema
@@ -79,9 +79,9 @@ class ItemsetOracle:
         categorical_features : "from_dtype", "all", list, mask or None, default="from_dtype"
             Which columns are nominal.
         min_support : float, default=0.01
-            Share of the rows that an itemset must have to be listed.
+            Minimum share of the rows that an itemset must have.
         max_length : int or None, default=None
-            Items of an itemset at most, the class included.
+            Maximum number of items of an itemset, the class included.
         """
         check_number("min_support", min_support, 0.0, 1.0, above=True)
         schema, codes, classes = encode_table(X, y, categorical_features, DEFAULT_BINS, "classification")
@@ -89,7 +89,7 @@ class ItemsetOracle:
         frequencies = _mine(columns, min_support, max_length)
         for number, attribute in enumerate(schema.attributes):
             if not (columns[number] == attribute.n_values).any():
-                frequencies[frozenset([(number, attribute.n_values)])] = 0  # or it would be one more unknown everywhere
+                frequencies[frozenset([(number, attribute.n_values)])] = 0  # nothing is missing: one unknown cell less
         return cls(schema, frequencies)
 
     @classmethod
@@ -99,16 +99,16 @@ class ItemsetOracle:
         schema = _schema_of([entry["items"] for entry in listed], target)
         names = [*(attribute.name for attribute in schema.attributes), target]
         levels = [*(attribute.levels or () for attribute in schema.attributes), schema.classes or ()]
-        number = {name: place for place, name in enumerate(names)}
-        value = [{level: place for place, level in enumerate((*some, None))} for some in levels]
+        number_of = {name: number for number, name in enumerate(names)}
+        value_of = [{level: value for value, level in enumerate((*own_levels, None))} for own_levels in levels]
         frequencies = {}
         for entry in listed:
-            items = [(number[name], level) for name, level in entry["items"].items()]
-            frequencies[frozenset((place, value[place][level]) for place, level in items)] = entry["count"]
+            items = [(number_of[name], level) for name, level in entry["items"].items()]
+            frequencies[frozenset((number, value_of[number][level]) for number, level in items)] = entry["count"]
         return cls(schema, frequencies)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the itemsets to a file that `from_file` reads; it is replaced in one step."""
+        """Write the itemsets to a file that `from_file` reads; the file is replaced in one step."""
         names = [*(attribute.name for attribute in self._schema.attributes), self._schema.target]
         levels = [*(attribute.levels or () for attribute in self._schema.attributes), self._schema.classes or ()]
         lines = []
@@ -123,7 +123,7 @@ class ItemsetOracle:
         return self._schema
 
     def count(self, questions: Sequence[Question]) -> list[NDArray[Any]]:
-        """Answer a batch of questions, in their order; attributes that cannot be told are UNKNOWN."""
+        """Answer a batch of questions, in their order; attributes that cannot be inferred are UNKNOWN."""
         if any(question.joint for question in questions):
             raise QueryRefused("itemsets do not answer joint questions: set n_joint_features=1")
         return [self._margins(question) for question in questions]
@@ -142,7 +142,7 @@ class ItemsetOracle:
         return self._frequencies.get(frozenset([(attribute, value)])) == 0
 
     def _table(self, path: Itemset, attribute: int) -> NDArray[np.int64]:
-        """Table of an attribute among rows with certain values, with all sums, completed as far as they allow."""
+        """Return the counts of an attribute by class among the rows of an itemset; all UNKNOWN if one of them is."""
         n_values, n_classes = self._schema.attributes[attribute].n_values + 1, self._schema.n_outputs
         target = len(self._schema.attributes)
         fixed = dict(path)
@@ -159,22 +159,22 @@ class ItemsetOracle:
                     items.add((target, label))
                 table[value, label] = self._frequencies.get(frozenset(items), UNKNOWN)
         complete(table)
-        inner = table[:-1, :-1]
-        return np.full_like(inner, UNKNOWN) if (inner == UNKNOWN).any() else inner
+        counts = table[:-1, :-1]
+        return np.full_like(counts, UNKNOWN) if (counts == UNKNOWN).any() else counts
 
 
 def _values_without_rows(schema: Schema, frequencies: Mapping[Itemset, int]) -> dict[Itemset, int]:
-    """Values that no row has, missing among them: those not listed of an attribute whose listed ones have all rows."""
-    found: dict[Itemset, int] = {}
+    """Return frequency 0 for values without rows: if the listed values of an attribute have all rows, the others."""
+    zeros: dict[Itemset, int] = {}
     for number, attribute in enumerate(schema.attributes):
         items = [frozenset([(number, value)]) for value in range(attribute.n_values + 1)]
         if sum(frequencies.get(item, 0) for item in items) == frequencies[frozenset()]:
-            found.update((item, 0) for item in items if item not in frequencies)
-    return found
+            zeros.update((item, 0) for item in items if item not in frequencies)
+    return zeros
 
 
 def complete(table: NDArray[np.int64]) -> None:
-    """Fill what follows from the sums: of each line and column the last cell is the sum of the others.
+    """Fill in the unknown cells that follow from the sums, which are the last cell of each row and column.
 
     Examples
     --------
@@ -209,7 +209,7 @@ def _complete_line(line: NDArray[np.int64]) -> bool:
 
 
 def _items_of(path: Path) -> Itemset | None:
-    """Path as items; None where a condition allows several values."""
+    """Return a path as items; None if a condition allows several values."""
     if any(condition.first != condition.last for condition in path):
         return None
     return frozenset((condition.attribute, condition.first) for condition in path)
@@ -222,17 +222,17 @@ def _mine(columns: NDArray[np.int64], min_support: float, max_length: int | None
     except ImportError as error:
         raise MissingLibrary("mining itemsets needs mlxtend and pandas: pip install 'tremula[itemsets]'") from error
     items = [(number, value) for number, column in enumerate(columns) for value in np.unique(column).tolist()]
-    marks = np.stack([columns[number] == value for number, value in items], axis=1)
+    has_item = np.stack([columns[number] == value for number, value in items], axis=1)
     n_rows = columns.shape[1]
-    found = fpgrowth(pd.DataFrame(marks), min_support=min_support, max_len=max_length)
+    mined = fpgrowth(pd.DataFrame(has_item), min_support=min_support, max_len=max_length)
     frequencies: dict[Itemset, int] = {frozenset(): n_rows}
-    for support, itemset in zip(found["support"], found["itemsets"]):
+    for support, itemset in zip(mined["support"], mined["itemsets"]):
         frequencies[frozenset(items[number] for number in itemset)] = round(support * n_rows)
     return frequencies
 
 
 def _read_lines(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
-    """Itemsets of a file, each with its items and its count."""
+    """Read the itemsets of a file, each with its items and its count."""
     listed = []
     for number, line in enumerate(FilePath(path).read_text(encoding="utf-8").splitlines(), start=1):
         if not line.strip():
@@ -242,7 +242,7 @@ def _read_lines(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
             listed.append({"items": dict(entry["items"]), "count": int(entry["count"])})
         except (KeyError, TypeError, ValueError) as error:
             raise InvalidInput(
-                f"line {number} of {os.fspath(path)!r} is no itemset ({error}): write lines such as "
+                f"line {number} of {os.fspath(path)!r} is not an itemset ({error}): write lines such as "
                 '{"items": {"sky": "sun", "play": "yes"}, "count": 6}'
             ) from error
     return listed
@@ -256,7 +256,9 @@ def _schema_of(itemsets: Iterable[Mapping[str, Any]], target: str) -> Schema:
             if level is not None:
                 levels[name].add(level)
     if target not in levels:
-        raise InvalidInput(f"no itemset has an item of target {target!r} (they have {sorted(levels)})")
+        raise InvalidInput(
+            f"no itemset has an item of target {target!r} (they have {sorted(levels)}): give one of these as target"
+        )
     classes = tuple(sorted(levels.pop(target)))
-    attributes = tuple(Attribute(name, levels=tuple(sorted(some))) for name, some in sorted(levels.items()))
+    attributes = tuple(Attribute(name, levels=tuple(sorted(own))) for name, own in sorted(levels.items()))
     return Schema(attributes, target, classes)

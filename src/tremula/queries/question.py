@@ -1,8 +1,8 @@
-"""What may be asked of a table, and what an answer is: counts of rows, never a row.
+"""Questions about a table and their answers: counts of rows, never rows.
 
-Every attribute has a few values: the levels of a nominal one, the bins of a numeric one, and one more for rows where it
-is missing. A path says which values some attributes may have; a question asks, among the rows on a path, how often each
-value of each attribute goes with each class.
+Every attribute has a few values: the levels of a nominal attribute or the bins of a numeric one, and one more for
+missing. A path restricts the values of some attributes. A question asks for the counts of each value of each attribute
+by class, among the rows on a path.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from tremula.persistence.registry import storable
 
-MOMENTS = 3  # of a numeric target: how many rows, their sum, the sum of their squares
+MOMENTS = 3  # of a numeric target: the number of rows, their sum, the sum of their squares
 
 
 class Condition(NamedTuple):
-    """An attribute has one of the values numbered `first` to `last`."""
+    """Holds for a row if its value of an attribute is numbered from `first` to `last`, both included."""
 
     attribute: int
     first: int
@@ -33,7 +33,7 @@ EVERYWHERE: Path = ()
 
 
 def narrow(path: Path, attribute: int, first: int, last: int) -> Path:
-    """Path with one more condition; it has one condition an attribute, in the order of attributes, however made.
+    """Add a condition to a path. The result has one condition for each attribute, sorted by attribute.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def narrow(path: Path, attribute: int, first: int, last: int) -> Path:
 
 
 def is_within(path: Path, wider: Path) -> bool:
-    """Whether every row on a path is surely on the wider one too."""
+    """Whether the conditions of a path imply those of the wider one."""
     allowed = {condition.attribute: condition for condition in path}
     return all(
         condition.attribute in allowed
@@ -65,15 +65,15 @@ def is_within(path: Path, wider: Path) -> bool:
 @storable
 @dataclass(frozen=True)
 class Attribute:
-    """A column that can be asked about.
+    """A column that can be counted.
 
     Attributes
     ----------
     name : str
     levels : tuple or None
-        Of a nominal attribute, in the order of their numbers.
+        Levels of a nominal attribute, in the order of their numbers.
     cuts : tuple of float or None
-        Of a numeric attribute: a value of at most ``cuts[k]``, and above ``cuts[k - 1]``, has number k.
+        Cuts between the bins of a numeric attribute. A value above ``cuts[k - 1]`` and at most ``cuts[k]`` is in bin k.
 
     Examples
     --------
@@ -87,19 +87,19 @@ class Attribute:
 
     @property
     def is_nominal(self) -> bool:
-        """Whether it has levels."""
+        """Whether the attribute has levels."""
         return self.levels is not None
 
     @property
     def n_values(self) -> int:
-        """Number of levels or bins; the number after the last stands for missing."""
+        """Number of levels or bins, which is also the number of the value that stands for missing."""
         return len(self.levels) if self.levels is not None else len(self.cuts or ()) + 1
 
 
 @storable
 @dataclass(frozen=True)
 class Schema:
-    """What is known of a table before anything is counted.
+    """The attributes and the target of a table, which are known before anything is counted.
 
     Attributes
     ----------
@@ -109,7 +109,7 @@ class Schema:
     classes : tuple or None
         Class labels, or None for a numeric target.
     has_names : bool
-        Whether the names of attributes are the table's own, or were made up for an array.
+        Whether the attributes have the names of the table's columns; False for an array without names.
     """
 
     attributes: tuple[Attribute, ...]
@@ -124,37 +124,38 @@ class Schema:
 
     @cached_property
     def starts(self) -> NDArray[np.int64]:
-        """Where the cells of each attribute start in an answer, and where the last one's end."""
+        """Row of an answer at which the cells of each attribute start, and the number of cells at the end."""
         sizes = [attribute.n_values + 1 for attribute in self.attributes]
         return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
 
     @property
     def n_cells(self) -> int:
-        """Rows of an answer: the values of all attributes, and one more each for missing."""
+        """Number of rows of an answer: the values of all attributes, missing included."""
         return int(self.starts[-1])
 
     def cells(self, attribute: int) -> slice:
-        """Rows of an answer that belong to an attribute."""
+        """Return the rows of an answer that belong to an attribute."""
         return slice(int(self.starts[attribute]), int(self.starts[attribute + 1]))
 
     def empty_answer(self) -> NDArray[Any]:
-        """Answer with nothing counted."""
+        """Return an answer of zeros."""
         return np.zeros((self.n_cells, self.n_outputs), dtype=np.float64 if self.classes is None else np.int64)
 
 
 @dataclass(frozen=True)
 class Question:
-    """Asks how often each value of each of some attributes goes with each class, among the rows on a path.
+    """Asks for the counts of each value of some attributes by class, among the rows on a path.
 
     Attributes
     ----------
     path : Path
     attributes : tuple of int
     joint : bool
-        Whether the attributes are to be counted together (an array with an axis for each, and one for the classes)
-        instead of one after the other (the cells of a Schema; those of other attributes are 0).
+        Whether the attributes are counted jointly. The answer then has one axis for each attribute and one for the
+        classes. Otherwise each attribute is counted on its own. The answer then has the cells of the Schema, with 0 for
+        the attributes not asked about.
     parent : Path
-        A wider path that was asked about before: a hint for whoever keeps what it found there.
+        A wider path that was asked about before: a hint for oracles that cache the rows on it.
     """
 
     path: Path
@@ -163,9 +164,9 @@ class Question:
     parent: Path = field(default=EVERYWHERE, compare=False)
 
 
-UNKNOWN = -1  # in the cells of an attribute that a question could not be answered for
+UNKNOWN = -1  # in all cells of an attribute that an oracle cannot count
 
 
 def joint_shape(schema: Schema, attributes: Iterable[int]) -> tuple[int, ...]:
-    """Shape of the answer to a joint question."""
+    """Return the shape of the answer to a joint question."""
     return (*(schema.attributes[number].n_values + 1 for number in attributes), schema.n_outputs)

@@ -1,6 +1,6 @@
-"""Tables of counts as a bootstrap sample of the rows would have made them, and what splits are worth on them.
+"""Resamples tables of counts as a bootstrap sample of the rows would, and computes the gain of splits on them.
 
-All functions take a stack of tables, one for each node, and draw for them in their order from one stream.
+All functions take a stack of tables, one for each node, and draw for them in order from one random stream.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from numpy.typing import NDArray
 
 import tremula._kernels.noise as kernel
 
-LEAST_GAIN = 1e-6  # bits; less is rounding
+LEAST_GAIN = 1e-6  # bits; a smaller gain is rounding error
 
 
 def resample(counts: NDArray[np.int64], random: np.random.Generator) -> NDArray[np.int64]:
-    """Draw as many rows as there are, with replacement, and count them by cell: a multinomial for each table.
+    """Draw as many rows as each table has, with replacement, and count them by cell: one multinomial for each table.
 
     Parameters
     ----------
     counts : int array (n_tables, ...)
         The cells of each table, in any shape.
     random : numpy.random.Generator
-        Cells are drawn one after the other as NumPy's binomials: by inversion, or by BTPE where they are large.
+        Cells are drawn one after the other with NumPy's binomial: by inversion, or by BTPE if counts are large.
 
     Examples
     --------
@@ -38,10 +38,11 @@ def resample(counts: NDArray[np.int64], random: np.random.Generator) -> NDArray[
 
 
 def resample_moments(moments: NDArray[np.float64], random: np.random.Generator) -> NDArray[np.float64]:
-    """Draw rows with replacement where only their number, sum and sum of squares are known in each cell.
+    """Draw rows with replacement if only their number, sum and sum of squares are known in each cell.
 
-    The number in each cell is drawn as for classes. The sum of n drawn from a cell of mean m and variance v is drawn
-    from a normal distribution of mean n m and variance n v, which is its limit; the sum of squares is n (m² + v).
+    The number of rows drawn from each cell is a multinomial, as for classes. The sum of n rows drawn from a cell with
+    mean m and variance v is drawn from its limit, the normal distribution of mean n m and variance n v. The sum of
+    squares is n (m² + v).
     """
     counts = np.rint(moments[..., 0]).astype(np.int64)
     drawn = resample(counts, random)
@@ -54,19 +55,22 @@ def resample_moments(moments: NDArray[np.float64], random: np.random.Generator) 
 
 
 def deviation(moments: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Sum of squared distances from the mean, by table."""
+    """Return the sum of squared deviations from the mean of each table."""
     with np.errstate(divide="ignore", invalid="ignore"):
         explained = np.where(moments[..., 0] > 0, moments[..., 1] ** 2 / moments[..., 0], 0.0)
     return moments[..., 2] - explained
 
 
 def branch_gains(tables: NDArray[Any], is_numeric_target: bool) -> NDArray[np.float64]:
-    """Worth of one branch a value: what is known of the target less what is known in the branches, per row.
+    """Return the gain of a split with one branch for each value: the impurity of the node less that of its branches.
+
+    The impurity is the entropy of the classes in bits, or the variance of a numeric target.
 
     Parameters
     ----------
     tables : array (n_tables, n_values + 1, n_outputs)
-        The last value is missing: such rows take no branch, and the worth is that of the others times their share.
+        The last value stands for missing. Such rows take no branch: the gain is that of the other rows, times their
+        share.
     is_numeric_target : bool
     """
     if is_numeric_target:
@@ -79,15 +83,15 @@ def branch_gains(tables: NDArray[Any], is_numeric_target: bool) -> NDArray[np.fl
 
 
 def best_cuts(tables: NDArray[Any], is_numeric_target: bool) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Worth of the best cut of the values in two, and the value it comes after; -inf where there is none."""
+    """Return the gain of the best binary split, and the last value of its lower branch; -inf if there is no split."""
     gains, cuts = np.empty(len(tables)), np.empty(len(tables), dtype=np.int64)
     if is_numeric_target:
         below = np.cumsum(tables[:, :-1], axis=1)
         total, below = below[:, -1:], below[:, :-1]
-        worth = deviation(total) - deviation(below) - deviation(total - below)
-        worth[(below[..., 0] == 0) | ((total - below)[..., 0] == 0)] = -np.inf
-        cuts = worth.argmax(axis=1)
-        gains = worth[np.arange(len(tables)), cuts] / np.maximum(tables[..., 0].sum(axis=1), 1)
+        reductions = deviation(total) - deviation(below) - deviation(total - below)
+        reductions[(below[..., 0] == 0) | ((total - below)[..., 0] == 0)] = -np.inf
+        cuts = reductions.argmax(axis=1)
+        gains = reductions[np.arange(len(tables)), cuts] / np.maximum(tables[..., 0].sum(axis=1), 1)
     else:
         kernel.best_cuts(np.ascontiguousarray(tables), np.empty((2, tables.shape[2]), dtype=np.int64), gains, cuts)
     return gains, cuts

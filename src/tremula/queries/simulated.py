@@ -1,4 +1,4 @@
-"""Simulated bagging: an ensemble grown from counts alone, as if its members had seen bootstrap samples of the rows."""
+"""Simulated bagging: ensembles grown from counts alone, as if each member had seen a bootstrap sample of the rows."""
 
 from __future__ import annotations
 
@@ -43,8 +43,9 @@ class SimulatedBaggingClassifier(ClassifierMixin, SimulatedBagging):
     Notes
     -----
     A. Van Assche and H. Blockeel, Bagging using statistical queries, ECML 2006. Draws are independent for each
-    attribute and node, as in the paper, unless `n_joint_features` is larger. Rows in which the attribute of a split is
-    missing are counted at the split but not below it; in prediction they take every branch in proportion to its rows.
+    attribute and node, as in the paper, unless `n_joint_features` is above 1. In training, rows whose value of the
+    split's attribute is missing are counted at the split but not below it. In prediction, they take every branch in
+    proportion to its rows.
 
     Examples
     --------
@@ -107,21 +108,19 @@ class SimulatedBaggingClassifier(ClassifierMixin, SimulatedBagging):
         oracle, encoder, labels = self._oracle_for(X, y)
         if labels is None:
             raise InvalidTarget(
-                f"target {oracle.schema.target!r} is numeric: use SimulatedBaggingRegressor, or tell the oracle that "
-                'its numbers are classes with task="classification"'
+                f"target {oracle.schema.target!r} is numeric: use SimulatedBaggingRegressor, or make the oracle with "
+                'task="classification" to treat its numbers as classes'
             )
         present = np.count_nonzero(count_rows(oracle))
         if present < 2:
-            raise OneClassTarget(
-                f"target {oracle.schema.target!r} has rows of {present} class: at least 2 are needed to learn"
-            )
+            raise OneClassTarget(f"target {oracle.schema.target!r} has rows of {present} class: at least 2 are needed")
         self._grow(oracle, encoder)
         self.classes_ = labels
         self.n_classes_ = len(self.classes_)
         return self
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Class distribution of each row: the mean of the members', or their shares of the votes.
+        """Predict the class distribution of each row: the mean over the members, or their shares of the votes.
 
         Parameters
         ----------
@@ -131,10 +130,10 @@ class SimulatedBaggingClassifier(ClassifierMixin, SimulatedBagging):
         -------
         array of shape (n_rows, n_classes)
         """
-        return self._answers(X, self.combine)
+        return self._combined(X, self.combine)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Class of each row, the first of equals.
+        """Predict the class of each row; of equally probable classes the first.
 
         Parameters
         ----------
@@ -169,8 +168,8 @@ class SimulatedBaggingRegressor(RegressorMixin, SimulatedBagging):
 
     Notes
     -----
-    How many rows of a bin are drawn is a multinomial, as for classes; the sum of their targets is drawn from the normal
-    distribution that is its limit, since the targets themselves are not known.
+    The number of rows drawn from each bin is a multinomial, as for classes. The targets themselves are not known, so
+    the sum of the drawn targets is drawn from its limit, a normal distribution.
 
     Examples
     --------
@@ -229,14 +228,14 @@ class SimulatedBaggingRegressor(RegressorMixin, SimulatedBagging):
         oracle, encoder, labels = self._oracle_for(X, y)
         if labels is not None:
             raise InvalidTarget(
-                f"target {oracle.schema.target!r} has classes: use SimulatedBaggingClassifier, or tell the oracle that "
-                'its values are numbers with task="regression"'
+                f"target {oracle.schema.target!r} has classes: use SimulatedBaggingClassifier, or make the oracle with "
+                'task="regression" to treat its values as numbers'
             )
         self._grow(oracle, encoder)
         return self
 
     def predict(self, X: Any) -> NDArray[np.float64]:
-        """Mean of the members' values for each row.
+        """Predict the target of each row: the mean of the members' predictions.
 
         Parameters
         ----------
@@ -246,4 +245,4 @@ class SimulatedBaggingRegressor(RegressorMixin, SimulatedBagging):
         -------
         array of shape (n_rows,)
         """
-        return self._answers(X, "average")[:, 0]
+        return self._combined(X, "average")[:, 0]

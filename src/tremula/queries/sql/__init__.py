@@ -1,1 +1,1 @@
-"""Answers from tables in databases, through ibis."""
+"""Answers from tables in databases, through ibis; `oracle` is the place to start."""

@@ -1,8 +1,8 @@
-"""A batch of questions as what it takes to ask them in one query: which paths go together, and the rows to be grouped.
+"""A batch of questions that one query answers: packs its paths into covers, and writes the SQL of the rows to group.
 
-The inner query, with the user's names, is written by ibis; the outer one knows only the names made up here: ``c5`` for
-whether the sixth condition holds, ``n0`` for the number of a row's path in the first cover, ``a3`` for the value of
-attribute 3, ``y`` for the target, ``w`` for how many rows are alike.
+ibis writes the inner query, which has the user's names. The outer query has only names of its own: ``c5`` for whether
+condition 5 holds, ``n0`` for the number of a row's path in cover 0, ``a3`` for the value of attribute 3, ``y`` for the
+target and ``w`` for the number of identical rows.
 """
 
 from __future__ import annotations
@@ -17,39 +17,39 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tremula.queries.question import MOMENTS, Condition, Path, Question, Schema
-from tremula.queries.sql.columns import AskedColumn, holds, with_target
+from tremula.queries.sql.columns import QueriedColumn, holds, with_target
 from tremula.queries.sql.database import Database
 from tremula.queries.sql.path_covers import Cover, CoverNode, cover_paths
 
-# Rows that are alike in every attribute are counted first if there are at most this many ways to differ.
-MAX_ALIKE = 100_000
-# A row for each of some columns, where engines differ.
+# Identical rows are counted first if at most this many different rows are possible.
+MAX_DISTINCT = 100_000
+# SQL that turns several columns of a row into one row each, by engine.
 SPREADS = {"pyspark": "EXPLODE(ARRAY({}))"}
 USUAL_SPREAD = "UNNEST(ARRAY[{}])"
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Questions about margins, and what it takes to ask them together."""
+    """Questions that are not joint, and the parts of the query that answers them."""
 
     database: Database
     schema: Schema
-    columns: Sequence[AskedColumn]
+    columns: Sequence[QueriedColumn]
     questions: Sequence[Question]
 
     @cached_property
     def covers(self) -> list[Cover]:
-        """The paths asked about, packed into sets that no row is in twice."""
+        """The paths asked about, packed into sets of mutually exclusive paths."""
         return cover_paths([question.path for question in self.questions], len(self.schema.attributes))
 
     @cached_property
     def conditions(self) -> dict[Condition, str]:
-        """Names of the conditions that tell the paths apart."""
-        found = dict.fromkeys(condition for cover in self.covers for condition in _conditions(cover.root))
-        return {condition: f"c{number}" for number, condition in enumerate(found)}
+        """Column names of the conditions that the paths are made of."""
+        distinct = dict.fromkeys(condition for cover in self.covers for condition in _conditions(cover.root))
+        return {condition: f"c{number}" for number, condition in enumerate(distinct)}
 
-    def asked(self, cover: Cover) -> list[int]:
-        """Attributes asked about on some path of a cover."""
+    def attributes_in(self, cover: Cover) -> list[int]:
+        """Return the attributes asked about on the paths of a cover."""
         return sorted({attribute for number in cover.numbers for attribute in self.questions[number].attributes})
 
     @cached_property
@@ -59,31 +59,32 @@ class Batch:
 
     @property
     def keys(self) -> list[str]:
-        """The target as a key of groups, where it is a class."""
+        """The target as a key of groups, if it is a class."""
         return ["y"] if self.schema.classes is not None else []
 
     @property
     def weights(self) -> list[str]:
-        """The column of how many rows are alike, where they were counted first."""
-        return ["w"] if self.counts_alike else []
+        """The column with the number of identical rows, if these are counted first."""
+        return ["w"] if self.counts_identical_rows else []
 
     @cached_property
     def used(self) -> list[int]:
-        """Attributes asked about, or that paths have conditions on."""
+        """Attributes that are asked about or have conditions on a path."""
         return sorted({*self.attributes, *(condition.attribute for condition in self.conditions)})
 
     @cached_property
-    def counts_alike(self) -> bool:
-        """Whether rows that are alike are counted first, so that all else is done with few groups instead of all rows.
+    def counts_identical_rows(self) -> bool:
+        """Whether identical rows are counted first, so that the rest of the query works on few groups.
 
-        Not so for a numeric target: its sums would be added up in another order.
+        Never for a numeric target: its sums would be added up in a different order.
         """
         if self.schema.classes is None:
             return False
-        return prod(self.columns[attribute].n_fetched for attribute in self.used) * self.schema.n_outputs <= MAX_ALIKE
+        n_distinct = prod(self.columns[attribute].n_fetched for attribute in self.used) * self.schema.n_outputs
+        return n_distinct <= MAX_DISTINCT
 
     def rows(self, table: Any) -> Any:
-        """Rows with their values and target, and which conditions hold."""
+        """Return the rows with their values, their target and whether each condition holds."""
         known = with_target(self.database, table, self.schema.target)
         attributes = self.schema.attributes
         tests = {
@@ -92,8 +93,8 @@ class Batch:
         }
         return known.select(**self._values(known, self.attributes), **tests)
 
-    def alike(self, table: Any) -> Any:
-        """Rows that are alike as one, with their number ``w``, their values and target, and which conditions hold."""
+    def distinct_rows(self, table: Any) -> Any:
+        """Return the distinct rows, as `rows` does, with the number ``w`` of times that each occurs."""
         known = with_target(self.database, table, self.schema.target)
         values = known.select(**self._values(known, self.used))
         counted = values.group_by(values.columns).agg(w=values.count())
@@ -108,13 +109,13 @@ class Batch:
         return {**values, "y": table[self.schema.target]}
 
     def spread_sql(self, table: Any) -> str:
-        """Return the SQL of rows with their values and target, each once for every path ``n`` that it is on."""
-        inner = self.database.compile(self.alike(table) if self.counts_alike else self.rows(table))
+        """Return the SQL of rows with their values and target, each repeated for every path ``n`` that it is on."""
+        inner = self.database.compile(self.distinct_rows(table) if self.counts_identical_rows else self.rows(table))
         kept = ", ".join([*(f"a{attribute}" for attribute in self.attributes), *self.weights, "y"])
         cases = [f"{self._number_sql(cover.root)} AS n{place}" for place, cover in enumerate(self.covers)]
         numbers = ", ".join(f"n{place}" for place in range(len(cases)))
-        # Only after they are spread, where no engine can do it before the numbers are there, rows on no path are left
-        # out: DuckDB would find the numbers of all rows once more to do so.
+        # Rows on no path are filtered only after the spread. Filtered before, DuckDB would compute the path numbers of
+        # all rows twice.
         return (
             f"SELECT n, {kept} FROM (SELECT {SPREADS.get(self.database.engine, USUAL_SPREAD).format(numbers)} AS n, "
             f"{kept} FROM (SELECT {', '.join(cases)}, {kept} FROM ({inner}) AS base) AS numbered) AS spread "
@@ -122,7 +123,7 @@ class Batch:
         )
 
     def _number_sql(self, node: CoverNode) -> str:
-        """Return the SQL of the number of a row's path, as CASEs within CASEs; NULL for a row on none of them."""
+        """Return the SQL of the number of a row's path in a cover, as nested CASEs; NULL if it is on none of them."""
         if node.number is None:
             branches = [f"WHEN {self._all_hold(path)} THEN {self._number_sql(child)}" for path, child in node.branches]
             return f"CASE {' '.join(branches)} END"
@@ -134,7 +135,7 @@ class Batch:
         return " AND ".join(self.conditions[condition] for condition in path)
 
     def number(self, rows: Any, node: CoverNode) -> Any:
-        """Return the same number as an expression."""
+        """Return the number of a row's path in a cover as an ibis expression."""
         ibis = self.database.ibis
         if node.number is None:
             branches = [
@@ -150,9 +151,9 @@ class Batch:
 
     @property
     def measures(self) -> str:
-        """SQL of what is counted in each group."""
+        """SQL of the counts, or moments, of each group."""
         if self.schema.classes is not None:
-            return "CAST(SUM(w) AS BIGINT) AS c" if self.counts_alike else "COUNT(*) AS c"
+            return "CAST(SUM(w) AS BIGINT) AS c" if self.counts_identical_rows else "COUNT(*) AS c"
         y = f"CAST(y AS {'DOUBLE PRECISION' if self.database.engine == 'postgres' else 'DOUBLE'})"
         return f"COUNT(*) AS c, SUM({y}) AS s, SUM({y} * {y}) AS q"
 
@@ -165,7 +166,7 @@ def _conditions(node: CoverNode) -> Iterator[Condition]:
 
 
 def expression_measures(schema: Schema, table: Any) -> dict[str, Any]:
-    """Return what is counted in each group, as expressions."""
+    """Return the counts, or moments, of each group as ibis expressions."""
     if schema.classes is not None:
         return {"c": table.count()}
     y = table.y.cast("float64")
@@ -179,7 +180,7 @@ def read_outputs(schema: Schema, fetched: Any) -> NDArray[Any]:
     place = {label: number for number, label in enumerate(schema.classes)}
     outputs = np.zeros((fetched.num_rows, len(schema.classes)), dtype=np.int64)
     for row, (label, count) in enumerate(zip(fetched.column("y").to_pylist(), fetched.column("c").to_pylist())):
-        if label in place:  # a class that came after the schema was read is not counted
+        if label in place:  # a class that was added after the schema was read is not counted
             outputs[row, place[label]] = count
     return outputs
 

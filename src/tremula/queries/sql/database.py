@@ -1,4 +1,4 @@
-"""A table in a database: what is run on it is built anew after a lost connection, and run again."""
+"""A table in a database; after a lost connection it is opened again, and the query is built and sent again."""
 
 from __future__ import annotations
 
@@ -50,33 +50,33 @@ def _connect(ibis: Any, url: str) -> Any:
     try:
         return ibis.connect(url)
     except Exception as error:
-        told = str(error)
+        message = str(error)
         for secret in _secrets(url):
-            told = told.replace(secret, HIDDEN)
-        # Tracebacks show what an error was raised from: one that has the password must not be shown.
-        cause = error if told == str(error) else None
-        raise QueryFailed(f"no connection to {without_password(url)!r}: {told}") from cause
+            message = message.replace(secret, HIDDEN)
+        # A traceback shows the cause of an error, so a cause that contains the password is left out.
+        cause = error if message == str(error) else None
+        raise QueryFailed(f"no connection to {without_password(url)!r}: {message}") from cause
 
 
 def _check_file(url: str) -> None:
-    """Refuse a database file that is not there: engines would make an empty one."""
+    """Raise an error if a database file does not exist; engines would create an empty one."""
     scheme, mark, place = url.partition("://")
     file = place.partition("?")[0]
     if mark and scheme in FILE_ENGINES and file not in ("", ":memory:") and ":" not in file and not Path(file).exists():
-        raise UnknownTable(f"no database file {file!r}: see to its path, which begins after {scheme}://")
+        raise UnknownTable(f"no database file {file!r}: check the path, which starts after {scheme}://")
 
 
 def _secrets(url: str) -> list[str]:
-    """Return the passwords in a URL, as they are written there and as they are meant."""
-    found = [value for _, value in PASSWORD_OPTION.findall(url)]
+    """Return the passwords in a URL, both as written and decoded."""
+    secrets = [value for _, value in PASSWORD_OPTION.findall(url)]
     user, at, _ = url.partition("://")[2].rpartition("@")
     if at and ":" in user:
-        found.append(user.partition(":")[2])
-    return [word for secret in found for word in (secret, unquote(secret)) if word]
+        secrets.append(user.partition(":")[2])
+    return [word for secret in secrets for word in (secret, unquote(secret)) if word]
 
 
 def without_password(url: str) -> str:
-    """Return a URL without the passwords in it.
+    """Return a URL with its passwords masked.
 
     Examples
     --------
@@ -90,10 +90,10 @@ def without_password(url: str) -> str:
 
 
 def find_table(connection: Any, name: str | None) -> Any:
-    """Find a table by its name, or say which there are."""
+    """Return a table by its name; errors list the tables of the database."""
     names = connection.list_tables()
     if not names:
-        raise UnknownTable("the database has no table that you may read: see to its name, and to your rights in it")
+        raise UnknownTable("the database has no table that you can read: check its URL and your access rights")
     if name is None:
         raise InvalidInput(f"no table was given: name one (there are {show(names)})")
     if name not in names:
@@ -102,7 +102,7 @@ def find_table(connection: Any, name: str | None) -> Any:
     return connection.table(name)
 
 
-# A connection answers one question at a time, but tables of several sites may share one.
+# A connection runs one query at a time, but the tables of several sites may share one connection.
 _LOCKS: WeakKeyDictionary[Any, Lock] = WeakKeyDictionary()
 
 
@@ -115,15 +115,15 @@ def _times(attempts: int) -> str:
 
 
 class Database:
-    """One table, and how to open it again.
+    """One table of a database, which can be opened again after a lost connection.
 
     Attributes
     ----------
     table : ibis table
     n_queries : int
-        Queries sent so far.
+        Number of queries sent so far.
     on_query : callable or None
-        Told the SQL of each query before it is sent.
+        Called with the SQL of each query before it is sent.
     """
 
     def __init__(self, table: Any, retries: int, on_query: Callable[[str], None] | None = None) -> None:
@@ -153,11 +153,11 @@ class Database:
         return str(self.backend.name)
 
     def fetch(self, make: Callable[[Any], Any]) -> Any:
-        """Run what `make` builds from the table, and give a pyarrow table."""
+        """Run the expression that `make` builds from the table, and return a pyarrow table."""
         return self._ask(lambda: self._run(make(self.table)))
 
     def fetch_sql(self, make: Callable[[Any], str]) -> Any:
-        """Run SQL that `make` writes for the table, and give a pyarrow table."""
+        """Run the SQL that `make` writes for the table, and return a pyarrow table."""
         return self._ask(lambda: self._run_sql(make(self.table)))
 
     def _run(self, expression: Any) -> Any:
@@ -169,12 +169,12 @@ class Database:
         if self.on_query is not None:
             self.on_query(sql)
         if self.engine == "duckdb":
-            # Without ibis reading it again, which takes longer than DuckDB for a query of a thousand paths.
+            # ibis would parse the SQL, which takes longer than the query itself if it has a thousand paths.
             return self.backend.con.execute(sql).to_arrow_table()
         return self.backend.sql(sql).to_pyarrow()
 
     def close(self) -> None:
-        """Close the connection, if it was opened here."""
+        """Close the connection, if this object opened it."""
         if self._open is not None:
             self.backend.disconnect()
 
@@ -187,14 +187,14 @@ class Database:
         for attempt in range(attempts):
             try:
                 if self._is_lost and self._open is not None:
-                    with suppress(Exception):  # it is lost: that it cannot be closed is no news
+                    with suppress(Exception):  # closing a lost connection may fail
                         self.close()
                     self.table = self._open()
                     self._is_lost = False
                 self.n_queries += 1
                 with _lock_of(self.backend):
                     return ask()
-            except QueryFailed as error:  # no connection, as yet
+            except QueryFailed as error:  # the connection could not be opened again
                 last: Exception = error
             except (TremulaError, AttributeError, TypeError, NameError):
                 raise
@@ -204,6 +204,6 @@ class Database:
             if attempt + 1 < attempts:
                 time.sleep(min(0.2 * 2**attempt, LONGEST_PAUSE))
         raise QueryFailed(
-            f"the database did not answer, though it was asked {_times(attempts)}: {last}. What was answered before is "
-            "kept: call fit again with this oracle to go on"
+            f"the database did not answer; it was asked {_times(attempts)}: {last}. Earlier answers are kept: call fit "
+            "again with this oracle to continue"
         ) from last

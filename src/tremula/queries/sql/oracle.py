@@ -1,4 +1,4 @@
-"""Answers from a table in a database: each batch of questions is one pass over it, and only counts are fetched."""
+"""Answers from a table in a database: each batch of questions is one query, and only counts are fetched."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ from tremula.queries.sql.columns import (
 from tremula.queries.sql.database import Database, open_table
 from tremula.queries.sql.query_forms import BEST_FORM, FORMS
 
-MAX_PATHS = 2000  # of one query: larger batches are cut
+MAX_PATHS = 2000  # of one query; larger batches are divided
 
 
 def connect(url: str, table: str | None = None, target: str | None = None, **options: Any) -> TableOracle:
-    r"""Ask about a table in a database, or about a file.
+    r"""Return an oracle of a table in a database, or of a file.
 
     Parameters
     ----------
     url : str
-        As ibis takes it ("duckdb://file.db", "postgresql://user@host/base", "sqlite://file.db", ...), or the path of a
+        URL as in ibis ("duckdb://file.db", "postgresql://user@host/base", "sqlite://file.db", ...), or the path of a
         CSV or Parquet file.
     table : str or None, default=None
-        The table; a file needs none.
+        Name of the table; not needed for a file.
     target : str, default=None
-        The column to predict: it must be given.
+        Column to predict; required.
     **options
-        As `TableOracle` takes them.
+        Further parameters of `TableOracle`.
 
     Returns
     -------
@@ -70,32 +70,32 @@ class TableOracle:
     Parameters
     ----------
     table : ibis table, or callable
-        The table; or a function that opens it, called again when the connection was lost.
+        The table, or a function that opens it, which is called again after the connection is lost.
     target : str
         Column to predict; rows where it is NULL or NaN are left out.
     attributes : sequence of str or None, default=None
-        Columns to learn from; None is all but the target.
+        Columns to learn from; None uses all but the target.
     categorical_features : sequence of str, default=()
-        Whole-number columns to take as nominal; strings and booleans always are.
+        Integer columns to treat as nominal; strings and booleans always are.
     n_bins : int, default=32
-        Bins of a numeric column, with about equally many rows in each: quantiles, asked for once.
+        Number of bins of a numeric column, with about equally many rows in each. Their quantiles are queried once.
     max_levels : int, default=1000
-        A nominal column with more levels is refused.
+        Maximum number of levels of a nominal column; a column with more raises an error.
     task : {"auto", "classification", "regression"}, default="auto"
-        "auto" takes real numbers for a numeric target, all else for classes.
+        "auto" treats real numbers as a numeric target, and all other targets as classes.
     cuts : mapping of str to sequence of float or None, default=None
         Cuts of numeric columns, instead of quantiles.
     form : {"grouping sets", "stack", "group by"} or None, default=None
-        How a batch becomes a query; None is the one that is quickest on the engine.
+        Form of the query of a batch; None chooses the fastest form for the engine.
     retries : int, default=2
-        How often a query is sent again after it failed, on a new connection.
+        Number of times that a failed query is sent again, on a new connection.
     on_query : callable or None, default=None
-        Told the SQL of each query before it is sent.
+        Called with the SQL of each query before it is sent.
 
     Notes
     -----
-    With ``with`` the connection is closed at the end. Answers are kept: no question is sent twice. A fit that ended in
-    an error goes on where it was when it is called again with the same oracle and seed.
+    In a ``with`` statement the connection is closed at the end. Answers are cached: no question is sent twice. A fit
+    that ended in an error continues where it stopped if it is called again with the same oracle and seed.
 
     Examples
     --------
@@ -149,11 +149,11 @@ class TableOracle:
 
     @property
     def n_queries(self) -> int:
-        """Queries sent so far."""
+        """Number of queries sent so far."""
         return self._database.n_queries
 
     def close(self) -> None:
-        """Close the connection, if `connect` opened it; what was answered can still be told."""
+        """Close the connection, if `connect` opened it; cached answers stay available."""
         self._database.close()
 
     def __enter__(self) -> TableOracle:
@@ -163,12 +163,12 @@ class TableOracle:
         self.close()
 
     def count(self, questions: Sequence[Question]) -> list[NDArray[Any]]:
-        """Answer a batch of questions, in their order; those answered before are not sent again."""
-        wanting = [question for question in dict.fromkeys(questions) if question not in self._answers]
-        margins = [question for question in wanting if not question.joint]
+        """Answer a batch of questions, in their order; questions answered before are not sent again."""
+        new = [question for question in dict.fromkeys(questions) if question not in self._answers]
+        margins = [question for question in new if not question.joint]
         for first in range(0, len(margins), MAX_PATHS):
             self._answers.update(self._count_margins(margins[first : first + MAX_PATHS]))
-        for question in wanting:
+        for question in new:
             if question.joint:
                 self._answers[question] = self._count_joint(question)
         return [self._answers[question] for question in questions]

@@ -1,6 +1,6 @@
-"""Packs paths into covers: sets of paths such that no row is on two of them, each with a tree that finds a row's path.
+"""Packs paths into covers: sets of mutually exclusive paths, each with a tree of tests that finds a row's path.
 
-A query then needs one column of path numbers for each cover, and not one for each path.
+A query then needs one column of path numbers for each cover, instead of one column for each path.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from tremula.queries.question import Condition, Path
 
 @dataclass(frozen=True)
 class CoverNode:
-    """A place in a cover's tree.
+    """A node of a cover's tree of tests.
 
     Attributes
     ----------
     number : int or None
-        Of the path that ends here, if its remaining conditions hold; None where there are branches.
+        Number of the path that ends here if `conditions` hold; None for a node with branches.
     conditions : tuple of Condition
-        What remains to be tested.
+        Conditions of the path that are not tested yet.
     branches : tuple of (tuple of Condition, CoverNode)
-        The first whose conditions all hold is taken.
+        A row takes the first branch whose conditions all hold.
     """
 
     number: int | None
@@ -36,20 +36,21 @@ class CoverNode:
 
 @dataclass(frozen=True)
 class Cover:
-    """Paths that exclude one another, by their numbers, and the tree that tells them apart."""
+    """Mutually exclusive paths, by their numbers, and the tree of tests that tells them apart."""
 
     numbers: tuple[int, ...]
     root: CoverNode
 
 
 def cover_paths(paths: Sequence[Path], n_attributes: int) -> list[Cover]:
-    """Pack paths into few covers: each goes into the first whose paths all exclude it.
+    """Pack paths into few covers: each path joins the first cover whose paths all exclude it.
 
     Parameters
     ----------
     paths : sequence of Path
-        All different.
+        Distinct paths.
     n_attributes : int
+        Number of attributes of the table.
 
     Examples
     --------
@@ -70,7 +71,7 @@ def cover_paths(paths: Sequence[Path], n_attributes: int) -> list[Cover]:
 
 
 def _spans(paths: Sequence[Path], n_attributes: int) -> NDArray[np.int64]:
-    """First and last value that each path allows each attribute, shape (n_paths, 2, n_attributes)."""
+    """Return the first and the last value of each attribute on each path, shape (n_paths, 2, n_attributes)."""
     spans = np.zeros((len(paths), 2, n_attributes), dtype=np.int64)
     spans[:, 1] = np.iinfo(np.int64).max
     for number, path in enumerate(paths):
@@ -89,29 +90,32 @@ def _tree(paths: list[tuple[int, Path]]) -> CoverNode:
     if len(paths) == 1:
         number, path = paths[0]
         return CoverNode(number, conditions=path)
-    groups = _grouped_by_condition(paths) or _parted_by_cut(paths)
+    groups = _group_by_condition(paths) or _divide_by_cut(paths)
     if groups is None:
         return CoverNode(None, branches=tuple((path, CoverNode(number)) for number, path in paths))
     return CoverNode(None, branches=tuple(((condition,), _tree(group)) for condition, group in groups))
 
 
-def _grouped_by_condition(
+def _group_by_condition(
     paths: list[tuple[int, Path]],
 ) -> list[tuple[Condition, list[tuple[int, Path]]]] | None:
-    """Group by an attribute on which all paths have conditions that are the same or exclude one another."""
+    """Group by an attribute on which any two paths have equal or mutually exclusive conditions; None if none exists."""
     for attribute in sorted(set.intersection(*({c.attribute for c in path} for _, path in paths))):
         groups: dict[Condition, list[tuple[int, Path]]] = {}
         for number, path in paths:
             own = next(condition for condition in path if condition.attribute == attribute)
             groups.setdefault(own, []).append((number, tuple(c for c in path if c is not own)))
         ordered = sorted(groups)
-        if len(ordered) > 1 and all(one.last < other.first for one, other in pairwise(ordered)):
+        if len(ordered) > 1 and all(lower.last < upper.first for lower, upper in pairwise(ordered)):
             return [(condition, groups[condition]) for condition in ordered]
     return None
 
 
-def _parted_by_cut(paths: list[tuple[int, Path]]) -> list[tuple[Condition, list[tuple[int, Path]]]] | None:
-    """Part paths by a value of an attribute such that each path is on one side of it; their conditions stay."""
+def _divide_by_cut(paths: list[tuple[int, Path]]) -> list[tuple[Condition, list[tuple[int, Path]]]] | None:
+    """Divide at a value of an attribute such that each path is on one side of it; None if there is no such value.
+
+    The paths keep all their conditions.
+    """
     for attribute in sorted(set.intersection(*({c.attribute for c in path} for _, path in paths))):
         own = [next(c for c in path if c.attribute == attribute) for _, path in paths]
         for cut in sorted({condition.last for condition in own})[:-1]:

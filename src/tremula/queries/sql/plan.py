@@ -1,7 +1,7 @@
-"""What learning from a table will ask, told before anything is asked: only the catalogue of the database is read.
+"""Plans the queries of a fit before any is sent; only the catalogue of the database is read.
 
-The queries are written by the same code that asks, on made-up levels and cuts, since the true ones would have to be
-asked for.
+The code that sends queries also writes those of the plan, with placeholder levels and cuts: the real ones would have to
+be queried.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from tremula.parameters import check_choice
 from tremula.queries.arrays import DEFAULT_BINS, TASKS
 from tremula.queries.question import EVERYWHERE, Question, Schema
 from tremula.queries.sql.batch import Batch
-from tremula.queries.sql.columns import MAX_LEVELS, column_names, describe_column, read_class_labels
+from tremula.queries.sql.columns import MAX_LEVELS, QueriedColumn, column_names, describe_column, read_class_labels
 from tremula.queries.sql.database import Database, open_table
 from tremula.queries.sql.query_forms import BEST_FORM, FORMS
 
-MADE_UP = "made up {}"  # levels and classes in the queries shown
+PLACEHOLDER = "placeholder {}"  # for the levels and classes in planned queries
 
 
 @dataclass(frozen=True)
 class PlannedColumn:
-    """A column, and how it will be asked about."""
+    """A column, and the query for its levels or quantiles."""
 
     name: str
     type: str
@@ -34,35 +34,35 @@ class PlannedColumn:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a fit will ask.
+    """The queries of a fit.
 
     Attributes
     ----------
     engine : str
-        As ibis calls it.
+        Name of the engine in ibis.
     form : str
-        How a batch of questions becomes a query.
+        Form of the query of a batch.
     target : PlannedColumn
     columns : tuple of PlannedColumn
-    queries_first : int
-        For the classes, levels and quantiles.
-    queries_a_level : int
-        For each level of all trees together; more where a level has thousands of different paths.
-    level_query : tuple of str
-        The SQL of the first level, with made-up levels and cuts.
+    column_queries : int
+        Number of queries for the classes, levels and quantiles.
+    queries_per_depth : int
+        Number of queries for one depth of all trees together; more are sent if it has thousands of different paths.
+    root_queries : tuple of str
+        SQL of the queries for the root, with placeholder levels and cuts.
     """
 
     engine: str
     form: str
     target: PlannedColumn
     columns: tuple[PlannedColumn, ...]
-    queries_first: int
-    queries_a_level: int
-    level_query: tuple[str, ...]
+    column_queries: int
+    queries_per_depth: int
+    root_queries: tuple[str, ...]
 
     def n_queries(self, max_depth: int | None) -> int | None:
-        """Return how many queries there are at least, if the trees reach this depth; None where none is given."""
-        return None if max_depth is None else self.queries_first + max_depth * self.queries_a_level
+        """Return the minimum number of queries if the trees reach a depth; None if the depth is not limited."""
+        return None if max_depth is None else self.column_queries + max_depth * self.queries_per_depth
 
 
 def plan_queries(
@@ -75,12 +75,12 @@ def plan_queries(
     task: str = "auto",
     form: str | None = None,
 ) -> Plan:
-    r"""Tell what `connect` and a fit on it will ask.
+    r"""Plan the queries that `connect` and a fit will send.
 
     Parameters
     ----------
     url, table, target, attributes, categorical_features, n_bins, task, form
-        As `connect` takes them.
+        As in `connect`.
 
     Examples
     --------
@@ -90,83 +90,89 @@ def plan_queries(
     ...     file = Path(folder, "visits.csv")
     ...     _ = file.write_text("ward,again\nA,yes\nA,no\nB,no\nB,no\n")
     ...     plan = plan_queries(str(file), None, "again")
-    >>> plan.form, plan.queries_first, plan.n_queries(max_depth=3)
+    >>> plan.form, plan.column_queries, plan.n_queries(max_depth=3)
     ('grouping sets', 2, 5)
     """
     check_choice("task", task, TASKS)
-    unsent = Unsent(partial(open_table, url, table))
-    names = column_names(unsent.table.columns, target, attributes, categorical_features)
-    chosen = form or BEST_FORM.get(unsent.engine, "group by")
-    classes = read_class_labels(unsent, target, task)
-    asked = [
-        describe_column(unsent, name, target, name in categorical_features, n_bins, MAX_LEVELS, None) for name in names
+    database = DryRunDatabase(partial(open_table, url, table))
+    names = column_names(database.table.columns, target, attributes, categorical_features)
+    chosen_form = form or BEST_FORM.get(database.engine, "group by")
+    classes = read_class_labels(database, target, task)
+    columns = [
+        describe_column(database, name, target, name in categorical_features, n_bins, MAX_LEVELS, None)
+        for name in names
     ]
-    queries = unsent.take()
-    kinds = ["numeric" if classes is None else "nominal", *_kinds(asked)]
+    column_queries = database.take_queries()
+    kinds = ["nominal" if column.attribute.is_nominal else "numeric" for column in columns]
+    target_kind = "numeric" if classes is None else "nominal"
     planned = [
-        PlannedColumn(name, str(unsent.table[name].type()), kind, sql)
-        for name, kind, sql in zip([target, *names], kinds, queries)
+        PlannedColumn(name, str(database.table[name].type()), kind, sql)
+        for name, kind, sql in zip([target, *names], [target_kind, *kinds], column_queries)
     ]
-    schema = Schema(tuple(column.attribute for column in asked), target, classes)
-    level = _level_queries(unsent, schema, asked, chosen)
-    unsent.close()
-    return Plan(unsent.engine_name, chosen, planned[0], tuple(planned[1:]), len(queries), len(level), tuple(level))
+    schema = Schema(tuple(column.attribute for column in columns), target, classes)
+    root_queries = _root_queries(database, schema, columns, chosen_form)
+    database.close()
+    return Plan(
+        engine=database.engine_name,
+        form=chosen_form,
+        target=planned[0],
+        columns=tuple(planned[1:]),
+        column_queries=len(column_queries),
+        queries_per_depth=len(root_queries),
+        root_queries=tuple(root_queries),
+    )
 
 
-def _kinds(asked: Sequence[Any]) -> list[str]:
-    return ["nominal" if column.attribute.is_nominal else "numeric" for column in asked]
-
-
-def _level_queries(unsent: Unsent, schema: Schema, columns: Sequence[Any], form: str) -> list[str]:
+def _root_queries(database: DryRunDatabase, schema: Schema, columns: Sequence[QueriedColumn], form: str) -> list[str]:
     question = Question(EVERYWHERE, tuple(range(len(schema.attributes))))
-    for _ in FORMS[form](Batch(unsent, schema, columns, [question])):
-        pass
-    return unsent.take()
+    for _ in FORMS[form](Batch(database, schema, columns, [question])):
+        pass  # only the queries are of interest, not the groups
+    return database.take_queries()
 
 
-class Unsent(Database):
-    """A database that is told what would be asked, and answers with values made up by their types."""
+class DryRunDatabase(Database):
+    """A database that records queries instead of sending them, and answers with placeholder values."""
 
     def __init__(self, table: Callable[[], Any]) -> None:
         super().__init__(table, retries=0)
         self.engine_name = self.engine
         self._queries: list[str] = []
 
-    def take(self) -> list[str]:
-        """Return the SQL written since the last time."""
-        taken, self._queries = self._queries, []
-        return taken
+    def take_queries(self) -> list[str]:
+        """Return the SQL of the queries since the last call."""
+        queries, self._queries = self._queries, []
+        return queries
 
     def fetch(self, make: Callable[[Any], Any]) -> Any:
-        """Write the query down; the answer has two rows, or those groups that there would be none of."""
+        """Record the query, and return two rows of placeholders."""
         expression = make(self.table)
         self._queries.append(self.compile(expression))
-        return _made_up(expression.schema())
+        return _placeholder_rows(expression.schema())
 
     def fetch_sql(self, make: Callable[[Any], str]) -> Any:
-        """Write the query down; the answer has no rows."""
+        """Record the query, and return no rows."""
         self._queries.append(make(self.table))
-        return _Nothing()
+        return _EmptyResult()
 
 
-def _made_up(schema: Any) -> Any:
-    """Return two rows of a schema, of values that fit their types."""
+def _placeholder_rows(schema: Any) -> Any:
+    """Return two rows of a schema, with values that fit the types of the columns."""
     import pyarrow
 
-    columns = {name: [_value(kind, number) for number in (1, 2)] for name, kind in schema.items()}
+    columns = {name: [_placeholder(kind, number) for number in (1, 2)] for name, kind in schema.items()}
     return pyarrow.table({name: pyarrow.array(values) for name, values in columns.items()})
 
 
-def _value(kind: Any, number: int) -> Any:
+def _placeholder(kind: Any, number: int) -> Any:
     if kind.is_boolean():
         return number == 1
     if kind.is_string():
-        return MADE_UP.format(number)
+        return PLACEHOLDER.format(number)
     return number if kind.is_integer() else float(number)
 
 
-class _Nothing:
-    """Groups of which there are none."""
+class _EmptyResult:
+    """A result without rows."""
 
     num_rows = 0
 

@@ -1,7 +1,4 @@
-"""The forms that a batch of questions can take as a query, and its fetched groups as counts.
-
-Engines differ in which form is quickest; the answers are the same.
-"""
+"""The forms of the query of a batch. All give the same counts; which one is fastest depends on the engine."""
 
 from __future__ import annotations
 
@@ -14,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tremula.queries.sql.batch import Batch, expression_measures, read_outputs
-from tremula.queries.sql.columns import AskedColumn
+from tremula.queries.sql.columns import QueriedColumn
 from tremula.queries.sql.path_covers import Cover
 
 
 @dataclass(frozen=True)
 class Groups:
-    """Fetched groups of rows: of which path, with which value of which attribute, and how many of each class."""
+    """Fetched groups of rows for one attribute: the path of each group, its value, and its counts by class."""
 
     attribute: int
     paths: NDArray[np.int64]
@@ -29,9 +26,9 @@ class Groups:
 
 
 def by_grouping_sets(batch: Batch) -> Iterator[Groups]:
-    """One GROUP BY GROUPING SETS: a set for each attribute. A key that a set lacks is NULL in its groups."""
-    fetched = batch.database.fetch_sql(partial(_sets_sql, batch))
-    outputs, numbers = read_outputs(batch.schema, fetched), _whole(fetched.column("n"))
+    """Send one query with GROUPING SETS, one set for each attribute; the other attributes are NULL in its groups."""
+    fetched = batch.database.fetch_sql(partial(_grouping_sets_sql, batch))
+    outputs, numbers = read_outputs(batch.schema, fetched), _integers(fetched.column("n"))
     for attribute in batch.attributes:
         values = fetched.column(f"a{attribute}")
         rows = np.flatnonzero(values.is_valid().to_numpy())
@@ -40,23 +37,23 @@ def by_grouping_sets(batch: Batch) -> Iterator[Groups]:
             yield Groups(attribute, numbers[rows], np.array(codes), outputs[rows])
 
 
-def _sets_sql(batch: Batch, table: Any) -> str:
+def _grouping_sets_sql(batch: Batch, table: Any) -> str:
     sets = ", ".join(f"({', '.join(['n', f'a{attribute}', *batch.keys])})" for attribute in batch.attributes)
     keys = ", ".join(["n", *(f"a{attribute}" for attribute in batch.attributes), *batch.keys])
     return f"SELECT {keys}, {batch.measures} FROM ({batch.spread_sql(table)}) AS base GROUP BY GROUPING SETS ({sets})"
 
 
-def _whole(column: Any) -> NDArray[np.int64]:
+def _integers(column: Any) -> NDArray[np.int64]:
     return np.array(column.to_pylist(), dtype=np.int64)
 
 
 def by_stack(batch: Batch) -> Iterator[Groups]:
-    """Spark's way: every row becomes one for each attribute, with its value's number, and these are grouped."""
+    """Send one query that repeats every row for each attribute and groups by attribute and value: fast in Spark."""
     fetched = batch.database.fetch_sql(partial(_stack_sql, batch))
-    outputs, numbers = read_outputs(batch.schema, fetched), _whole(fetched.column("n"))
-    which, values = _whole(fetched.column("attribute")), fetched.column("value")
+    outputs, numbers = read_outputs(batch.schema, fetched), _integers(fetched.column("n"))
+    attributes, values = _integers(fetched.column("attribute")), fetched.column("value")
     for attribute in batch.attributes:
-        rows = np.flatnonzero(which == attribute)
+        rows = np.flatnonzero(attributes == attribute)
         if len(rows):
             words = values.take(rows).to_pylist()
             codes = batch.columns[attribute].numbers(_parsed(batch.columns[attribute], words))
@@ -73,8 +70,8 @@ def _stack_sql(batch: Batch, table: Any) -> str:
     )
 
 
-def _parsed(column: AskedColumn, words: Sequence[str]) -> list[Any]:
-    """Values that were turned into strings to share a column."""
+def _parsed(column: QueriedColumn, words: Sequence[str]) -> list[Any]:
+    """Return the values of an attribute that were cast to strings to share one column with others."""
     if column.number_of is None:
         return [int(word) for word in words]
     by_word = {_as_word(level): level for level in column.number_of}
@@ -86,13 +83,13 @@ def _as_word(level: Any) -> str:
 
 
 def by_attribute(batch: Batch) -> Iterator[Groups]:
-    """One GROUP BY for each cover and attribute: for engines that know nothing better."""
+    """Send one GROUP BY query for each cover and attribute, which every engine can run."""
     for cover in batch.covers:
-        for attribute in batch.asked(cover):
+        for attribute in batch.attributes_in(cover):
             name = f"a{attribute}"
             fetched = batch.database.fetch(partial(_grouped, batch, cover, name))
             codes = batch.columns[attribute].numbers(fetched.column(name).to_pylist())
-            numbers = _whole(fetched.column("n0"))
+            numbers = _integers(fetched.column("n0"))
             yield Groups(attribute, numbers, np.array(codes, dtype=np.int64), read_outputs(batch.schema, fetched))
 
 
@@ -108,5 +105,5 @@ FORMS: dict[str, Callable[[Batch], Iterator[Groups]]] = {
     "stack": by_stack,
     "group by": by_attribute,
 }
-# The quickest form by engine, as measured (the guide has the numbers).
+# The fastest form by engine, as measured (the guide has the numbers).
 BEST_FORM = {"duckdb": "grouping sets", "postgres": "grouping sets", "pyspark": "stack"}
