@@ -545,7 +545,7 @@ def test_a_table_without_rows_is_refused(estimator: Any) -> None:
 
 
 def test_dagging_needs_a_row_for_each_member() -> None:
-    with pytest.raises(InvalidParameter, match="4 rows cannot be cut into 10 parts"):
+    with pytest.raises(InvalidParameter, match="4 rows cannot be divided into 10 parts"):
         tm.DaggingClassifier().fit(X[48:52], Y[48:52])
 
 

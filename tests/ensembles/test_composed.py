@@ -134,7 +134,7 @@ def test_a_perturbation_of_ones_own_is_taken() -> None:
         (["rows"], "perturb holds 'rows', which is no perturbation"),
         ([Bootstrap(0)], "max_samples=0 was given"),
         ([AttributeSubset(5)], "max_features=5 was given, but there are 4 attributes"),
-        ([SmearedTarget()], "this has classes: use FlippedClasses"),
+        ([SmearedTarget()], "the target has classes: use FlippedClasses"),
     ],
 )
 def test_what_cannot_be_shaken_is_refused(perturb: Any, message: str) -> None:
@@ -143,7 +143,7 @@ def test_what_cannot_be_shaken_is_refused(perturb: Any, message: str) -> None:
 
 
 def test_flipping_is_not_for_numbers() -> None:
-    with pytest.raises(InvalidParameter, match="this target is numeric: use SmearedTarget"):
+    with pytest.raises(InvalidParameter, match="the target is numeric: use SmearedTarget"):
         tm.PerturbCombineRegressor(perturb=[FlippedClasses()]).fit(X_NUMBERS, Y_NUMBERS)
 
 

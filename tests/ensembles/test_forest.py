@@ -103,7 +103,7 @@ def test_smeared_targets_train_the_members() -> None:
 def test_a_rate_that_the_rarest_class_cannot_bear_is_refused() -> None:
     classes = np.r_[np.zeros(148, int), 1, 1]
     with pytest.raises(
-        InvalidParameter, match="flips more rows of the rarest class than there are: take at most"
+        InvalidParameter, match="would flip more rows of the rarest class than there are: give at most"
     ) as raised:
         tm.OutputSmearingClassifier(rate=0.2).fit(X, classes)
     advised = float(str(raised.value).split("at most ")[1].split()[0])

@@ -54,8 +54,8 @@ def changes(**options: Any) -> np.ndarray:
 @pytest.mark.parametrize("distribution", ["gaussian", "uniform", "poisson"])
 def test_the_noise_has_the_share_of_the_attributes_deviation_that_is_asked_for(distribution: str) -> None:
     spread = np.nanstd(VALUES, axis=0, ddof=1)
-    found = np.nanstd(changes(noise=0.2, distribution=distribution), axis=0)
-    assert found[:4] == pytest.approx(0.2 * spread[:4], rel=0.06)
+    deviations = np.nanstd(changes(noise=0.2, distribution=distribution), axis=0)
+    assert deviations[:4] == pytest.approx(0.2 * spread[:4], rel=0.06)
 
 
 def test_gaussian_noise_is_gaussian_and_independent_of_the_value() -> None:
@@ -135,8 +135,8 @@ def test_the_first_rows_have_the_same_draws_however_many_there_are() -> None:
 
 
 def test_every_copy_of_a_row_is_a_row_of_its_own() -> None:
-    sample = Sample(np.arange(4.0), 0, 2).taking(np.array([2, 0, 1, 3]))
-    rows, alone = sample.one_by_one()
+    sample = Sample(np.arange(4.0), 0, 2).with_copies(np.array([2, 0, 1, 3]))
+    rows, alone = sample.expand_copies()
     assert rows.tolist() == [0, 0, 2, 3, 3, 3]
     assert alone.target.tolist() == [0, 0, 2, 3, 3, 3]
     assert alone.weights is None
@@ -144,19 +144,19 @@ def test_every_copy_of_a_row_is_a_row_of_its_own() -> None:
 
 def test_copies_keep_the_weight_of_their_row() -> None:
     given = Sample(np.arange(3.0), 0, 2, weights=np.array([0.5, 2.0, 0.0]))
-    rows, alone = given.taking(np.array([3, 1, 0])).one_by_one()
+    rows, alone = given.with_copies(np.array([3, 1, 0])).expand_copies()
     assert rows.tolist() == [0, 0, 0, 1]
     assert alone.weights is not None
     assert alone.weights.tolist() == [0.5, 0.5, 0.5, 2.0]
 
 
 def test_rows_drawn_twice_are_copies_of_copies() -> None:
-    sample = Sample(np.arange(2.0), 0, 1).taking(np.array([2, 1])).taking(np.array([3, 0]))
-    assert sample.one_by_one()[0].tolist() == [0] * 6
+    sample = Sample(np.arange(2.0), 0, 1).with_copies(np.array([2, 1])).with_copies(np.array([3, 0]))
+    assert sample.expand_copies()[0].tolist() == [0] * 6
 
 
 def test_without_drawing_real_weights_are_kept() -> None:
-    rows, alone = Sample(np.arange(3.0), 0, 1, weights=np.array([0.5, 0.0, 2.0])).one_by_one()
+    rows, alone = Sample(np.arange(3.0), 0, 1, weights=np.array([0.5, 0.0, 2.0])).expand_copies()
     assert rows.tolist() == [0, 2]
     assert alone.weights is not None
     assert alone.weights.tolist() == [0.5, 2.0]
@@ -168,7 +168,7 @@ def test_copies_of_a_row_get_different_noise() -> None:
 
 
 def test_a_bootstrap_sample_has_as_many_copies_as_rows() -> None:
-    rows, alone = Bootstrap().apply(SAMPLE, draw()).one_by_one()
+    rows, alone = Bootstrap().apply(SAMPLE, draw()).expand_copies()
     assert len(rows) == alone.n_rows == N_ROWS
 
 

@@ -1,4 +1,4 @@
-"""Each perturbation shakes what it says, by as much as it says, and nothing else."""
+"""Each perturbation changes what it says, by as much as it says, and nothing else."""
 
 from __future__ import annotations
 
@@ -62,22 +62,22 @@ def test_the_same_draw_gives_the_same_sample(perturbation: Perturbation, sample:
 @pytest.mark.parametrize(("perturbation", "sample"), EVERY_KIND, ids=str)
 def test_the_sample_given_is_left_as_it_was(perturbation: Perturbation, sample: Sample) -> None:
     before = sample.target.copy()
-    shaken = perturbation.apply(sample, draw())
+    perturbed = perturbation.apply(sample, draw())
     np.testing.assert_array_equal(sample.target, before)
     assert sample.weights is None
     assert sample.attributes is None
-    assert (shaken.n_classes, shaken.n_attributes, shaken.n_rows) == (sample.n_classes, 10, 100)
-    assert shaken.target.dtype == sample.target.dtype
+    assert (perturbed.n_classes, perturbed.n_attributes, perturbed.n_rows) == (sample.n_classes, 10, 100)
+    assert perturbed.target.dtype == sample.target.dtype
 
 
 @pytest.mark.parametrize(("perturbation", "sample"), EVERY_KIND, ids=str)
 def test_one_thing_is_shaken(perturbation: Perturbation, sample: Sample) -> None:
-    shaken = perturbation.apply(sample, draw())
+    perturbed = perturbation.apply(sample, draw())
     changed = [
-        not np.array_equal(shaken.target, sample.target),
-        shaken.weights is not None,
-        shaken.attributes is not None,
-        bool(shaken.options),
+        not np.array_equal(perturbed.target, sample.target),
+        perturbed.weights is not None,
+        perturbed.attributes is not None,
+        bool(perturbed.options),
     ]
     assert sum(changed) == 1
 
@@ -117,10 +117,10 @@ def test_rows_are_drawn_alike(replaced: bool) -> None:
 
 def test_weights_are_kept_and_rows_of_weight_zero_not_drawn() -> None:
     weights = np.where(np.arange(100) % 4 == 0, 0.0, 0.5)
-    shaken = weights_of(Bootstrap(), replace(CLASSES, weights=weights))
-    assert shaken.sum() == 0.5 * 75
-    assert not shaken[::4].any()
-    assert np.count_nonzero(shaken) > 75 * 0.5
+    perturbed = weights_of(Bootstrap(), replace(CLASSES, weights=weights))
+    assert perturbed.sum() == 0.5 * 75
+    assert not perturbed[::4].any()
+    assert np.count_nonzero(perturbed) > 75 * 0.5
 
 
 @pytest.mark.parametrize("max_samples", [0, -1, 0.0, -0.5, True, "all", None, float("nan")])
@@ -177,7 +177,7 @@ def test_rows_of_weight_zero_are_in_no_part() -> None:
 
 
 def test_more_parts_than_rows_are_refused() -> None:
-    with pytest.raises(InvalidParameter, match="100 rows cannot be cut into 101 parts"):
+    with pytest.raises(InvalidParameter, match="100 rows cannot be divided into 101 parts"):
         DisjointParts().apply(CLASSES, draw(0, n_members=101))
 
 
@@ -260,8 +260,8 @@ def test_flips_go_from_class_to_class_as_the_table_says() -> None:
     table = flip_probabilities(np.array([0.5, 0.3, 0.2]), 0.3)
     flipped = np.array([FlippedClasses(0.3).apply(CLASSES, draw(member)).target for member in range(1000)])
     for code in range(3):
-        found = np.bincount(flipped[:, CLASSES.target == code].ravel(), minlength=3)
-        assert np.abs(found / found.sum() - table[code]).max() < 5 * np.sqrt(0.25 / found.sum())
+        counts = np.bincount(flipped[:, CLASSES.target == code].ravel(), minlength=3)
+        assert np.abs(counts / counts.sum() - table[code]).max() < 5 * np.sqrt(0.25 / counts.sum())
 
 
 def test_no_rate_flips_nothing() -> None:
@@ -280,7 +280,7 @@ def test_with_weights_it_is_their_proportions_that_are_kept() -> None:
 
 @pytest.mark.parametrize("proportions", [[0.98, 0.02], [0.9, 0.1], [0.5, 0.3, 0.2], [0.7, 0.299, 0.001]])
 def test_a_rate_the_rarest_class_cannot_bear_is_refused_with_one_that_it_can(proportions: list[float]) -> None:
-    with pytest.raises(InvalidParameter, match="flips more rows of the rarest class than there are") as raised:
+    with pytest.raises(InvalidParameter, match="would flip more rows of the rarest class than there are") as raised:
         flip_probabilities(np.array(proportions), 0.999)
     advised = float(str(raised.value).split("at most ")[1].split()[0])
     assert 0.9 * highest_rate(np.array(proportions)) < advised < 0.999
@@ -288,7 +288,7 @@ def test_a_rate_the_rarest_class_cannot_bear_is_refused_with_one_that_it_can(pro
 
 
 def test_the_rate_is_checked_before_anything_is_trained() -> None:
-    with pytest.raises(InvalidParameter, match=r"at most 0\.775 here"):
+    with pytest.raises(InvalidParameter, match=r"at most 0\.775 for these classes"):
         FlippedClasses(0.8).check(CLASSES)
     with pytest.raises(InvalidParameter, match=r"rate=1\.5 was given; expected a number of at least 0 and at most 1"):
         FlippedClasses(1.5).check(CLASSES)
@@ -300,10 +300,10 @@ def test_a_bootstrap_sample_flips_what_it_can_bear() -> None:
     flipping.check(sample)
     for member in range(100):  # some samples have one row of the rare class, or none
         drawn = Bootstrap().apply(sample, draw(member))
-        shaken = flipping.apply(drawn, draw(member))
-        assert set(shaken.target) <= {0, 1}
+        perturbed = flipping.apply(drawn, draw(member))
+        assert set(perturbed.target) <= {0, 1}
         if not drawn.weights[97:].any():  # type: ignore[index]
-            np.testing.assert_array_equal(shaken.target[:97], 0)
+            np.testing.assert_array_equal(perturbed.target[:97], 0)
 
 
 # --- numbers
@@ -339,9 +339,9 @@ def test_rows_of_weight_zero_have_no_part_in_the_spread() -> None:
 
 
 def test_each_target_has_its_own_perturbation() -> None:
-    with pytest.raises(InvalidParameter, match="this has classes: use FlippedClasses"):
+    with pytest.raises(InvalidParameter, match="the target has classes: use FlippedClasses"):
         SmearedTarget().check(CLASSES)
-    with pytest.raises(InvalidParameter, match="this target is numeric: use SmearedTarget"):
+    with pytest.raises(InvalidParameter, match="the target is numeric: use SmearedTarget"):
         FlippedClasses().check(NUMBERS)
     with pytest.raises(InvalidParameter, match="noise=-1 was given; expected a number of at least 0"):
         SmearedTarget(-1).check(NUMBERS)

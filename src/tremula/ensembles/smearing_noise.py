@@ -135,7 +135,7 @@ class Trials:
     def _answer(self, number: int) -> Answer:
         drawing = self.parts[0].drawing
         draw = Draw(number, drawing.n_members, member_generator(drawing.root_seed, number), drawing.root_seed)
-        draws = Draws(draw.aside(0))
+        draws = Draws(draw.separate_seed(0))
         asked = [self._ask(part, number, draws) for part in self.parts]
         members = asked[0][2] if len(self.parts) == 1 else ()
         rows, values = [rows for rows, _, _ in asked], [values for _, values, _ in asked]

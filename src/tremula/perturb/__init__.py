@@ -1,4 +1,4 @@
-"""What can be shaken before a member is trained, one object for each; a list of them makes an ensemble.
+"""Perturbations of a member's training set or of its splits; a list of them defines an ensemble.
 
 >>> from tremula.perturb import Bootstrap, RandomSplits
 >>> [Bootstrap(), RandomSplits(n_best_splits=20)]

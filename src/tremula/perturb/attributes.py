@@ -1,4 +1,4 @@
-"""Shakes the attributes: every member sees a random part of them."""
+"""Perturbs the attributes: every member uses a random subset of them."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from tremula.perturb.sample import Draw, Perturbation, Sample
 @storable
 @dataclass(frozen=True)
 class AttributeSubset(Perturbation):
-    """Random subspaces: a member sees some of the attributes, drawn once for the whole member.
+    """Random subspaces: a member uses a random subset of the attributes, drawn once for the member.
 
     Parameters
     ----------
     max_features : float or int, default=0.5
-        How many: a share of the attributes, rounded, or a count.
+        Number of attributes, or share of them, rounded.
 
     Examples
     --------
@@ -33,14 +33,14 @@ class AttributeSubset(Perturbation):
     max_features: float = 0.5
 
     def count(self, n_attributes: int) -> int:
-        """Return the number of attributes a member sees."""
+        """Return the number of attributes that a member uses."""
         check_attribute_count("max_features", self.max_features)
         if isinstance(self.max_features, Integral):
             return int(self.max_features)
         return max(1, round(self.max_features * n_attributes))
 
     def check(self, sample: Sample) -> None:
-        """Refuse more attributes than there are."""
+        """Raise InvalidParameter if there are fewer attributes than asked for."""
         if self.count(sample.n_attributes) > sample.n_attributes:
             raise InvalidParameter(
                 f"max_features={self.max_features} was given, but there are {sample.n_attributes} attributes: "
@@ -48,7 +48,7 @@ class AttributeSubset(Perturbation):
             )
 
     def apply(self, sample: Sample, draw: Draw) -> Sample:
-        """Draw the member's attributes among those it has."""
-        seen = np.arange(sample.n_attributes) if sample.attributes is None else sample.attributes
-        count = min(self.count(sample.n_attributes), len(seen))
-        return replace(sample, attributes=np.sort(draw.random.choice(seen, size=count, replace=False)))
+        """Draw the member's attributes from those of the sample."""
+        available = np.arange(sample.n_attributes) if sample.attributes is None else sample.attributes
+        n_drawn = min(self.count(sample.n_attributes), len(available))
+        return replace(sample, attributes=np.sort(draw.random.choice(available, size=n_drawn, replace=False)))

@@ -1,7 +1,7 @@
-"""Shakes the attribute values: noise on every number of every row drawn, each copy of a row on its own.
+"""Perturbs the attribute values: adds noise to every drawn row; each copy of a row gets its own noise.
 
-The noise is drawn aside from the member's stream, row by row: an amount of 0 changes nothing at all, and all
-amounts share the same standard draws. A missing value stays missing, and the target is left as it is.
+The noise has its own random stream. An amount of 0 therefore changes nothing at all, and all amounts share the same
+standard draws. Missing values stay missing, and the target is not changed.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from tremula.perturb.sample import Draw, Perturbation, Sample, Values
 
 
 class Draws:
-    """Standard draws of one member; those of the first rows are the same however many rows are asked for."""
+    """Standard draws of one member; the draws of the first rows do not depend on the number of rows."""
 
     def __init__(self, seed: np.random.SeedSequence) -> None:
         self._seeds = dict(zip(("normal", "uniform", "count", "chance", "level"), seed.spawn(5), strict=True))
-        self._kept: dict[str, np.ndarray] = {}
+        self._cache: dict[str, np.ndarray] = {}
 
     def generator(self, kind: str) -> np.random.Generator:
-        """Return a stream that begins anew."""
+        """Return a new generator, always with the same seed."""
         return np.random.default_rng(self._seeds[kind])
 
     def normals(self, shape: tuple[int, int]) -> np.ndarray:
@@ -41,13 +41,13 @@ class Draws:
         return self._draw(kind, shape, lambda stream: stream.random(shape))
 
     def _draw(self, kind: str, shape: tuple[int, int], draw: Callable[[np.random.Generator], np.ndarray]) -> np.ndarray:
-        kept = self._kept.get(kind)
-        if kept is None or kept.shape[1] != shape[1] or len(kept) < shape[0]:
-            kept = self._kept[kind] = draw(self.generator(kind))
-        return kept[: shape[0]]
+        cached = self._cache.get(kind)
+        if cached is None or cached.shape[1] != shape[1] or len(cached) < shape[0]:
+            cached = self._cache[kind] = draw(self.generator(kind))
+        return cached[: shape[0]]
 
 
-# Each takes values and the size of their noise, column by column, and a column's mean and standard draws.
+# Each distribution takes values, the standard deviation of the noise and the mean of each column, and standard draws.
 def _gaussian(values: np.ndarray, sizes: np.ndarray, means: np.ndarray, draws: Draws) -> np.ndarray:
     values += draws.normals(values.shape) * sizes
     return values
@@ -59,7 +59,7 @@ def _uniform(values: np.ndarray, sizes: np.ndarray, means: np.ndarray, draws: Dr
 
 
 def _poisson(values: np.ndarray, sizes: np.ndarray, means: np.ndarray, draws: Draws) -> np.ndarray:
-    """Draw counts of a unit so small that the noise has the size wanted in the mean; 0 stays 0."""
+    """Draw counts of a unit chosen such that the noise has the wanted standard deviation at the mean; 0 stays 0."""
     stream = draws.generator("count")
     for column, (size, mean) in enumerate(zip(sizes, means, strict=True)):
         known = ~np.isnan(values[:, column])
@@ -70,7 +70,7 @@ def _poisson(values: np.ndarray, sizes: np.ndarray, means: np.ndarray, draws: Dr
 
 
 def _logarithmic(values: np.ndarray, sizes: np.ndarray, means: np.ndarray, draws: Draws) -> np.ndarray:
-    """Add Gaussian noise to log(1 + value); nothing gets below 0."""
+    """Add Gaussian noise to log(1 + value); negative results become 0."""
     return np.asarray(np.maximum(np.expm1(np.log1p(values) + draws.normals(values.shape) * sizes), 0.0))
 
 
@@ -86,31 +86,31 @@ FOR_COUNTS = ("poisson", "log")  # columns with a negative value get Gaussian no
 @storable
 @dataclass(frozen=True)
 class SmearedInputs(Perturbation):
-    """Input smearing: noise on the attribute values of every row drawn.
+    """Input smearing: noise on the attribute values of every drawn row.
 
     Parameters
     ----------
     noise : float or sequence of float, default=0.1
-        Size of the noise, in units of the attribute's standard deviation in the whole training set; one for all
-        attributes or one for each. 0 changes nothing.
+        Amount of noise, in units of the attribute's standard deviation in the training set (see `unit`); one number for
+        all attributes, or one for each. 0 changes nothing.
     distribution : {"gaussian", "uniform", "poisson", "log"}, default="gaussian"
-        Of the noise. All but the last have the same standard deviation. "poisson" and "log" are for counts and other
-        numbers of 0 or more: the former is larger on larger values and leaves 0 alone, the latter is Gaussian on
+        Distribution of the noise. All but "log" have the same standard deviation. "poisson" and "log" are for counts
+        and other non-negative numbers: "poisson" noise grows with the value and keeps 0, "log" is Gaussian noise on
         log(1 + value). Attributes with a negative value get Gaussian noise instead.
     unit : {"deviation", "rule_of_thumb", "likelihood"}, default="deviation"
-        Unit of the noise on an attribute: its standard deviation, or the bandwidth of a kernel density of its
-        values, by Silverman's rule of thumb or of the greatest likelihood when each value is left out.
+        Unit of the noise on an attribute: its standard deviation, or the bandwidth of a kernel density estimate of its
+        values, by Silverman's rule of thumb or by maximum leave-one-out likelihood.
     smear_nominal : bool, default=False
-        Whether a nominal value is replaced, with the probability `noise`, by another level, drawn evenly.
+        Whether a nominal value is replaced with probability `noise` by another level, drawn uniformly.
     within_bounds : bool, default=False
-        Whether values stay between the attribute's least and largest: what goes beyond is reflected.
+        Whether values stay between the attribute's minimum and maximum; values beyond them are reflected.
     keep_integers : bool, default=False
-        Whether attributes of whole numbers stay such: values are rounded.
+        Whether integer attributes stay integers; their values are rounded.
 
     Notes
     -----
-    The noise is drawn when all perturbations of a list have been applied, whichever place this one has: two copies of
-    a row that a bootstrap sample holds get noise of their own.
+    The noise is drawn after all perturbations of a list have been applied, whatever the place of this one. Two copies
+    of a row in a bootstrap sample get different noise.
 
     Examples
     --------
@@ -118,8 +118,8 @@ class SmearedInputs(Perturbation):
     >>> from tremula import PerturbCombineClassifier
     >>> from tremula.perturb import Bootstrap, RandomSplits, SmearedInputs
     >>> X, y = load_iris(return_X_y=True)
-    >>> shaken = [Bootstrap(), SmearedInputs(noise=0.15), RandomSplits(n_best_splits=5)]
-    >>> PerturbCombineClassifier(perturb=shaken, n_estimators=10, random_state=0).fit(X, y).predict(X[:3])
+    >>> perturb = [Bootstrap(), SmearedInputs(noise=0.15), RandomSplits(n_best_splits=5)]
+    >>> PerturbCombineClassifier(perturb=perturb, n_estimators=10, random_state=0).fit(X, y).predict(X[:3])
     array([0, 0, 0])
     """
 
@@ -131,12 +131,12 @@ class SmearedInputs(Perturbation):
     keep_integers: bool = False
 
     def __post_init__(self) -> None:
-        """Keep several amounts as a tuple, which can be compared and stored."""
+        """Turn several amounts into a tuple, which can be compared and stored."""
         if isinstance(self.noise, np.ndarray | list):
             object.__setattr__(self, "noise", tuple(np.asarray(self.noise).tolist()))
 
     def check(self, sample: Sample) -> None:
-        """Refuse amounts that are negative, not finite, or not one for each attribute."""
+        """Raise InvalidParameter if amounts are negative, not finite, or not one for each attribute."""
         check_choice("distribution", self.distribution, DISTRIBUTIONS)
         check_choice("unit", self.unit, UNITS)
         for name in ("smear_nominal", "within_bounds", "keep_integers"):
@@ -157,28 +157,29 @@ class SmearedInputs(Perturbation):
         return np.broadcast_to(np.asarray(self.noise, np.float64), n_attributes)
 
     def learn(self, sample: Sample, read: Callable[[], Values]) -> Perturbation:
-        """Return the noise that goes by the attributes' spread in these rows; itself where there is none to add."""
+        """Return the perturbation with the units of the attributes in these rows; itself if all amounts are 0."""
         if not self.amounts(sample.n_attributes).any():
             return self
         return LearnedNoise.of(self, sample, read())
 
     def apply(self, sample: Sample, draw: Draw) -> Sample:
-        """Change nothing: what the noise goes by is not known until it is learned."""
+        """Return the sample as it is: noise is added only after `learn`."""
         return sample
 
 
 @dataclass(frozen=True, eq=False)
 class LearnedNoise(Perturbation):
-    """Input smearing that knows the attributes: the unit of noise on each, their mean, bounds and kind.
+    """Input smearing with what it learned of the attributes.
 
     Attributes
     ----------
     recipe : SmearedInputs
     n_levels : array (n_attributes,)
-        0 for a numeric attribute.
+        Number of levels; 0 for a numeric attribute.
     units, means, low, high : arrays (n_attributes,)
+        Unit of noise, mean, minimum and maximum of each attribute.
     is_whole, is_count : arrays of bool (n_attributes,)
-        Whether all values are whole numbers; whether the noise for counts suits.
+        Whether all values are integers; whether the attribute gets the noise for counts.
     """
 
     recipe: SmearedInputs
@@ -199,22 +200,22 @@ class LearnedNoise(Perturbation):
         return cls(recipe, np.asarray(table.n_levels), *(np.array(column) for column in zip(*facts)))
 
     def at(self, noise: float | Sequence[float]) -> LearnedNoise:
-        """Return the same with another amount."""
+        """Return the same noise in another amount."""
         return replace(self, recipe=replace(self.recipe, noise=noise))
 
     def apply(self, sample: Sample, draw: Draw) -> Sample:
-        """Have noise added to the values when the member is trained."""
-        return self.apply_with(sample, Draws(draw.aside(len(sample.noise))))
+        """Return the sample with noise, which is added to the values when the member is trained."""
+        return self.apply_with(sample, Draws(draw.separate_seed(len(sample.noise))))
 
     def apply_with(self, sample: Sample, draws: Draws) -> Sample:
-        """Do so with standard draws that may be shared between amounts."""
+        """Do the same as `apply`, with standard draws that several amounts may share."""
         if not self.recipe.amounts(sample.n_attributes).any():
             return sample
         return replace(sample, noise=(*sample.noise, DrawnNoise(self, draws)))
 
 
 def _facts(recipe: SmearedInputs, column: np.ndarray, weights: np.ndarray | None, n_levels: int) -> tuple[Any, ...]:
-    """Return unit, mean, bounds and kinds of one attribute."""
+    """Return the unit, mean, minimum, maximum, `is_whole` and `is_count` of one attribute."""
     is_known = ~np.isnan(column)
     known = column[is_known]
     if n_levels or not len(known):
@@ -228,13 +229,13 @@ def _facts(recipe: SmearedInputs, column: np.ndarray, weights: np.ndarray | None
 
 @dataclass(frozen=True, eq=False)
 class DrawnNoise:
-    """The noise of one member, ready to be added to its values."""
+    """The noise of one member."""
 
     learned: LearnedNoise
     draws: Draws
 
     def smear(self, values: np.ndarray) -> np.ndarray:
-        """Return the values (n_rows, n_attributes), shaken; the array given is used for it."""
+        """Return the values (n_rows, n_attributes) with noise; the given array is overwritten."""
         learned, recipe = self.learned, self.learned.recipe
         sizes = recipe.amounts(values.shape[1]) * learned.units
         if recipe.distribution not in FOR_COUNTS:
@@ -248,23 +249,23 @@ class DrawnNoise:
         return self._smear_levels(values) if recipe.smear_nominal and learned.n_levels.any() else values
 
     def _smear_counts(self, values: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-        counted = self.learned.is_count
+        is_count = self.learned.is_count
         means, smear = self.learned.means, DISTRIBUTIONS[self.learned.recipe.distribution]
-        as_counts = smear(np.where(counted, values, 0.0), np.where(counted, sizes, 0.0), means, self.draws)
-        others = _gaussian(values, np.where(counted, 0.0, sizes), means, self.draws)
-        return np.where(counted, as_counts, others)
+        as_counts = smear(np.where(is_count, values, 0.0), np.where(is_count, sizes, 0.0), means, self.draws)
+        others = _gaussian(values, np.where(is_count, 0.0, sizes), means, self.draws)
+        return np.where(is_count, as_counts, others)
 
     def _reflect(self, values: np.ndarray) -> None:
-        """Fold what lies beyond the bounds back, once, and cut off what is still beyond."""
+        """Reflect values at the bounds, once, and clip those that are still beyond."""
         learned = self.learned
         numeric = np.flatnonzero((learned.n_levels == 0) & (learned.units > 0.0))
-        low, high, part = learned.low[numeric], learned.high[numeric], values[:, numeric]
-        part = np.where(part < low, 2.0 * low - part, part)
-        part = np.where(part > high, 2.0 * high - part, part)
-        values[:, numeric] = np.clip(part, low, high)
+        low, high, reflected = learned.low[numeric], learned.high[numeric], values[:, numeric]
+        reflected = np.where(reflected < low, 2.0 * low - reflected, reflected)
+        reflected = np.where(reflected > high, 2.0 * high - reflected, reflected)
+        values[:, numeric] = np.clip(reflected, low, high)
 
     def _smear_levels(self, values: np.ndarray) -> np.ndarray:
-        """Replace some nominal values by another level."""
+        """Replace some nominal values by another level of their attribute."""
         nominal = np.flatnonzero(self.learned.n_levels > 1)
         n_levels, codes = self.learned.n_levels[nominal], values[:, nominal]
         chances = self.learned.recipe.amounts(values.shape[1])[nominal]

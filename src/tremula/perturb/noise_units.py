@@ -1,6 +1,6 @@
-"""In what the noise on an attribute is measured: its standard deviation, or the bandwidth of a kernel density.
+"""Units of the noise on an attribute: its standard deviation, or the bandwidth of a kernel density estimate.
 
-A unit is a number of 0 or more for each column of values; a column that never varies has unit 0.
+A unit is never negative. The unit of a constant column is 0.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ from collections.abc import Callable
 
 import numpy as np
 
-N_WIDTHS = 24  # bandwidths tried
-NARROWEST, WIDEST = 0.005, 1.5  # the first and last of them, in standard deviations
-MOST_VALUES = 400  # beyond, so many stand for all
-LEAST_LIKELIHOOD = 1e-300
+N_WIDTHS = 24  # number of bandwidths tried
+NARROWEST, WIDEST = 0.005, 1.5  # the smallest and the largest of them, in standard deviations
+MAX_VALUES = 400  # if there are more values, a sample of this size represents them
+MIN_DENSITY = 1e-300
 
 
 def deviation(values: np.ndarray, weights: np.ndarray | None = None) -> float:
-    """Return the (sample) standard deviation of numbers, which may have weights.
+    """Return the sample standard deviation of numbers, which may have weights.
 
     Examples
     --------
@@ -36,9 +36,9 @@ def deviation(values: np.ndarray, weights: np.ndarray | None = None) -> float:
 
 
 def rule_of_thumb(values: np.ndarray, weights: np.ndarray | None = None) -> float:
-    """Return Silverman's bandwidth: 0.9 times the lesser of the deviation and the interquartile range / 1.34.
+    """Return Silverman's bandwidth: 0.9 n^(-1/5) times the smaller of the deviation and the interquartile range / 1.34.
 
-    It is 0 where half of the values are the same, as with counts that are mostly 0.
+    It is 0 if half of the values are equal, as in counts that are mostly 0.
 
     Examples
     --------
@@ -53,10 +53,10 @@ def rule_of_thumb(values: np.ndarray, weights: np.ndarray | None = None) -> floa
 
 
 def likeliest_bandwidth(values: np.ndarray, weights: np.ndarray | None = None) -> float:
-    """Return the bandwidth under which every value is likeliest given all others, up to 1.5 deviations.
+    """Return the bandwidth of maximum leave-one-out likelihood, at most 1.5 deviations.
 
-    Values that recur draw it to 0, which is right for an attribute of few distinct values. Of many values some stand
-    for all, evenly spread over their order, and the bandwidth is scaled to the number of all.
+    Repeated values pull it to 0, which is right for an attribute of few distinct values. Many values are represented by
+    evenly spaced quantiles; the bandwidth is then scaled to the number of all values.
 
     Examples
     --------
@@ -67,21 +67,21 @@ def likeliest_bandwidth(values: np.ndarray, weights: np.ndarray | None = None) -
     spread = deviation(values, weights)
     if spread == 0.0:
         return 0.0
-    chosen = np.sort(values)
-    if len(chosen) > MOST_VALUES:
-        chosen = chosen[np.linspace(0, len(chosen) - 1, MOST_VALUES).round().astype(np.intp)]
-    squares = ((chosen[:, None] - chosen) / spread) ** 2
+    ordered = np.sort(values)
+    if len(ordered) > MAX_VALUES:
+        ordered = ordered[np.linspace(0, len(ordered) - 1, MAX_VALUES).round().astype(np.intp)]
+    squares = ((ordered[:, None] - ordered) / spread) ** 2
     np.fill_diagonal(squares, np.inf)
     widths = np.geomspace(NARROWEST, WIDEST, N_WIDTHS)
-    worths = [_log_likelihood(squares, width) for width in widths]
-    best = int(np.argmax(worths))
-    return 0.0 if best == 0 else spread * float(widths[best]) * (len(chosen) / len(values)) ** 0.2
+    log_likelihoods = [_log_likelihood(squares, width) for width in widths]
+    best = int(np.argmax(log_likelihoods))
+    return 0.0 if best == 0 else spread * float(widths[best]) * (len(ordered) / len(values)) ** 0.2
 
 
 def _log_likelihood(squares: np.ndarray, width: float) -> float:
-    """Return the mean log-density of values, each under a kernel on every other, up to a constant."""
+    """Return the mean leave-one-out log-density, up to a constant, from the squared distances between values."""
     densities = np.exp(squares / (-2.0 * width**2)).sum(axis=1) / width
-    return float(np.log(np.maximum(densities, LEAST_LIKELIHOOD)).mean())
+    return float(np.log(np.maximum(densities, MIN_DENSITY)).mean())
 
 
 UNITS: dict[str, Callable[[np.ndarray, np.ndarray | None], float]] = {

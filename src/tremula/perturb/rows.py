@@ -1,4 +1,4 @@
-"""Shakes the rows: bootstrap samples, subsamples and disjoint parts, as multiplicities and never as copies."""
+"""Perturbs the rows: bootstrap samples, subsamples and disjoint parts, as a number of copies of each row."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tremula.perturb.sample import Draw, Perturbation, Sample
 
 
 def rows_to_draw(max_samples: float, n_rows: int) -> int:
-    """Return the size of a sample: a count, or a share of the rows.
+    """Return the number of rows to draw, which is given as a count or as a share of the rows.
 
     Examples
     --------
@@ -41,14 +41,13 @@ class Bootstrap(Perturbation):
     Parameters
     ----------
     max_samples : float or int, default=1.0
-        How many: a share of the rows, or a count.
+        Number of rows to draw, or share of the rows.
     bootstrap : bool, default=True
         Whether rows are drawn with replacement.
 
     Notes
     -----
-    Rows that have weights are drawn alike whatever their weight, and keep it; rows of weight 0 are as if they were not
-    there.
+    Rows are drawn with equal probability whatever their weight, and keep it. Rows of weight 0 are never drawn.
 
     Examples
     --------
@@ -64,7 +63,7 @@ class Bootstrap(Perturbation):
     leaves_rows_out = True
 
     def check(self, sample: Sample) -> None:
-        """Refuse a sample larger than the table, if rows are drawn once."""
+        """Raise InvalidParameter if more rows than there are would be drawn without replacement."""
         check_flag("bootstrap", self.bootstrap)
         n_rows = len(sample.eligible_rows())
         n_drawn = rows_to_draw(self.max_samples, n_rows)
@@ -75,7 +74,7 @@ class Bootstrap(Perturbation):
             )
 
     def apply(self, sample: Sample, draw: Draw) -> Sample:
-        """Multiply the weights by how often each row was drawn."""
+        """Multiply the copies of each row by how often it is drawn."""
         rows = sample.eligible_rows()
         n_drawn = rows_to_draw(self.max_samples, len(rows))
         if self.bootstrap:
@@ -83,17 +82,17 @@ class Bootstrap(Perturbation):
         else:
             drawn = draw.random.choice(len(rows), size=n_drawn, replace=False, shuffle=False)
         counts = np.bincount(rows[drawn], minlength=sample.n_rows)
-        return sample.taking(counts)
+        return sample.with_copies(counts)
 
 
 @storable
 @dataclass(frozen=True)
 class DisjointParts(Perturbation):
-    """Dagging: every member gets a part of the rows of its own, with about the same mix of classes.
+    """Dagging: the rows are divided into disjoint stratified parts, one for each member.
 
     Notes
     -----
-    The parts are cut from the rows there are: put it before whatever else draws rows. Members cannot be added later.
+    Put it before other perturbations that draw rows. Members cannot be added later.
 
     Examples
     --------
@@ -106,14 +105,15 @@ class DisjointParts(Perturbation):
     depends_on_n_members = True
 
     def apply(self, sample: Sample, draw: Draw) -> Sample:
-        """Keep the rows of this member's part."""
+        """Keep only the rows of the member's part."""
         rows = sample.eligible_rows()
         if draw.n_members > len(rows):
             raise InvalidParameter(
-                f"{len(rows)} rows cannot be cut into {draw.n_members} parts, one for each member: take fewer members"
+                f"{len(rows)} rows cannot be divided into {draw.n_members} parts, one for each member: give fewer "
+                "members"
             )
         strata = sample.target if sample.n_classes else None
         part = stratified_parts(rows, strata, draw.n_members, draw.shared())[draw.member]
-        chosen = np.zeros(sample.n_rows, np.int64)
-        chosen[part] = 1
-        return sample.taking(chosen)
+        copies = np.zeros(sample.n_rows, np.int64)
+        copies[part] = 1
+        return sample.with_copies(copies)

@@ -1,4 +1,4 @@
-"""What one member is trained on, and what a perturbation is: a function from one such sample to another."""
+"""The training set of one member, and the base class of perturbations, which turn one training set into another."""
 
 from __future__ import annotations
 
@@ -9,21 +9,24 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-ASIDE = 1  # where seeds of `Draw.aside` branch off; 0 is what spawning a member's stream gives
+SEPARATE = 1  # spawn key of `Draw.separate_seed`; a member's stream itself spawns from 0
 
 
 class Values(NamedTuple):
-    """A table as numbers: level codes in nominal columns, NaN where missing; levels of each column, 0 if numeric."""
+    """A table as numbers, with level codes in nominal columns and NaN for missing; and the number of levels by column.
+
+    A numeric column has 0 levels.
+    """
 
     values: np.ndarray
     n_levels: np.ndarray
 
 
 class Noise(Protocol):
-    """What is done to the attribute values of a member's rows before it is trained."""
+    """Noise on the attribute values of a member's rows."""
 
     def smear(self, values: np.ndarray) -> np.ndarray:
-        """Return the values (n_rows, n_attributes), shaken; the array given may be used for it."""
+        """Return the values (n_rows, n_attributes) with noise; the given array may be overwritten."""
 
 
 @dataclass(frozen=True)
@@ -35,19 +38,19 @@ class Sample:
     target : array (n_rows,)
         Class codes, or a numeric target.
     n_classes : int
-        0 for a numeric target.
+        Number of classes; 0 for a numeric target.
     n_attributes : int
-        Columns of the table.
+        Number of columns of the table.
     weights : array (n_rows,) or None
-        How often each row is taken (whole numbers), or what it weighs; None is once each.
+        Weight of each row; integers if they count how often a row is drawn. None weighs each row 1.
     attributes : array of int or None
-        Columns the member sees; None is all.
+        Columns that the member uses; None uses all.
     options : mapping
         Parameters to set on the member's estimator.
     copies : array of int (n_rows,) or None
-        How often each row was drawn, whatever it weighs; None is once each that has a weight.
+        Number of times that each row is drawn, whatever its weight. None draws each row of positive weight once.
     noise : tuple of Noise
-        What is done to the attribute values of the rows drawn, each copy of a row on its own; see `one_by_one`.
+        Noise on the attribute values of the drawn rows. Each copy of a row has its own; see `expand_copies`.
     """
 
     target: np.ndarray
@@ -61,34 +64,34 @@ class Sample:
 
     @property
     def n_rows(self) -> int:
-        """Rows of the table."""
+        """Number of rows of the table."""
         return len(self.target)
 
     def eligible_rows(self) -> np.ndarray:
         """Return the rows that can be drawn: those of positive weight."""
         return np.arange(self.n_rows) if self.weights is None else np.flatnonzero(self.weights > 0)
 
-    def taking(self, copies: np.ndarray) -> Sample:
-        """Return the sample in which each row is taken so many times as often."""
+    def with_copies(self, copies: np.ndarray) -> Sample:
+        """Return the sample with the number of copies of each row multiplied."""
         return replace(
             self,
             weights=copies if self.weights is None else self.weights * copies,
             copies=copies if self.copies is None else self.copies * copies,
         )
 
-    def one_by_one(self) -> tuple[np.ndarray, Sample]:
-        """Return the row behind each copy, and the sample in which every copy is a row of its own.
+    def expand_copies(self) -> tuple[np.ndarray, Sample]:
+        """Return the sample in which every copy is a separate row, preceded by the original row of each copy.
 
         Examples
         --------
         >>> import numpy as np
-        >>> rows, sample = Sample(np.array([5.0, 6.0, 7.0]), 0, 1).taking(np.array([2, 0, 1])).one_by_one()
+        >>> rows, sample = Sample(np.array([5.0, 6.0, 7.0]), 0, 1).with_copies(np.array([2, 0, 1])).expand_copies()
         >>> rows, sample.target, sample.weights
         (array([0, 0, 2]), array([5., 5., 7.]), None)
         """
         rows, weights = self.eligible_rows(), self.weights
         if weights is not None:
-            # Where nobody says how rows were drawn, whole weights are multiplicities.
+            # Without a number of copies, integer weights are taken as one.
             drawn = weights if self.copies is None and weights.dtype.kind in "iu" else self.copies
             copies = np.ones(len(rows), np.intp) if drawn is None else drawn[rows]
             rows, weights = np.repeat(rows, copies), np.repeat(weights[rows] / copies, copies)
@@ -99,16 +102,16 @@ class Sample:
 
 @dataclass(frozen=True)
 class Draw:
-    """Whose sample is drawn, and from which random numbers.
+    """The member whose sample is drawn, and its random numbers.
 
     Attributes
     ----------
     member, n_members : int
-        Number of the member, and how many there are.
+        Number of the member, and the number of members.
     random : numpy.random.Generator
         The member's own stream.
     shared_seed : int
-        The same for all members: what they must agree on is drawn from `shared()`.
+        Seed of `shared()`, from which all members draw the same numbers.
     """
 
     member: int
@@ -117,29 +120,29 @@ class Draw:
     shared_seed: int
 
     def shared(self) -> np.random.Generator:
-        """Return a stream that begins anew, alike for every member."""
+        """Return a new stream that gives every member the same numbers."""
         return np.random.default_rng(self.shared_seed)
 
-    def aside(self, number: int) -> np.random.SeedSequence:
-        """Return a seed of the member's own, for draws that leave its stream as it is."""
-        return np.random.SeedSequence(self.shared_seed, spawn_key=(self.member, ASIDE, number))
+    def separate_seed(self, number: int) -> np.random.SeedSequence:
+        """Return another seed of the member, for draws that must not advance its stream."""
+        return np.random.SeedSequence(self.shared_seed, spawn_key=(self.member, SEPARATE, number))
 
 
 class Perturbation(ABC):
-    """Something that is shaken before a member is trained."""
+    """Changes a member's sample before the member is trained."""
 
-    #: whether rows may be left out, which can then judge the member
+    #: whether rows may be left out of a sample, so that there are out-of-bag rows
     leaves_rows_out: bool = False
-    #: whether what a member gets changes with the number of members, so that none can be added later
+    #: whether a member's sample depends on the number of members, so that none can be added later
     depends_on_n_members: bool = False
 
     @abstractmethod
     def apply(self, sample: Sample, draw: Draw) -> Sample:
-        """Return the sample, shaken."""
+        """Return the perturbed sample."""
 
     def learn(self, sample: Sample, read: Callable[[], Values]) -> Perturbation:
-        """Return the perturbation that knows what it needs of the whole training set; `read` gives the values."""
+        """Return the perturbation with what it learned from the training set, whose values `read` returns."""
         return self
 
     def check(self, sample: Sample) -> None:  # noqa: B027
-        """Raise InvalidParameter if this cannot be applied to such samples."""
+        """Raise InvalidParameter if the perturbation cannot be applied to such a sample."""

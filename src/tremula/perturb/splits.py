@@ -1,4 +1,4 @@
-"""Shakes the choice of split, inside the tree: parameters of the members' estimator that make it draw."""
+"""Perturbs the choice of splits, by parameters of the members' estimator."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from tremula.perturb.sample import Draw, Perturbation, Sample
 
 
 def with_option(sample: Sample, name: str, value: Any) -> Sample:
-    """Return the sample with one more parameter to set on the estimator."""
+    """Return the sample with another parameter to set on the member's estimator."""
     return replace(sample, options={**sample.options, name: value})
 
 
 @storable
 @dataclass(frozen=True)
 class RandomSplits(Perturbation):
-    """Randomized C4.5: every node takes one of the best splits, drawn uniformly.
+    """Randomized C4.5: the split of every node is drawn uniformly from its best splits.
 
     Parameters
     ----------
     n_best_splits : int, default=20
-        Among how many.
+        Number of best splits to draw from.
     """
 
     n_best_splits: int = 20
@@ -35,12 +35,12 @@ class RandomSplits(Perturbation):
 @storable
 @dataclass(frozen=True)
 class RandomAttributes(Perturbation):
-    """Random forests: every node chooses among attributes drawn for it.
+    """Random forests: the split of every node is chosen among a few attributes, drawn for the node.
 
     Parameters
     ----------
     max_features : int, float, "sqrt", "log2" or None, default="sqrt"
-        How many.
+        Number of attributes drawn.
     """
 
     max_features: int | float | str | None = "sqrt"
@@ -53,7 +53,7 @@ class RandomAttributes(Perturbation):
 @storable
 @dataclass(frozen=True)
 class RandomThresholds(Perturbation):
-    """Extra trees: an attribute's threshold is drawn uniformly between its least and largest value in the node."""
+    """Extra trees: the threshold of an attribute is drawn uniformly between its minimum and maximum in the node."""
 
     def apply(self, sample: Sample, draw: Draw) -> Sample:
         """Set `splitter`."""

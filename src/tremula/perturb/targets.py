@@ -1,4 +1,4 @@
-"""Shakes the target: noise on numbers, flips of classes that keep the classes' proportions."""
+"""Perturbs the target: noise on a numeric target, and flips of classes that keep the class proportions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ N_ROBUST_PASSES = 5
 
 
 def robust_spread(target: np.ndarray) -> float:
-    """Return the standard deviation without values beyond 2.5 of it, found in a few passes.
+    """Return the standard deviation without outliers: values beyond 2.5 deviations are dropped, in a few passes.
 
     Examples
     --------
@@ -38,31 +38,34 @@ def robust_spread(target: np.ndarray) -> float:
 @storable
 @dataclass(frozen=True)
 class SmearedTarget(Perturbation):
-    """Output smearing: Gaussian noise on a numeric target, of its own (robust) standard deviation.
+    """Output smearing: Gaussian noise on a numeric target.
 
     Parameters
     ----------
     noise : float, default=1.0
-        Amount of noise, in units of that deviation.
+        Amount of noise, in units of the target's robust standard deviation.
     """
 
     noise: float = 1.0
 
     def check(self, sample: Sample) -> None:
-        """Refuse classes."""
+        """Raise InvalidParameter if the target has classes."""
         check_finite("noise", self.noise)
         if sample.n_classes:
-            raise InvalidParameter("SmearedTarget shakes a numeric target, but this has classes: use FlippedClasses")
+            raise InvalidParameter(
+                "SmearedTarget was given, which perturbs a numeric target, but the target has classes: use "
+                "FlippedClasses"
+            )
 
     def apply(self, sample: Sample, draw: Draw) -> Sample:
-        """Add noise to every row's target."""
+        """Add noise to the target of every row."""
         spread = robust_spread(sample.target[sample.eligible_rows()])
         noise = draw.random.standard_normal(sample.n_rows) * spread * self.noise
         return replace(sample, target=sample.target + noise)
 
 
 def class_proportions(sample: Sample) -> np.ndarray:
-    """Return the share of each class in the rows, or in their weight where they have weights."""
+    """Return the share of each class in the rows, or in their weight if they have weights."""
     counts = np.bincount(sample.target, sample.weights, minlength=sample.n_classes)
     return np.asarray(counts / counts.sum())
 
@@ -70,36 +73,42 @@ def class_proportions(sample: Sample) -> np.ndarray:
 @storable
 @dataclass(frozen=True)
 class SmearedClasses(Perturbation):
-    """Output smearing of classes: each class is a column of 0 and 1, with Gaussian noise of the column's deviation.
+    """Output smearing of classes: Gaussian noise on the indicator column of each class.
 
     Parameters
     ----------
     noise : float, default=1.0
-        Amount of noise, in units of that deviation, sqrt(p (1 - p)) for a class of share p.
+        Amount of noise, in units of the column's standard deviation: sqrt(p (1 - p)) for a class of share p.
 
     Notes
     -----
-    What comes out has a column of numbers for each class: it is for a `PerClassTrainer`, and stands last in a list.
+    The new target has a numeric column for each class. It needs a `PerClassTrainer`, and must come last in a list.
     """
 
     noise: float = 1.0
 
     def check(self, sample: Sample) -> None:
-        """Refuse a numeric target."""
+        """Raise InvalidParameter if the target is numeric."""
         check_finite("noise", self.noise)
-        if not sample.n_classes:
-            raise InvalidParameter("SmearedClasses shakes classes, but this target is numeric: use SmearedTarget")
+        _check_classes("SmearedClasses", sample)
 
     def apply(self, sample: Sample, draw: Draw) -> Sample:
-        """Add noise to every row's indicators."""
+        """Add noise to the class indicators of every row."""
         shares = class_proportions(sample)
         indicators = np.eye(sample.n_classes)[sample.target]
         noise = draw.random.standard_normal(indicators.shape) * np.sqrt(shares * (1.0 - shares)) * self.noise
         return replace(sample, target=indicators + noise)
 
 
+def _check_classes(perturbation: str, sample: Sample) -> None:
+    if not sample.n_classes:
+        raise InvalidParameter(
+            f"{perturbation} was given, which perturbs classes, but the target is numeric: use SmearedTarget"
+        )
+
+
 def highest_rate(proportions: np.ndarray) -> float:
-    """Return the largest share of rows that can change class while the classes keep their proportions.
+    """Return the largest share of rows that can change class while the class proportions stay the same.
 
     Examples
     --------
@@ -112,9 +121,9 @@ def highest_rate(proportions: np.ndarray) -> float:
 
 
 def flip_probabilities(proportions: np.ndarray, rate: float) -> np.ndarray:
-    """Return the table of chances that a row of class j becomes class i.
+    """Return the matrix of probabilities that a row of class i becomes class j.
 
-    A share `rate` of all rows changes class, and the classes keep their proportions in expectation.
+    A share `rate` of all rows changes class, and the class proportions stay the same in expectation.
 
     Examples
     --------
@@ -126,41 +135,40 @@ def flip_probabilities(proportions: np.ndarray, rate: float) -> np.ndarray:
     highest = highest_rate(proportions)
     if rate > highest + 1e-9:
         raise InvalidParameter(
-            f"rate={rate} flips more rows of the rarest class than there are: "
-            f"take at most {floor(1000 * highest + 1e-8) / 1000:g} here"
+            f"rate={rate} would flip more rows of the rarest class than there are: "
+            f"give at most {floor(1000 * highest + 1e-8) / 1000:g} for these classes"
         )
-    chance = rate / (1.0 - float((proportions**2).sum())) if rate else 0.0
-    table = np.tile(chance * proportions, (len(proportions), 1))
-    np.fill_diagonal(table, 0.0)
-    np.fill_diagonal(table, 1.0 - table.sum(axis=1))
-    return table
+    factor = rate / (1.0 - float((proportions**2).sum())) if rate else 0.0
+    matrix = np.tile(factor * proportions, (len(proportions), 1))
+    np.fill_diagonal(matrix, 0.0)
+    np.fill_diagonal(matrix, 1.0 - matrix.sum(axis=1))
+    return matrix
 
 
 @storable
 @dataclass(frozen=True)
 class FlippedClasses(Perturbation):
-    """Output flipping: some rows get another class, so that the classes keep their proportions in expectation.
+    """Output flipping: some rows change class, such that the class proportions stay the same in expectation.
 
     Parameters
     ----------
     rate : float, default=0.2
-        Share of rows (of their weight, where they have weights) that change class.
+        Share of rows that change class; the share of their weight if they have weights.
     """
 
     rate: float = 0.2
 
     def check(self, sample: Sample) -> None:
-        """Refuse a numeric target, and a rate that the rarest class cannot bear."""
+        """Raise InvalidParameter if the target is numeric, or if the rate is too high for the rarest class."""
         check_number("rate", self.rate, 0.0, 1.0)
-        if not sample.n_classes:
-            raise InvalidParameter("FlippedClasses shakes classes, but this target is numeric: use SmearedTarget")
+        _check_classes("FlippedClasses", sample)
         flip_probabilities(class_proportions(sample), self.rate)
 
     def apply(self, sample: Sample, draw: Draw) -> Sample:
-        """Draw every row's class anew from its row of the table."""
+        """Draw a new class for every row."""
         proportions = class_proportions(sample)
-        # Rows drawn before may have made the rarest class rarer than it was when the rate was checked.
-        table = flip_probabilities(proportions, min(self.rate, highest_rate(proportions))).cumsum(axis=1)
+        # In a bootstrap sample the rarest class may be rarer than when the rate was checked.
+        cumulative = flip_probabilities(proportions, min(self.rate, highest_rate(proportions))).cumsum(axis=1)
         uniform = draw.random.random(sample.n_rows)
-        flipped = (uniform[:, None] >= table[sample.target]).sum(axis=1)
+        flipped = (uniform[:, None] >= cumulative[sample.target]).sum(axis=1)
         return replace(sample, target=np.minimum(flipped, sample.n_classes - 1).astype(sample.target.dtype))

@@ -81,7 +81,7 @@ class TreeTrainer:
         return member
 
     def _train_on_noise(self, sample: Sample, random: np.random.Generator) -> Member:
-        rows, alone = sample.one_by_one()
+        rows, alone = sample.expand_copies()
         columns = self.learner.sort(with_noise(self.columns.values, rows, sample.noise), self.columns.n_levels)
         return TreeTrainer(self.learner, replace(columns, serves_once=self.learner._grows_once())).train(alone, random)
 
@@ -105,7 +105,7 @@ class EstimatorTrainer:
     def train(self, sample: Sample, random: np.random.Generator) -> Member:
         """Fit a copy of the estimator: integer weights repeat rows, real ones are passed as `sample_weight`."""
         if sample.noise:
-            rows, alone = sample.one_by_one()
+            rows, alone = sample.expand_copies()
             values = self.values()
             smeared = with_noise(values.values, rows, sample.noise)
             table = replace_values(self.table, rows, values, smeared)
