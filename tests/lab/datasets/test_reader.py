@@ -13,7 +13,7 @@ import pytest
 
 from tremula.errors import ColumnMismatch, QueryFailed, UnknownTable
 from tremula.lab.datasets import UnknownDataset, UnusableDataset
-from tremula.lab.datasets.formats import relation
+from tremula.lab.datasets.formats import delimited, relation
 from tremula.lab.datasets.reader import Reading, read_data
 from tremula.lab.datasets.schema import conform
 from tremula.lab.datasets.tables import open_table
@@ -229,6 +229,40 @@ def test_what_stands_far_down_counts_as_much(late: str, monkeypatch: pytest.Monk
     assert vars(sampled.schema) == vars(expected.schema)
     assert sampled.notes == expected.notes
     np.testing.assert_array_equal(sampled.dataset.X, expected.dataset.X)
+
+
+NASTY_VALUES = (
+    " 12 ", '"12"', '" 12"', "1e3", "+4", "-0", ".5", "5.", "1_000", "0x1F", "12abc", "1 000", "infinity", "1e400",
+    "NA", " NA ", '"NA"', "?", "nan", "NaN", "null", "", '""', " ", "true", "2024-05-31", "0.10000000000000005",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("rare", [False, True])
+def test_numbers_that_the_scan_parses_are_those_that_are_looked_at_one_by_one(
+    rare: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A rare value is not in the sample, nor its word for a missing value at the beginning of the file.
+    monkeypatch.setattr(relation, "SAMPLE", 3)
+    monkeypatch.setattr(delimited, "BLOCK", 16)
+    for value in NASTY_VALUES:
+        rows = ["1,a", "2,b", "3,c", "4.5,b", f"{value},a"]
+        path = Path(write("table.csv", ["x,word", *(rows if rare else rows[::-1])]))
+        with delimited.open_delimited(path) as quick:
+            columns = quick.read()
+        with delimited.open_delimited(path) as careful:
+            careful.parsed = lambda numeric: []
+            expected = careful.read()
+        for name, column in columns.items():
+            assert column.kind == expected[name].kind, value
+            np.testing.assert_array_equal(column.values, expected[name].values, value)
+            assert (column.levels is None) == (expected[name].levels is None)
+            assert column.levels is None or column.levels.tolist() == expected[name].levels.tolist(), value
+
+
+def test_words_are_cleaned_and_missing_ones_have_no_level() -> None:
+    reading = read(["word,y", " a,1", "a ,2", "NA,1", " NA ,2", "b,1", '" b",2', ",1", "?,2"])
+    assert [level.tolist() for level in reading.dataset.levels] == [["a", "b"]]
+    np.testing.assert_array_equal(reading.dataset.X[:, 0], [0, 0, np.nan, np.nan, 1, 1, np.nan, np.nan])
 
 
 def test_long_lines_of_short_values_are_read() -> None:

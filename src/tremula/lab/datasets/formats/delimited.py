@@ -8,7 +8,7 @@ import codecs
 import csv
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -55,23 +55,49 @@ def open_delimited(path: Path) -> Iterator[Relation]:
         if separator != _usual_separator(path):
             notes.append(f"{path.name} has {SEPARATOR_NAMES[separator]} between its values.")
         names, n_blank = _read_header(plain, separator, path)
-        missing = ", ".join(map(quote_text, MISSING_WORDS))
-        options = f"delim = {quote_text(separator)}, header = true, skip = {n_blank}, nullstr = [{missing}]"
-        sql = text_rows(plain, len(names), options, quote='"', escape='"')
+        options = f"delim = {quote_text(separator)}, header = true, skip = {n_blank}"
+
+        def rows(missing: Iterable[str], numeric: Collection[str] = ()) -> str:
+            nulls = f"{options}, nullstr = [{_listed(missing)}]"
+            return text_rows(plain, len(names), nulls, quote='"', escape='"', numeric=numeric)
+
+        def parsed(numeric: Collection[str]) -> list[str]:
+            return [rows(_likely_missing(plain), numeric), rows(MISSING_WORDS, numeric)]
+
         fields = [Field(name, f"c{number}", "text") for number, name in enumerate(names)]
-        cleaned = CLEANED.format("{0}", missing)
         relation = Relation(
-            connection, sql, fields, path.stem, str(path), explainer(path), notes, cleaned, separator != ","
+            connection,
+            rows(MISSING_WORDS),
+            fields,
+            path.stem,
+            str(path),
+            explainer(path),
+            notes,
+            CLEANED.format("{0}", _listed(MISSING_WORDS)),
+            separator != ",",
+            parsed,
         )
         _leave_out_row_numbers(relation)
         yield relation
 
 
-def text_rows(path: Path, n_columns: int, options: str, quote: str, escape: str) -> str:
-    """Return the SQL that reads the columns c0, c1, ... of a text file."""
-    columns = ", ".join(f"'c{number}': 'VARCHAR'" for number in range(n_columns))
-    marks = f"quote = {quote_text(quote)}, escape = {quote_text(escape)}"
+def _listed(words: Iterable[str]) -> str:
+    return ", ".join(map(quote_text, words))
+
+
+def _likely_missing(plain: Path) -> list[str]:
+    """Return the words for a missing value that the beginning of a file has: each one slows down the reading."""
+    with plain.open(encoding="utf-8-sig", errors="replace") as file:
+        beginning = file.read(BLOCK)
+    return [word for word in MISSING_WORDS if word in beginning]
+
+
+def text_rows(path: Path, n_columns: int, options: str, quote: str, escape: str, numeric: Collection[str] = ()) -> str:
+    """Return the SQL that reads the columns c0, c1, ... of a text file, as text but for those in `numeric`."""
     # Names in DuckDB do not depend on case, and those of users may: columns are numbered.
+    keys = [f"c{number}" for number in range(n_columns)]
+    columns = ", ".join(f"'{key}': '{'DOUBLE' if key in numeric else 'VARCHAR'}'" for key in keys)
+    marks = f"quote = {quote_text(quote)}, escape = {quote_text(escape)}"
     return f"read_csv({quote_text(str(path))}, auto_detect = false, columns = {{{columns}}}, {marks}, {options})"
 
 
@@ -133,10 +159,14 @@ def _examine(path: Path) -> tuple[str, bool]:
         last = b""
         try:
             while block:
-                decoder.decode(block)
-                feeds += block.count(b"\n")
-                returns += block.count(b"\r")
-                both += block.count(b"\r\n") + (last + block[:1] == b"\r\n")
+                if not block.isascii() or decoder.getstate()[0]:  # a letter may be cut at the end of a block
+                    decoder.decode(block)
+                if b"\r" in block or last == b"\r":
+                    feeds += block.count(b"\n")
+                    returns += block.count(b"\r")
+                    both += block.count(b"\r\n") + (last + block[:1] == b"\r\n")
+                else:
+                    feeds += b"\n" in block  # one stands for all: counting them takes longer than the rest
                 last, block = block[-1:], file.read(BLOCK)
             decoder.decode(b"", final=True)
         except UnicodeDecodeError:

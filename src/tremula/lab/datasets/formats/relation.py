@@ -4,7 +4,8 @@ A format says where the rows are and what it knows of each column, as a `Field`.
 levels is found out here.
 """
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from tremula.lab.datasets.column import Column
 from tremula.lab.datasets.errors import UnusableDataset
 
-SAMPLE = 20_000  # rows that the kind of a text column is first guessed from
+SAMPLE = 5_000  # rows that the kind of a text column is first guessed from
 LARGEST_EXACT = 2**53  # above it, a float64 cannot tell neighbouring whole numbers apart
 INTEGERS = {f"{sign}{size}" for sign in ("", "U") for size in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")}
 DECIMAL_COMMA = r"'[+-]?(\d*,\d+|\d+,?)'"
@@ -119,6 +120,10 @@ class Relation:
         SQL of a value ``{0}`` without spaces around it, NULL where a word says that it is missing.
     decimal_commas : bool
         Whether a comma may separate decimals.
+    parsed : callable or None
+        From the keys of numeric columns to SQLs of the same rows in which the scan parses these columns itself: none
+        of them is held as text. The first is the fastest; each fails where a value is not a number. None where the
+        source is typed.
     """
 
     connection: duckdb.DuckDBPyConnection
@@ -130,6 +135,7 @@ class Relation:
     notes: list[str] = field(default_factory=list)
     cleaned: str = "{0}"
     decimal_commas: bool = False
+    parsed: Callable[[Collection[str]], Sequence[str]] | None = None
 
     @property
     def names(self) -> list[str]:
@@ -199,11 +205,16 @@ class Relation:
         n_rows = self._first_row(f"SELECT count(*) FROM (SELECT 1 FROM {self.sql} LIMIT {SAMPLE})")[0]
         readings = declared | self._look(undecided, undated, f" LIMIT {SAMPLE}")
         if n_rows < SAMPLE or None not in readings.values():
-            try:
-                return self._create(fields, readings, "{0}")
-            except duckdb.ConversionException:
-                self._refuse_word_among_numbers(fields)
-        return self._create(fields, declared | self._look(undecided, undated, ""), self.cleaned)
+            for sql in self._quick_scans(undecided, readings):
+                with suppress(duckdb.Error):
+                    return self._create(fields, readings, sql, "{0}")
+            self._refuse_word_among_numbers(fields)
+        return self._create(fields, declared | self._look(undecided, undated, ""), self.sql, self.cleaned)
+
+    def _quick_scans(self, undecided: Sequence[Field], readings: Mapping[str, str | None]) -> Sequence[str]:
+        """Return the SQLs to try before every value is looked at."""
+        numeric = [each.key for each in undecided if readings[each.name] == "number"]
+        return [self.sql] if self.parsed is None or not numeric else self.parsed(numeric)
 
     def _look(self, fields: Sequence[Field], undated: Collection[str], limit: str) -> dict[str, str | None]:
         """Find out how each text column is to be read; None where it is missing in every row."""
@@ -229,14 +240,17 @@ class Relation:
             readings[each.name] = None if n_present == 0 else next(iter(fitting), "words")
         return readings
 
-    def _create(self, fields: Sequence[Field], readings: dict[str, str | None], cleaned: str) -> dict[str, str]:
+    def _create(
+        self, fields: Sequence[Field], readings: Mapping[str, str | None], sql: str, cleaned: str
+    ) -> dict[str, str]:
         """Create the table of typed columns; without the cleaning of each number, which takes time, this may fail."""
         decided = {each.name: readings[each.name] or "words" for each in fields}
+        # Words are cleaned later, each level once.
         selected = ", ".join(
-            f"{READINGS[reading][0].format((self.cleaned if reading == 'words' else cleaned).format(each.key))} AS k{n}"
+            f"{READINGS[reading][0].format(each.key if reading == 'words' else cleaned.format(each.key))} AS k{n}"
             for n, (each, reading) in enumerate(zip(fields, decided.values()))
         )
-        self.connection.execute(f"CREATE OR REPLACE TEMP TABLE loaded AS SELECT {selected} FROM {self.sql}")
+        self.connection.execute(f"CREATE OR REPLACE TEMP TABLE loaded AS SELECT {selected} FROM {sql}")
         return decided
 
     def _refuse_word_among_numbers(self, fields: Sequence[Field]) -> None:
@@ -256,24 +270,31 @@ class Relation:
     def _first_row(self, query: str) -> tuple[Any, ...]:
         return self.connection.execute(query).fetchall()[0]
 
-    def _fetch(self, expression: str, rest: str = "") -> NDArray[Any]:
-        query = f"SELECT {expression} AS x FROM loaded{rest}"
-        return self.connection.execute(query).fetchnumpy()["x"]
+    def _fetch(self, expression: str, source: str = "loaded") -> NDArray[Any]:
+        return self.connection.execute(f"SELECT {expression} AS x FROM {source}").fetchnumpy()["x"]
 
     def _column(self, key: str, each: Field, reading: str) -> Column:
         kind = READINGS[reading][1]
-        if kind != "nominal":
-            numbers = np.ma.filled(self._fetch(key).astype(np.float64, copy=False), np.nan)
-            return Column(kind, numbers, integer=each.type == "integer")
-        levels = np.ma.getdata(self._fetch(f"DISTINCT {key}", f" WHERE {key} IS NOT NULL ORDER BY x")).astype(object)
-        declared = each.type in ("nominal", "boolean")
-        if not len(levels):
-            n_rows = self._first_row("SELECT count(*) FROM loaded")[0]
-            return Column(kind, np.full(n_rows, -1, dtype=np.int32), levels, declared)
-        # DuckDB codes the levels of an ENUM by their order.
+        if kind == "nominal":
+            codes, levels = self._levels(key)
+            return Column(kind, codes, levels, declared=each.type in ("nominal", "boolean"))
+        numbers = np.ma.filled(self._fetch(key).astype(np.float64, copy=False), np.nan)
+        return Column(kind, numbers, integer=each.type == "integer")
+
+    def _levels(self, key: str) -> tuple[NDArray[np.int32], NDArray[Any]]:
+        """Return the codes of a column of words, and its levels in their order."""
+        n_rows, n_words = self._first_row(f"SELECT count(*), count({key}) FROM loaded")
+        if n_words == 0:
+            return np.full(n_rows, -1, dtype=np.int32), np.empty(0, dtype=object)
+        # DuckDB codes the words of an ENUM by their order.
         self.connection.execute(
-            f"CREATE OR REPLACE TEMP TYPE levels AS ENUM (SELECT DISTINCT {key} FROM loaded WHERE {key} IS NOT NULL "
+            f"CREATE OR REPLACE TEMP TYPE words AS ENUM (SELECT DISTINCT {key} FROM loaded WHERE {key} IS NOT NULL "
             f"ORDER BY {key})"
         )
-        codes = self._fetch(f"CAST(coalesce(enum_code(CAST({key} AS levels)), -1) AS INTEGER)")
-        return Column(kind, np.ma.getdata(codes), levels, declared)
+        codes = self._fetch(f"CAST(coalesce(enum_code(CAST({key} AS words)), -1) AS INTEGER)")
+        cleaned = self._fetch(self.cleaned.format("word"), "(SELECT unnest(enum_range(NULL::words)) AS word)")
+        is_level = ~np.ma.getmaskarray(cleaned)
+        levels, level_of = np.unique(np.ma.getdata(cleaned)[is_level].astype(object), return_inverse=True)
+        code_of = np.full(len(cleaned) + 1, -1, dtype=np.int32)  # the last is that of a missing value
+        code_of[:-1][is_level] = level_of
+        return code_of[np.ma.getdata(codes)], levels
