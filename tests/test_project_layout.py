@@ -29,6 +29,7 @@ ARROWS = (
     {"diagnostics", "aspen"},
     {"ensembles", "smoothing", "queries"},
     {"perturb", "trees"},
+    {"prediction"},
     {"combine"},
     {"_kernels"},
 )

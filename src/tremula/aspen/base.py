@@ -7,7 +7,7 @@ and adds the members that a single training would have had.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -36,6 +36,7 @@ from tremula.errors import InvalidInput, InvalidParameter, UnsupportedModel
 from tremula.parameters import check_parameters
 from tremula.perturb import Bootstrap, Sample
 from tremula.perturb.sample import Values
+from tremula.prediction import StagedOutputsMixin
 from tremula.seeds import RandomState, make_root_seed
 from tremula.trees.growing import sort_columns
 from tremula.trees.tree import Tree
@@ -44,7 +45,7 @@ from tremula.trees.tree_sum import TreeSum
 N_TRIED = 20  # members by which a family is compared with others
 
 
-class Aspen(CallbackSupportMixin, TableInputMixin, PermutationImportancesMixin, BaseEstimator):
+class Aspen(CallbackSupportMixin, TableInputMixin, PermutationImportancesMixin, StagedOutputsMixin, BaseEstimator):
     """Base of the two estimators; they add the families, the task and the predictions."""
 
     report_: AspenReport
@@ -80,11 +81,6 @@ class Aspen(CallbackSupportMixin, TableInputMixin, PermutationImportancesMixin, 
         self.categorical_features = categorical_features
         self.random_state = random_state
         self.verbose = verbose
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
 
     # --- what differs between classes and numbers ---
 
@@ -321,5 +317,11 @@ class Aspen(CallbackSupportMixin, TableInputMixin, PermutationImportancesMixin, 
         check_is_fitted(self, "members_")
         return self._filling.fill(self._encode_columns(self.encoder_, X))
 
-    def _blend(self, n_outputs: int) -> Blend:
-        return Blend(self.members_, self.member_weights_, self.corrections_, self._task(), n_outputs)
+    def _blend(self) -> Blend:
+        return Blend(self.members_, self.member_weights_, self.corrections_, self._task(), self._n_outputs)
+
+    def _predict_outputs(self, rows: np.ndarray) -> np.ndarray:
+        return self._blend().predict(rows, self.n_jobs)
+
+    def _staged_outputs(self, rows: np.ndarray) -> Iterator[np.ndarray]:
+        return self._blend().staged_predict(rows)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
 import numpy as np
 from sklearn.base import ClassifierMixin
 
@@ -12,11 +9,11 @@ from tremula.aspen.base import Aspen
 from tremula.aspen.families import CLASS_FAMILIES
 from tremula.aspen.family_members import ScoringRows
 from tremula.aspen.task import ClassTask, Task
-from tremula.combine import largest
 from tremula.ensembles.base.target import ClassTargetMixin
 from tremula.parameters import with_parameters
 from tremula.persistence.registry import storable
 from tremula.perturb import Sample
+from tremula.prediction import StagedClassPredictionMixin
 
 
 @storable
@@ -25,7 +22,7 @@ from tremula.perturb import Sample
     warm_start="Whether another `fit` keeps the chosen families and their members, and adds the missing members.",
     random_state="The same seed gives the same model, bit for bit, for any `n_jobs`.",
 )
-class AspenClassifier(ClassifierMixin, ClassTargetMixin, Aspen):
+class AspenClassifier(ClassifierMixin, ClassTargetMixin, StagedClassPredictionMixin, Aspen):
     """A blend of tree families, chosen and weighed on out-of-bag rows: the classifier to use by default.
 
     Attributes
@@ -79,73 +76,3 @@ class AspenClassifier(ClassifierMixin, ClassTargetMixin, Aspen):
         self.oob_decision_function_ = np.full((n_rows, self.n_classes_), np.nan)
         self.oob_decision_function_[scoring.rows] = predictions
         self.oob_score_ = 1.0 - self._task().error_rate(predictions, scoring)
-
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Class probabilities of each row: those of the blend, calibrated and corrected.
-
-        Parameters
-        ----------
-        X : array, data frame or table of shape (n_rows, n_attributes)
-
-        Returns
-        -------
-        array of shape (n_rows, n_classes)
-        """
-        rows = self._read_table(X)
-        return self._blend(self.n_classes_).predict(rows, self.n_jobs)
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Class of each row; ties go to the first class.
-
-        Parameters
-        ----------
-        X : array, data frame or table of shape (n_rows, n_attributes)
-
-        Returns
-        -------
-        array of shape (n_rows,)
-        """
-        probabilities = self.predict_proba(X)
-        return self.classes_[largest(probabilities)]
-
-    def predict_members(self, X: Any) -> np.ndarray:
-        """Class that each member predicts for each row.
-
-        Parameters
-        ----------
-        X : array, data frame or table of shape (n_rows, n_attributes)
-
-        Returns
-        -------
-        array of shape (n_members, n_rows)
-        """
-        rows = self._read_table(X)
-        return self.classes_[np.array([member.predict_codes(rows) for member in self.members_])]
-
-    def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
-        """Class probabilities after the first member, the first two, and so on, each with all corrections.
-
-        Parameters
-        ----------
-        X : array, data frame or table of shape (n_rows, n_attributes)
-
-        Yields
-        ------
-        array of shape (n_rows, n_classes)
-        """
-        rows = self._read_table(X)
-        yield from self._blend(self.n_classes_).staged_predict(rows)
-
-    def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
-        """Class of each row after the first member, the first two, and so on.
-
-        Parameters
-        ----------
-        X : array, data frame or table of shape (n_rows, n_attributes)
-
-        Yields
-        ------
-        array of shape (n_rows,)
-        """
-        for probabilities in self.staged_predict_proba(X):
-            yield self.classes_[largest(probabilities)]

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
 import numpy as np
 from sklearn.base import RegressorMixin
 
@@ -17,6 +14,7 @@ from tremula.losses import squared_errors
 from tremula.parameters import with_parameters
 from tremula.persistence.registry import storable
 from tremula.perturb import Sample
+from tremula.prediction import StagedNumberPredictionMixin
 
 
 @storable
@@ -25,7 +23,7 @@ from tremula.perturb import Sample
     warm_start="Whether another `fit` keeps the chosen families and their members, and adds the missing members.",
     random_state="The same seed gives the same model, bit for bit, for any `n_jobs`.",
 )
-class AspenRegressor(RegressorMixin, NumberTargetMixin, Aspen):
+class AspenRegressor(RegressorMixin, NumberTargetMixin, StagedNumberPredictionMixin, Aspen):
     """A blend of tree families, chosen and weighed on out-of-bag rows: the regressor to use by default.
 
     Attributes
@@ -77,46 +75,3 @@ class AspenRegressor(RegressorMixin, NumberTargetMixin, Aspen):
             variance = scoring.mean(squared_errors(scoring.target, center))
             error = scoring.mean(squared_errors(scoring.target, predictions[:, 0]))
             self.oob_score_ = 1.0 - error / variance if variance else np.nan
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Value of each row: that of the blend, corrected.
-
-        Parameters
-        ----------
-        X : array, data frame or table of shape (n_rows, n_attributes)
-
-        Returns
-        -------
-        array of shape (n_rows,)
-        """
-        rows = self._read_table(X)
-        return self._blend(1).predict(rows, self.n_jobs)[:, 0]
-
-    def predict_members(self, X: Any) -> np.ndarray:
-        """Value that each member predicts for each row.
-
-        Parameters
-        ----------
-        X : array, data frame or table of shape (n_rows, n_attributes)
-
-        Returns
-        -------
-        array of shape (n_members, n_rows)
-        """
-        rows = self._read_table(X)
-        return np.array([member.predict_values(rows)[:, 0] for member in self.members_])
-
-    def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
-        """Value of each row after the first member, the first two, and so on, each with all corrections.
-
-        Parameters
-        ----------
-        X : array, data frame or table of shape (n_rows, n_attributes)
-
-        Yields
-        ------
-        array of shape (n_rows,)
-        """
-        rows = self._read_table(X)
-        for predictions in self._blend(1).staged_predict(rows):
-            yield predictions[:, 0]

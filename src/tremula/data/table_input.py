@@ -18,6 +18,11 @@ class TableInputMixin:
     n_features_in_: int
     feature_names_in_: Array
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.allow_nan = True
+        return tags
+
     def _learn_columns(
         self, X: Any, categorical_features: CategoricalFeatures = "from_dtype"
     ) -> tuple[ColumnEncoder, Floats]:

@@ -133,7 +133,7 @@ class OutputSmearingClassifier(EnsembleClassifier):
             trainer = PerClassTrainer(trainer)
         super()._fit_members(trainer, sample, n_outputs, tasks)
 
-    def _as_shares(self, combined: np.ndarray) -> np.ndarray:
+    def _as_outputs(self, combined: np.ndarray) -> np.ndarray:
         return as_shares(combined) if self.method == "smear" and self.combine == "average" else combined
 
 

@@ -14,6 +14,7 @@ from tremula.data.encoding import ColumnEncoder
 from tremula.data.table_input import TableInputMixin
 from tremula.errors import InvalidInput
 from tremula.parameters import check_parameters
+from tremula.prediction import OutputsMixin
 from tremula.queries.arrays import ArrayOracle, describe_columns, encode_values
 from tremula.queries.growing import BOOTSTRAP_SHARE, Growth, grow_members
 from tremula.queries.oracle import Oracle
@@ -34,7 +35,7 @@ def encoder_of(schema: Schema) -> ColumnEncoder:
     return ColumnEncoder(names, tuple(levels))
 
 
-class SimulatedBagging(TableInputMixin, BaseEstimator):
+class SimulatedBagging(TableInputMixin, OutputsMixin, BaseEstimator):
     """Base of the two ensembles learned from counts."""
 
     n_estimators: int
@@ -46,17 +47,13 @@ class SimulatedBagging(TableInputMixin, BaseEstimator):
     n_joint_features: int
     max_joint_cells: int
     n_bins: int
+    combine: str
     categorical_features: Any
     random_state: Any
 
     members_: list[Tree]
     schema_: Schema
     encoder_: ColumnEncoder
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
 
     def _check_parameters(self) -> None:
         check_parameters(self)
@@ -97,16 +94,18 @@ class SimulatedBagging(TableInputMixin, BaseEstimator):
         self.members_, self.schema_, self.encoder_ = members, oracle.schema, encoder
         self._set_columns(encoder.n_columns, encoder.names)
 
-    def _combined(self, X: Any, combine: str) -> NDArray[np.float64]:
+    def _read_table(self, X: Any) -> NDArray[np.float64]:
         check_is_fitted(self, "members_")
-        rows = self._encode_columns(self.encoder_, X)
-        return combine_members(self.members_, rows, len(rows), self.members_[0].n_outputs, combine)
+        return self._encode_columns(self.encoder_, X)
+
+    def _predict_outputs(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        return combine_members(self.members_, rows, len(rows), self._n_outputs, self.combine)
 
     def as_tree_sum(self) -> TreeSum:
         """Return the ensemble as a weighted sum of trees, which smoothing works on."""
         check_is_fitted(self, "members_")
         mean = mean_of_trees(self.members_)
-        return mean.with_votes() if getattr(self, "combine", "average") == "vote" else mean
+        return mean.with_votes() if self.combine == "vote" else mean
 
     def export_sql(
         self, table: str = "rows", dialect: str = "duckdb", output: str = "prediction", missing: str = "shares"
@@ -131,5 +130,4 @@ class SimulatedBagging(TableInputMixin, BaseEstimator):
         str
         """
         check_is_fitted(self, "members_")
-        combine = getattr(self, "combine", "average")
-        return ensemble_sql(self.members_, self.schema_, combine, table, dialect, output, missing)
+        return ensemble_sql(self.members_, self.schema_, self.combine, table, dialect, output, missing)

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 
-from tremula.combine import largest
 from tremula.data.target import read_classes, read_target
 from tremula.errors import InvalidTarget, OneClassTarget
 from tremula.parameters import with_parameters
 from tremula.parameters.kinds import number
 from tremula.persistence.registry import storable
+from tremula.prediction import ClassPredictionMixin, NumberPredictionMixin
 from tremula.queries.arrays import DEFAULT_BINS
 from tremula.queries.base import SimulatedBagging
 from tremula.queries.oracle import count_rows
@@ -28,7 +28,7 @@ from tremula.seeds import RandomState
     categorical_features="Which columns are nominal, where `fit` is given rows.",
     random_state="The same seed gives the same trees, whichever oracle answers.",
 )
-class SimulatedBaggingClassifier(ClassifierMixin, SimulatedBagging):
+class SimulatedBaggingClassifier(ClassifierMixin, ClassPredictionMixin, SimulatedBagging):
     """Bagging simulated from counts: at every node the counts are resampled, not the rows.
 
     Attributes
@@ -119,33 +119,6 @@ class SimulatedBaggingClassifier(ClassifierMixin, SimulatedBagging):
         self.n_classes_ = len(self.classes_)
         return self
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Predict the class distribution of each row: the mean over the members, or their shares of the votes.
-
-        Parameters
-        ----------
-        X : array, data frame or table of shape (n_rows, n_attributes)
-
-        Returns
-        -------
-        array of shape (n_rows, n_classes)
-        """
-        return self._combined(X, self.combine)
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the class of each row; of equally probable classes the first.
-
-        Parameters
-        ----------
-        X : array, data frame or table of shape (n_rows, n_attributes)
-
-        Returns
-        -------
-        array of shape (n_rows,)
-        """
-        places = largest(self.predict_proba(X))
-        return np.asarray(self.classes_[places])
-
 
 @storable
 @with_parameters(
@@ -156,7 +129,7 @@ class SimulatedBaggingClassifier(ClassifierMixin, SimulatedBagging):
     categorical_features="Which columns are nominal, where `fit` is given rows.",
     random_state="The same seed gives the same trees, whichever oracle answers.",
 )
-class SimulatedBaggingRegressor(RegressorMixin, SimulatedBagging):
+class SimulatedBaggingRegressor(RegressorMixin, NumberPredictionMixin, SimulatedBagging):
     """Bagging simulated from counts, sums and sums of squares.
 
     Attributes
@@ -179,6 +152,8 @@ class SimulatedBaggingRegressor(RegressorMixin, SimulatedBagging):
     >>> SimulatedBaggingRegressor(max_depth=4, random_state=0).fit(X, y).predict(X[:3]).shape
     (3,)
     """
+
+    combine = "average"
 
     def __init__(
         self,
@@ -233,16 +208,3 @@ class SimulatedBaggingRegressor(RegressorMixin, SimulatedBagging):
             )
         self._grow(oracle, encoder)
         return self
-
-    def predict(self, X: Any) -> NDArray[np.float64]:
-        """Predict the target of each row: the mean of the members' predictions.
-
-        Parameters
-        ----------
-        X : array, data frame or table of shape (n_rows, n_attributes)
-
-        Returns
-        -------
-        array of shape (n_rows,)
-        """
-        return self._combined(X, "average")[:, 0]

@@ -23,6 +23,7 @@ from tremula.data.target import (
     read_weights,
 )
 from tremula.parameters import check_parameters
+from tremula.prediction import ClassPredictionMixin, NumberPredictionMixin, OutputsMixin
 from tremula.seeds import make_generator
 from tremula.trees.growing import SortedColumns, sort_columns
 from tremula.trees.inspection import FittedTreeMixin
@@ -39,7 +40,7 @@ class HeldOut(NamedTuple):
     weights: np.ndarray
 
 
-class TreeLearner(FittedTreeMixin, BaseEstimator):
+class TreeLearner(FittedTreeMixin, OutputsMixin, BaseEstimator):
     """Base of the tree learners: `fit` grows `tree_` from a table."""
 
     # A numeric split does not separate values that are closer than this.
@@ -49,14 +50,27 @@ class TreeLearner(FittedTreeMixin, BaseEstimator):
     encoder_: ColumnEncoder
     tree_: Tree
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
-
     def _check_parameters(self) -> None:
         """Raise InvalidParameter if a parameter has a wrong value."""
         check_parameters(self)
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Grow the tree.
+
+        Parameters
+        ----------
+        X : array, data frame or table of shape (n_rows, n_attributes)
+            Numbers and, in frames, nominal columns; NaN and null are missing values.
+        y : array of shape (n_rows,)
+            Class labels of any sortable type for a classifier, finite numbers for a regressor.
+        sample_weight : array of shape (n_rows,), optional
+            Row weights; a row of weight 2 counts as two rows, a row of weight 0 is left out.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X, y, sample_weight, None, None)
 
     @abstractmethod
     def _fit(self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any) -> Self:
@@ -77,17 +91,29 @@ class TreeLearner(FittedTreeMixin, BaseEstimator):
         """Sort the columns for `grow`."""
         return sort_columns(values, n_levels, self._value_gap)
 
+    def _sort_for_fit(self, encoder: ColumnEncoder, values: np.ndarray) -> SortedColumns:
+        return replace(self.sort(values, encoder.n_levels), serves_once=self._grows_once())
+
+    def _read_training_rows(self, X: Any, sample_weight: Any) -> tuple[ColumnEncoder, np.ndarray, np.ndarray | None]:
+        """Check the parameters, learn the columns, and return the values and weights of the rows."""
+        self._check_parameters()
+        encoder, values = self._learn_columns(X, self.categorical_features)
+        return encoder, values, read_weights(sample_weight, len(values))
+
     def _read_held_out(self, encoder: ColumnEncoder, X_val: Any, y_val: Any) -> np.ndarray | None:
         """Return the values of the rows to prune on, or None if none were given."""
         return self._encode_columns(encoder, X_val) if check_validation_pair(X_val, y_val) else None
 
-    def _read(self, X: Any) -> np.ndarray:
+    def _read_table(self, X: Any) -> np.ndarray:
         """Return the values of the rows to predict; quick, since users often predict one row at a time."""
         if "tree_" not in self.__dict__:
             raise NotFittedError(
                 f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with training rows before using it."
             )
         return self._encode_columns(self.encoder_, X)
+
+    def _predict_outputs(self, rows: np.ndarray) -> np.ndarray:
+        return self.tree_.predict_values(rows)
 
 
 class PrunedOnHeldOutRows(TreeLearner):
@@ -115,7 +141,7 @@ class PrunedOnHeldOutRows(TreeLearner):
         return self._fit(X, y, sample_weight, X_val, y_val)
 
 
-class TreeClassifier(ClassifierMixin, TreeLearner):
+class TreeClassifier(ClassifierMixin, ClassPredictionMixin, TreeLearner):
     """Base of the tree classifiers."""
 
     classes_: np.ndarray
@@ -132,70 +158,24 @@ class TreeClassifier(ClassifierMixin, TreeLearner):
     ) -> Tree:
         """Grow (and prune) a tree from sorted columns, class codes and row weights."""
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Grow the tree.
-
-        Parameters
-        ----------
-        X : array, data frame or table of shape (n_rows, n_attributes)
-            Numbers and, in frames, nominal columns; NaN and null are missing values.
-        y : array of shape (n_rows,)
-            Class labels of any sortable type.
-        sample_weight : array of shape (n_rows,), optional
-            Row weights; a row of weight 2 counts as two rows, a row of weight 0 is left out.
-
-        Returns
-        -------
-        self
-        """
-        return self._fit(X, y, sample_weight, None, None)
-
     def _fit(self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any) -> Self:
-        self._check_parameters()
-        encoder, values = self._learn_columns(X, self.categorical_features)
-        weights = read_weights(sample_weight, len(values))
+        encoder, values, weights = self._read_training_rows(X, sample_weight)
         classes, codes = read_classes(y, len(values), weights)
         held_out: dict[str, Any] = {}
         rows = self._read_held_out(encoder, X_val, y_val)
         if rows is not None:
             classes, codes, held_out_codes = read_further_classes(y_val, len(rows), classes, codes)
             held_out["held_out"] = HeldOut(rows, held_out_codes, np.ones(len(rows)))
-        columns = replace(self.sort(values, encoder.n_levels), serves_once=self._grows_once())
+        columns = self._sort_for_fit(encoder, values)
         self.tree_ = self.grow(columns, codes, len(classes), weights, self._generator(), **held_out)
         self.encoder_, self.classes_, self.n_classes_ = encoder, classes, len(classes)
         return self
 
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Class distribution of each row.
-
-        Parameters
-        ----------
-        X : array, data frame or table of shape (n_rows, n_attributes)
-
-        Returns
-        -------
-        array of shape (n_rows, n_classes)
-            Columns in the order of `classes_`. A row with missing values gets a mixture of the leaves it can reach.
-        """
-        values = self._read(X)
-        return self.tree_.predict_values(values)
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Most probable class of each row; ties go to the first class.
-
-        Parameters
-        ----------
-        X : array, data frame or table of shape (n_rows, n_attributes)
-
-        Returns
-        -------
-        array of shape (n_rows,)
-        """
-        values = self._read(X)
-        return self.classes_[self.tree_.predict_codes(values)]
+    def _predict_codes(self, rows: np.ndarray) -> np.ndarray:
+        return self.tree_.predict_codes(rows)
 
 
-class TreeRegressor(RegressorMixin, TreeLearner):
+class TreeRegressor(RegressorMixin, NumberPredictionMixin, TreeLearner):
     """Base of the tree regressors."""
 
     @abstractmethod
@@ -209,48 +189,14 @@ class TreeRegressor(RegressorMixin, TreeLearner):
     ) -> Tree:
         """Grow (and prune) a tree from sorted columns, a target and row weights."""
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Grow the tree.
-
-        Parameters
-        ----------
-        X : array, data frame or table of shape (n_rows, n_attributes)
-            Numbers and, in frames, nominal columns; NaN and null are missing values.
-        y : array of shape (n_rows,)
-            Finite numbers.
-        sample_weight : array of shape (n_rows,), optional
-            Row weights; a row of weight 2 counts as two rows, a row of weight 0 is left out.
-
-        Returns
-        -------
-        self
-        """
-        return self._fit(X, y, sample_weight, None, None)
-
     def _fit(self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any) -> Self:
-        self._check_parameters()
-        encoder, values = self._learn_columns(X, self.categorical_features)
-        weights = read_weights(sample_weight, len(values))
+        encoder, values, weights = self._read_training_rows(X, sample_weight)
         target = read_target(y, len(values), weights)
         held_out: dict[str, Any] = {}
         rows = self._read_held_out(encoder, X_val, y_val)
         if rows is not None:
             held_out["held_out"] = HeldOut(rows, read_further_target(y_val, len(rows)), np.ones(len(rows)))
-        columns = replace(self.sort(values, encoder.n_levels), serves_once=self._grows_once())
+        columns = self._sort_for_fit(encoder, values)
         self.tree_ = self.grow(columns, target, weights, self._generator(), **held_out)
         self.encoder_ = encoder
         return self
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Predicted value of each row.
-
-        Parameters
-        ----------
-        X : array, data frame or table of shape (n_rows, n_attributes)
-
-        Returns
-        -------
-        array of shape (n_rows,)
-        """
-        values = self._read(X)
-        return self.tree_.predict_values(values)[:, 0]

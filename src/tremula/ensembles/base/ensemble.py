@@ -23,7 +23,7 @@ from tremula.ensembles.base.member import Trainer
 from tremula.ensembles.base.member_sum import TreeSumMixin
 from tremula.ensembles.base.out_of_bag import BATCH, OutOfBag
 from tremula.ensembles.base.permutation_importances import PermutationImportancesMixin
-from tremula.ensembles.base.prediction import ClassifierPredictionMixin, PredictionMixin, RegressorPredictionMixin
+from tremula.ensembles.base.prediction import CombinedPredictionMixin
 from tremula.ensembles.base.table import TableMixin, check_nominal_columns
 from tremula.ensembles.base.target import ClassTargetMixin, NumberTargetMixin
 from tremula.ensembles.base.training import Drawing, Training, as_before_unless_done
@@ -32,6 +32,7 @@ from tremula.parallel import train_members
 from tremula.parameters import check_number, check_parameters
 from tremula.perturb.rows import Bootstrap
 from tremula.perturb.sample import Perturbation, Sample
+from tremula.prediction import StagedClassPredictionMixin, StagedNumberPredictionMixin
 from tremula.seeds import make_root_seed
 
 OOB_ATTRIBUTES = (
@@ -50,7 +51,7 @@ class Ensemble(
     TableMixin,
     DrawingRecordMixin,
     PermutationImportancesMixin,
-    PredictionMixin,
+    CombinedPredictionMixin,
     TreeSumMixin,
     BaseEstimator,
 ):
@@ -116,8 +117,21 @@ class Ensemble(
     ) -> Sample:
         """Read the target and weights given to `fit`."""
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        """Train the members; an error leaves the ensemble as it was."""
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Train the members; an error leaves the ensemble as it was.
+
+        Parameters
+        ----------
+        X : array, data frame or table of shape (n_rows, n_attributes)
+        y : array of shape (n_rows,)
+            Class labels of any type for a classifier, finite numbers for a regressor.
+        sample_weight : array of shape (n_rows,), optional
+            Row weights.
+
+        Returns
+        -------
+        self
+        """
         self._check_parameters()
         with as_before_unless_done(self):
             self._train(X, y, sample_weight)
@@ -229,7 +243,7 @@ class Ensemble(
         """Set `oob_score_` and the predictions behind it."""
 
 
-class EnsembleClassifier(ClassifierMixin, ClassTargetMixin, ClassifierPredictionMixin, Ensemble):
+class EnsembleClassifier(ClassifierMixin, ClassTargetMixin, StagedClassPredictionMixin, Ensemble):
     """Base of the ensembles that learn classes."""
 
     def _check_parameters(self) -> None:
@@ -259,29 +273,12 @@ class EnsembleClassifier(ClassifierMixin, ClassTargetMixin, ClassifierPrediction
                 "trained: give a regressor"
             )
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Train the members.
-
-        Parameters
-        ----------
-        X : array, data frame or table of shape (n_rows, n_attributes)
-        y : array of shape (n_rows,)
-            Class labels of any type.
-        sample_weight : array of shape (n_rows,), optional
-            Row weights.
-
-        Returns
-        -------
-        self
-        """
-        return self._fit(X, y, sample_weight)
-
     def _set_oob_predictions(self, out_of_bag: OutOfBag) -> None:
         self.oob_decision_function_ = out_of_bag.sums.means()
         self.oob_score_ = 1.0 - out_of_bag.loss()
 
 
-class EnsembleRegressor(RegressorMixin, NumberTargetMixin, RegressorPredictionMixin, Ensemble):
+class EnsembleRegressor(RegressorMixin, NumberTargetMixin, StagedNumberPredictionMixin, Ensemble):
     """Base of the ensembles that learn numbers."""
 
     combine = "average"
@@ -293,23 +290,6 @@ class EnsembleRegressor(RegressorMixin, NumberTargetMixin, RegressorPredictionMi
             raise InvalidParameter(
                 f"estimator={type(estimator).__name__}() is a classifier, but y has numbers: give a regressor"
             )
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Train the members.
-
-        Parameters
-        ----------
-        X : array, data frame or table of shape (n_rows, n_attributes)
-        y : array of shape (n_rows,)
-            Finite numbers.
-        sample_weight : array of shape (n_rows,), optional
-            Row weights.
-
-        Returns
-        -------
-        self
-        """
-        return self._fit(X, y, sample_weight)
 
     def _set_oob_predictions(self, out_of_bag: OutOfBag) -> None:
         self.oob_prediction_ = out_of_bag.sums.means()[:, 0]

@@ -14,17 +14,17 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from tremula.combine import largest
 from tremula.data.encoding import ColumnEncoder
 from tremula.data.table_input import TableInputMixin
 from tremula.errors import FileDamaged, InvalidInput
 from tremula.persistence.registry import storable
+from tremula.prediction import ClassPredictionMixin, NumberPredictionMixin, OutputsMixin
 from tremula.smoothing.models.model import TreeModel
 from tremula.trees.tree import Tree
 from tremula.trees.tree_sum import LINKS, TreeSum, sum_of_trees
 
 
-class TrainedTrees(TableInputMixin, BaseEstimator):
+class TrainedTrees(TableInputMixin, OutputsMixin, BaseEstimator):
     """Base of the two estimators.
 
     Parameters
@@ -43,11 +43,6 @@ class TrainedTrees(TableInputMixin, BaseEstimator):
 
     def __init__(self, source: str = "") -> None:
         self.source = source
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Refuse: stored trees cannot be trained."""
@@ -89,14 +84,17 @@ class TrainedTrees(TableInputMixin, BaseEstimator):
         if not is_sound:
             raise FileDamaged(f"the trees of {self.source} do not fit together: read them from the model again")
 
-    def _answers(self, X: Any) -> NDArray[np.float64]:
-        whole = self.as_tree_sum()
+    def _read_table(self, X: Any) -> NDArray[np.float64]:
+        check_is_fitted(self, "trees_")
         rows = self._encode_columns(self.encoder_, X)
-        return whole.answers(rows.astype(np.float32).astype(np.float64) if self.single_precision_ else rows)
+        return rows.astype(np.float32).astype(np.float64) if self.single_precision_ else rows
+
+    def _predict_outputs(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        return self.as_tree_sum().answers(rows)
 
 
 @storable
-class TrainedTreesClassifier(ClassifierMixin, TrainedTrees):
+class TrainedTreesClassifier(ClassifierMixin, ClassPredictionMixin, TrainedTrees):
     """Stored trees of a classifier of another library.
 
     Examples
@@ -113,22 +111,10 @@ class TrainedTreesClassifier(ClassifierMixin, TrainedTrees):
 
     classes_: NDArray[Any]
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Class distribution of each row."""
-        return self._answers(X)
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Class of each row, the first of equals."""
-        return np.asarray(self.classes_[largest(self._answers(X))])
-
 
 @storable
-class TrainedTreesRegressor(RegressorMixin, TrainedTrees):
+class TrainedTreesRegressor(RegressorMixin, NumberPredictionMixin, TrainedTrees):
     """Stored trees of a regressor of another library."""
-
-    def predict(self, X: Any) -> NDArray[np.float64]:
-        """Predict a number for each row."""
-        return self._answers(X)[:, 0]
 
 
 def store_trees(model: TreeModel) -> TrainedTrees:
