@@ -106,9 +106,9 @@ def test_a_failed_cell_can_be_tried_again(measure: Measure) -> None:
     assert measure.asked == [*CELLS, CELLS[-1]]
 
 
-def test_what_is_kept_is_shown_without_measuring(measure: Measure, capsys: pytest.CaptureFixture[str]) -> None:
+def test_stored_results_are_shown_without_measuring(measure: Measure, capsys: pytest.CaptureFixture[str]) -> None:
     reproduce("tiny", "--datasets", "coin")
-    assert reproduce("tiny", "--kept") == 0
+    assert reproduce("tiny", "--stored") == 0
     assert "2 of 3 cells" in capsys.readouterr().err
     assert measure.asked == CELLS[:2]
 
@@ -146,8 +146,8 @@ def test_without_matplotlib_the_tables_are_written(
         (["tiny", "--quick", "--full"], 2, "exclude each other"),
         (["tiny", "--jobs", "0"], 2, "give 1 or more"),
         (["tiny", "--out", "file"], EXIT_FILE_ERROR, "is a file"),
-        (["tiny", "--store", "file"], EXIT_BAD_INPUT, "file"),
-        (["tiny", "--store", "no/such/folder.duckdb"], EXIT_FILE_ERROR, "folder"),
+        (["tiny", "--results", "file"], EXIT_BAD_INPUT, "file"),
+        (["tiny", "--results", "no/such/folder.duckdb"], EXIT_FILE_ERROR, "folder"),
     ],
 )
 def test_a_mistake_gives_a_message_and_measures_nothing(

@@ -35,7 +35,7 @@ from tremula.diagnostics.significance.intervals import interval_of
 from tremula.errors import InvalidInput, InvalidParameter, OneClassTarget
 
 SCHEMES = ["pool", "fresh", "bootstrap", "subsampled_cv"]
-CLASS_LOSSES = ["zero_one", "class_probability", "log_loss"]
+CLASS_LOSSES = ["error", "class_probability", "log_loss"]
 GOLDEN = json.loads(
     gzip.decompress((Path(__file__).parent.parent / "golden" / "weka_bias_variance.json.gz").read_bytes())
 )["datasets"]
@@ -54,7 +54,7 @@ def random_probabilities(random: np.random.Generator, *shape: int) -> np.ndarray
 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("known", [False, True])
-def test_zero_one_terms_are_those_of_kohavi_and_wolpert(seed: int, known: bool) -> None:
+def test_error_terms_are_those_of_kohavi_and_wolpert(seed: int, known: bool) -> None:
     random = np.random.default_rng(seed)
     n_models, n_rows, n_classes = 7, 6, 3
     votes = random_votes(random, n_models, n_rows, n_classes)
@@ -278,7 +278,7 @@ def test_a_class_that_a_learning_set_lacks_has_no_chance(loss: str) -> None:
     splits = [(without_last, [101, 103]), (first_alone, [101, 103])]
     result = bias_variance(C45Classifier(), X, y, scheme=splits, loss=loss)
     # Both models are sure of a wrong class: a loss of 1, of 2 / 3, and of the least probability.
-    expected = {"zero_one": 1.0, "class_probability": 2 / 3, "log_loss": -np.log(1e-6)}
+    expected = {"error": 1.0, "class_probability": 2 / 3, "log_loss": -np.log(1e-6)}
     assert result.error == pytest.approx(expected[loss], rel=1e-6)
     assert result.variance > 0
 
@@ -519,8 +519,8 @@ class Echo(ClassifierMixin, BaseEstimator):
         (LinearSVC(), {"loss": "log_loss"}, "LinearSVC has no predict_proba, which loss='log_loss' needs"),
         (LinearSVC(), {"loss": "class_probability"}, "CalibratedClassifierCV"),
         (GaussianNB(), {"loss": "squared_error"}, "GaussianNB is a classifier"),
-        (LinearRegression(), {"loss": "zero_one"}, "LinearRegression is a regressor"),
-        (GaussianNB(), {"loss": "zero-one"}, "did you mean 'zero_one'"),
+        (LinearRegression(), {"loss": "error"}, "LinearRegression is a regressor"),
+        (GaussianNB(), {"loss": "errors"}, "did you mean 'error'"),
         (GaussianNB(), {"n_models": 1}, "n_models=1"),
         (GaussianNB(), {"train_size": 150}, "train_size=150 asks for more rows"),
         (GaussianNB(), {"bias_correction": "all"}, "bias_correction='all'"),

@@ -63,7 +63,7 @@ def test_lists_make_the_tree_smaller() -> None:
 @pytest.mark.parametrize("limits", [{"max_depth": 0}, {"max_depth": 1}, {"max_list": 0}, {"max_list": 1000}])
 def test_answers_do_not_depend_on_the_limits(limits: dict[str, int]) -> None:
     X, y = random_rows()
-    rows, tree = ArrayOracle(X, y, "all"), ADTreeOracle(X, y, "all", **limits)
+    rows, tree = ArrayOracle(X, y, categorical_features="all"), ADTreeOracle(X, y, categorical_features="all", **limits)
     asked = [
         Question(narrow(narrow((), 3, 1, 1), 0, 0, 1), (1, 2)),
         Question((), (3, 1, 2), joint=True),
@@ -75,18 +75,18 @@ def test_answers_do_not_depend_on_the_limits(limits: dict[str, int]) -> None:
 
 def test_depth_is_limited() -> None:
     X, y = random_rows()
-    root = ADTreeOracle(X, y, "all", max_list=0, max_depth=1)._root
+    root = ADTreeOracle(X, y, categorical_features="all", max_list=0, max_depth=1)._root
     assert all(not child.vary for _, others in root.vary for child in others.values())
 
 
 def test_a_tree_of_too_many_nodes_is_refused_with_advice() -> None:
     X, y = random_rows()
     with pytest.raises(InvalidInput, match="more than 10 nodes: give fewer attributes, a max_depth"):
-        ADTreeOracle(X, y, "all", max_list=0, max_nodes=10)
+        ADTreeOracle(X, y, categorical_features="all", max_list=0, max_nodes=10)
 
 
 @pytest.mark.parametrize("limits", [{"max_list": -1}, {"max_nodes": 0}, {"max_depth": -1}, {"max_depth": 1.5}])
 def test_limits_are_checked(limits: dict[str, float]) -> None:
     X, y = random_rows()
     with pytest.raises(InvalidParameter, match=next(iter(limits))):
-        ADTreeOracle(X, y, "all", **limits)
+        ADTreeOracle(X, y, categorical_features="all", **limits)

@@ -22,11 +22,15 @@ Maker = Callable[[pd.DataFrame, str], Any]
 
 
 def array_oracle(table: pd.DataFrame, target: str) -> ArrayOracle:
-    return ArrayOracle(table.drop(columns=["again", "cost"]), table[target], NOMINAL, N_BINS)
+    return ArrayOracle(
+        table.drop(columns=["again", "cost"]), table[target], categorical_features=NOMINAL, n_bins=N_BINS
+    )
 
 
 def of_ad_tree(table: pd.DataFrame, target: str) -> ADTreeOracle:
-    return ADTreeOracle(table.drop(columns=["again", "cost"]), table[target], NOMINAL, N_BINS, max_list=5)
+    return ADTreeOracle(
+        table.drop(columns=["again", "cost"]), table[target], categorical_features=NOMINAL, n_bins=N_BINS, max_list=5
+    )
 
 
 def guarded(table: pd.DataFrame, target: str) -> GuardedOracle:
@@ -137,7 +141,7 @@ def test_postgres(postgres: Any, target: str, form: str) -> None:
             postgres.execute('INSERT INTO "x""; drop" VALUES (%s, %s, %s, %s, %s, %s)', values)
         attributes = ["colour", "size", "flag", "with null"]
         options = {"attributes": attributes, "n_bins": N_BINS, "form": form}
-        opened.append(tm.queries.connect(os.environ["TREMULA_POSTGRES"], 'x"; drop', target, **options))
+        opened.append(tm.queries.connect(os.environ["TREMULA_POSTGRES"], 'x"; drop', target=target, **options))
         return opened[0]
 
     assert_same_answers(make, target, 5)

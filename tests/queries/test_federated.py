@@ -33,7 +33,7 @@ CUTS = {"size": (-0.5, 0.0, 0.7)}
 
 
 def site(table: pd.DataFrame, target: str = "again", cuts: Any = CUTS) -> ArrayOracle:
-    return ArrayOracle(table.drop(columns=["again", "cost"]), table[target], NOMINAL, cuts=cuts)
+    return ArrayOracle(table.drop(columns=["again", "cost"]), table[target], categorical_features=NOMINAL, cuts=cuts)
 
 
 class Site:
@@ -76,8 +76,8 @@ def test_however_rows_are_divided_sites_answer_as_their_union(places: list[int],
 
 
 def test_levels_and_classes_that_differ_are_merged_in_order() -> None:
-    north = ArrayOracle([["b"], ["d"]], ["no", "yes"], "all")
-    south = ArrayOracle([["c"], ["a"]], ["maybe", "yes"], "all")
+    north = ArrayOracle([["b"], ["d"]], ["no", "yes"], categorical_features="all")
+    south = ArrayOracle([["c"], ["a"]], ["maybe", "yes"], categorical_features="all")
     federated = FederatedOracle([north, south])
     assert federated.schema.attributes[0].levels == ("a", "b", "c", "d")
     assert federated.schema.classes == ("maybe", "no", "yes")
@@ -86,8 +86,8 @@ def test_levels_and_classes_that_differ_are_merged_in_order() -> None:
 
 def test_a_site_without_a_level_is_not_asked_about_it() -> None:
     north, south = (
-        Site(ArrayOracle([["b"], ["d"]], [0, 1], "all"), 9),
-        Site(ArrayOracle([["c"], ["a"]], [0, 1], "all"), 9),
+        Site(ArrayOracle([["b"], ["d"]], [0, 1], categorical_features="all"), 9),
+        Site(ArrayOracle([["c"], ["a"]], [0, 1], categorical_features="all"), 9),
     )
     federated = FederatedOracle([north, south])
     answer = federated.count([Question(narrow((), 0, 0, 0), (0,))])[0]  # level a
@@ -115,7 +115,10 @@ def test_sites_may_share_a_connection() -> None:
 
 def test_counts_that_one_site_does_not_know_are_unknown() -> None:
     X, y = [["a"]] * 6 + [["b"]] * 4, [0, 1] * 5
-    knows, does_not = ArrayOracle(X, y, "all"), ItemsetOracle.mine(X, y, "all", min_support=1.0)
+    knows, does_not = (
+        ArrayOracle(X, y, categorical_features="all"),
+        ItemsetOracle.mine(X, y, categorical_features="all", min_support=1.0),
+    )
     federated = FederatedOracle([knows, does_not])
     assert (federated.count([Question((), (0,))])[0] == UNKNOWN).all()
 
@@ -150,7 +153,9 @@ def test_a_fit_continues_without_a_failing_site() -> None:
 
 def test_a_late_site_is_left_out() -> None:
     table, event = random_table(3), threading.Event()
-    federated = FederatedOracle([site(table[:50]), Site(site(table[50:]), 0, event)], "continue", timeout=0.05)
+    federated = FederatedOracle(
+        [site(table[:50]), Site(site(table[50:]), 0, event)], on_failure="continue", timeout=0.05
+    )
     asked = [Question((), (0,))]
     alone = site(table[:50]).count(asked)[0]
     assert federated.count(asked)[0].sum() == alone.sum()
@@ -227,13 +232,16 @@ def test_sites_with_other_columns_are_refused() -> None:
 def test_a_column_nominal_here_and_numeric_there_is_refused() -> None:
     table = random_table(5).drop(columns=["with null", "colour", "flag"])
     numeric = ArrayOracle(table[["size"]], table["again"], cuts=CUTS)
-    nominal = ArrayOracle(table[["size"]], table["again"], ["size"])
+    nominal = ArrayOracle(table[["size"]], table["again"], categorical_features=["size"])
     with pytest.raises(InvalidInput, match="'size' is nominal at some sites and numeric at others"):
         FederatedOracle([numeric, nominal])
 
 
 def test_levels_of_several_types_are_refused() -> None:
-    strings, numbers = ArrayOracle([["a"], ["b"]], [0, 1], "all"), ArrayOracle([[1], [2]], [0, 1], "all")
+    strings, numbers = (
+        ArrayOracle([["a"], ["b"]], [0, 1], categorical_features="all"),
+        ArrayOracle([[1], [2]], [0, 1], categorical_features="all"),
+    )
     with pytest.raises(InvalidInput, match="'x0' has values of types float, str at the sites"):
         FederatedOracle([strings, numbers])
 

@@ -39,7 +39,9 @@ class Counting:
 
 def behind(target: str = "again") -> Counting:
     table = random_table(0)
-    return Counting(ArrayOracle(table.drop(columns=["again", "cost"]), table[target], NOMINAL, n_bins=4))
+    return Counting(
+        ArrayOracle(table.drop(columns=["again", "cost"]), table[target], categorical_features=NOMINAL, n_bins=4)
+    )
 
 
 # --- small cells and rounding ---
@@ -241,7 +243,7 @@ def test_noise_has_the_scale_of_its_price() -> None:
     X, y = np.full((2000, 1), "a", dtype=object), [0, 1] * 1000
     ratio = np.exp(-0.5)
     noisy = []
-    guarded = private(ArrayOracle(X, y, "all"), 1e6, 0.5, min_count=0)
+    guarded = private(ArrayOracle(X, y, categorical_features="all"), 1e6, 0.5, min_count=0)
     for last in range(600):  # paths that all rows are on
         noisy += guarded.count([Question((Condition(0, 0, last),), (0,))])[0][0].tolist()
     expected = np.sqrt(2 * ratio / (1 - ratio) ** 2)

@@ -43,7 +43,7 @@ def attributes_of(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def oracle_of(table: pd.DataFrame, target: str = "again", n_bins: int = 6) -> ArrayOracle:
-    return ArrayOracle(attributes_of(table), table[target], NOMINAL, n_bins)
+    return ArrayOracle(attributes_of(table), table[target], categorical_features=NOMINAL, n_bins=n_bins)
 
 
 def n_nodes(model: Any) -> int:
@@ -410,7 +410,7 @@ def test_a_numeric_target_is_for_the_regressor_and_classes_for_the_classifier() 
 
 
 def test_rows_of_one_class_alone_are_refused() -> None:
-    schema = ArrayOracle([["a"], ["b"]], [0, 1], "all").schema
+    schema = ArrayOracle([["a"], ["b"]], [0, 1], categorical_features="all").schema
     oracle = ArrayOracle.from_codes(schema, np.array([[0, 1]], dtype=np.uint8), np.array([0, 0]))
     with pytest.raises(OneClassTarget, match="rows of 1 class: at least 2"):
         tm.SimulatedBaggingClassifier().fit(oracle)
@@ -428,5 +428,5 @@ def test_a_failed_fit_changes_nothing() -> None:
             return super().count(questions)
 
     with pytest.raises(OSError, match="gone"):
-        model.fit(Failing([[0, 0], [1, 0], [2, 1]] * 10, ["p", "q", "p", "r", "p"] * 6, "all"))
+        model.fit(Failing([[0, 0], [1, 0], [2, 1]] * 10, ["p", "q", "p", "r", "p"] * 6, categorical_features="all"))
     np.testing.assert_array_equal(model.predict(attributes_of(table)), before)

@@ -47,7 +47,7 @@ def stored(folder: Path, table: pd.DataFrame) -> str:
 
 
 def rows_oracle(table: pd.DataFrame, target: str = "again", n_bins: int = 4) -> ArrayOracle:
-    return ArrayOracle(table[ATTRIBUTES], table[target], NOMINAL, n_bins)
+    return ArrayOracle(table[ATTRIBUTES], table[target], categorical_features=NOMINAL, n_bins=n_bins)
 
 
 def assert_same_counts(oracle: Any, table: pd.DataFrame, target: str = "again") -> None:

@@ -38,11 +38,11 @@ def _complete_name(incomplete: str) -> list[str]:
 
 
 def list_datasets(
-    task: Annotated[Task | None, typer.Option(help="Only those of this task.", show_default="both")] = None,
-    max_rows: Annotated[int | None, typer.Option(min=1, help="Only those of at most so many rows.")] = None,
-    min_rows: Annotated[int, typer.Option(min=0, help="Only those of at least so many rows.")] = 0,
-    paper: Annotated[str | None, typer.Option(help="Only those of this paper, such as frank2006.")] = None,
-    here: Annotated[bool, typer.Option("--here", help="Only those on this machine.")] = False,
+    task: Annotated[Task | None, typer.Option(help="Only datasets of this task.", show_default="both")] = None,
+    max_rows: Annotated[int | None, typer.Option(min=1, help="Only datasets of at most this many rows.")] = None,
+    min_rows: Annotated[int, typer.Option(min=0, help="Only datasets of at least this many rows.")] = 0,
+    paper: Annotated[str | None, typer.Option(help="Only datasets of this paper, such as frank2006.")] = None,
+    here: Annotated[bool, typer.Option("--here", help="Only datasets on this machine.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """List the datasets known by name, and where each is found.

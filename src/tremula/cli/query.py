@@ -180,7 +180,7 @@ def _learn(
 ) -> tuple[Any, dict[str, Any]]:
     """Return the model and a report of what was asked; the queries are added to `sent`."""
     start = time.perf_counter()
-    with _counting(sent), connect(address, table, target, on_query=sent.append, **chosen) as oracle:
+    with _counting(sent), connect(address, table, target=target, on_query=sent.append, **chosen) as oracle:
         is_guarded = guard["min_count"] > 0 or guard["round_to"] is not None or guard["epsilon"] is not None
         guarded = GuardedOracle(oracle, **guard) if is_guarded or ledger is not None else None
         kind = tm.SimulatedBaggingRegressor if oracle.schema.classes is None else tm.SimulatedBaggingClassifier

@@ -44,11 +44,11 @@ def reproduce(
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Few datasets, folds and members; takes minutes.")] = False,
     full: Annotated[bool, typer.Option("--full", help="The sizes of the paper; takes hours to days.")] = False,
-    store: Annotated[Path, typer.Option(help="DuckDB file for the results.")] = DEFAULT_STORE,
+    results: Annotated[Path, typer.Option(help="DuckDB file for the results.")] = DEFAULT_STORE,
     out: Annotated[Path, typer.Option(help="Folder for Markdown, CSV and PNG files.")] = DEFAULT_FOLDER,
     jobs: Annotated[int, typer.Option(help="Number of cells measured in parallel; -1 uses all processors.")] = 1,
     retry: Annotated[bool, typer.Option("--retry", help="Measure cells again that failed before.")] = False,
-    kept: Annotated[bool, typer.Option("--kept", help="Measure nothing; show the stored results.")] = False,
+    stored: Annotated[bool, typer.Option("--stored", help="Show the stored results and measure nothing.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the tables as JSON.")] = False,
 ) -> None:
     """Measure the tables and figures of a paper again and compare them with the published ones.
@@ -71,9 +71,9 @@ def reproduce(
     _check_folder(out)
     shown, n_failed = [], 0
     for part, experiment in chosen:
-        results = _stored_results(experiment, store) if kept else _run(experiment, store, jobs, retry)
-        n_failed += sum(result.failure is not None for result in results)
-        shown.append((part, list(part.show(results, budget))))
+        measured = _stored_results(experiment, results) if stored else _run(experiment, results, jobs, retry)
+        n_failed += sum(result.failure is not None for result in measured)
+        shown.append((part, list(part.show(measured, budget))))
         if not as_json:
             _print_part(part, shown[-1][1])
         _write(out, part, shown[-1][1], chosen_paper, command)

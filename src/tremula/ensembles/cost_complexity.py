@@ -129,16 +129,16 @@ class Judges:
         listed = []
         for tree, weight in zip(trees, weights):
             start, row, node, change = tree.changes(self.rows)
-            level = np.searchsorted(alphas, tree.prices[node])
+            price = np.searchsorted(alphas, tree.prices[node])
             if self.combine == "vote":
-                start, row, level, change = as_votes(start, row, level, change)
+                start, row, price, change = as_votes(start, row, price, change)
             total = total + weight * start
-            listed.append((row, level, weight * change))
-        row, level, change = (np.concatenate(parts) for parts in zip(*listed))
-        answers, levels = accumulate(total, row, level, change)
+            listed.append((row, price, weight * change))
+        row, price, change = (np.concatenate(parts) for parts in zip(*listed))
+        answers, prices = accumulate(total, row, price, change)
         losses = self._loss(answers / weights.sum())
-        by_level = np.bincount(levels.ravel(), np.diff(losses, axis=1).ravel(), minlength=len(alphas))
-        return np.asarray(losses[:, 0].sum() + np.cumsum(by_level))
+        by_price = np.bincount(prices.ravel(), np.diff(losses, axis=1).ravel(), minlength=len(alphas))
+        return np.asarray(losses[:, 0].sum() + np.cumsum(by_price))
 
     def _loss(self, answers: np.ndarray) -> np.ndarray:
         """Loss of each answer: wrong or not, or the squared error."""
@@ -161,27 +161,28 @@ def squared_errors(weight: np.ndarray, means: np.ndarray) -> np.ndarray:
 
 
 def accumulate(
-    start: np.ndarray, row: np.ndarray, level: np.ndarray, change: np.ndarray
+    start: np.ndarray, row: np.ndarray, price: np.ndarray, change: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Lay the changes of each row out by level, and add them up.
+    """Arrange the changes of each row by price, and sum them up.
 
     Returns
     -------
     answers : array (n_rows, n_steps + 1, n_outputs)
         From the first answer to the one after all changes.
-    levels : int array (n_rows, n_steps)
-        Of each change; a row with fewer changes than others is filled up with changes of nothing at level 0.
+    prices : int array (n_rows, n_steps)
+        Number of the price at which each change happens. Rows with fewer changes are padded with changes of zero at
+        price 0.
     """
-    order = np.lexsort((level, row))
-    row, level = row[order], level[order]
+    order = np.lexsort((price, row))
+    row, price = row[order], price[order]
     counts = np.bincount(row, minlength=len(start))
     step = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
     answers = np.zeros((len(start), int(counts.max()) + 1, start.shape[1]))
-    levels = np.zeros((len(start), int(counts.max())), np.intp)
+    prices = np.zeros((len(start), int(counts.max())), np.intp)
     answers[:, 0] = start
     answers[row, step + 1] = change[order]
-    levels[row, step] = level
-    return np.cumsum(answers, axis=1, out=answers), levels
+    prices[row, step] = price
+    return np.cumsum(answers, axis=1, out=answers), prices
 
 
 def largest_of_steps(answers: np.ndarray) -> np.ndarray:
@@ -190,11 +191,11 @@ def largest_of_steps(answers: np.ndarray) -> np.ndarray:
 
 
 def as_votes(
-    start: np.ndarray, row: np.ndarray, level: np.ndarray, change: np.ndarray
+    start: np.ndarray, row: np.ndarray, price: np.ndarray, change: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Turn changes of one tree's distributions into changes of its votes."""
-    answers, levels = accumulate(start, row, level, change)
+    answers, prices = accumulate(start, row, price, change)
     votes = np.eye(start.shape[1])[largest_of_steps(answers)]
     changes = np.diff(votes, axis=1)
     row, step = np.nonzero(changes.any(axis=2))
-    return votes[:, 0], row, levels[row, step], changes[row, step]
+    return votes[:, 0], row, prices[row, step], changes[row, step]

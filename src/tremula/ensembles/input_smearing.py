@@ -86,8 +86,14 @@ class _SmearedBagging(Ensemble):
         return Bootstrap(self.max_samples, self.bootstrap)
 
     def _smeared(self, noise: Any) -> SmearedInputs:
-        options = (self.distribution, self.unit, self.smear_nominal, self.within_bounds, self.keep_integers)
-        return SmearedInputs(noise, *options)
+        return SmearedInputs(
+            noise,
+            distribution=self.distribution,
+            unit=self.unit,
+            smear_nominal=self.smear_nominal,
+            within_bounds=self.within_bounds,
+            keep_integers=self.keep_integers,
+        )
 
     def _is_chosen_by_data(self) -> bool:
         return isinstance(self.noise, str) and self.noise == "auto"

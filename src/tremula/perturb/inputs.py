@@ -7,7 +7,7 @@ standard draws. Missing values stay missing, and the target is not changed.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Real
 from typing import Any
 
@@ -124,6 +124,7 @@ class SmearedInputs(Perturbation):
     """
 
     noise: float | Sequence[float] = 0.1
+    _: KW_ONLY
     distribution: str = "gaussian"
     unit: str = "deviation"
     smear_nominal: bool = False

@@ -72,6 +72,7 @@ class ADTreeOracle:
         self,
         X: Any,
         y: Any,
+        *,
         categorical_features: Any = "from_dtype",
         n_bins: int = 8,
         max_list: int = 16,

@@ -127,6 +127,7 @@ class ArrayOracle:
         self,
         X: Any,
         y: Any,
+        *,
         categorical_features: Any = "from_dtype",
         n_bins: int = DEFAULT_BINS,
         task: str = "auto",

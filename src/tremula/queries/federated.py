@@ -68,7 +68,7 @@ class FederatedOracle:
     True
     """
 
-    def __init__(self, sites: Sequence[Oracle], on_failure: str = "raise", timeout: float | None = None) -> None:
+    def __init__(self, sites: Sequence[Oracle], *, on_failure: str = "raise", timeout: float | None = None) -> None:
         check_choice("on_failure", on_failure, ON_FAILURE)
         if timeout is not None:
             check_number("timeout", timeout, 0.0, above=True)

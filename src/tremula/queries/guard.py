@@ -111,6 +111,7 @@ class GuardedOracle(ShownAsTable):
     def __init__(
         self,
         oracle: Oracle,
+        *,
         min_count: int = 5,
         round_to: int | None = None,
         epsilon: float | None = None,

@@ -64,6 +64,7 @@ class ItemsetOracle:
         cls,
         X: Any,
         y: Any,
+        *,
         categorical_features: Any = "from_dtype",
         min_support: float = 0.01,
         max_length: int | None = None,

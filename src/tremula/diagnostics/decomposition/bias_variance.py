@@ -49,10 +49,11 @@ def bias_variance(
         The data; or a generator of fresh data, ``X(n_rows, seed)``, that returns so many rows and their targets.
     y : array-like of shape (n_rows,), default=None
         The target, unless `X` is a generator.
-    loss : {"auto", "zero_one", "class_probability", "squared_error", "log_loss"}, default="auto"
-        "zero_one" is the decomposition of Kohavi and Wolpert, "class_probability" the squared error of class
-        probabilities over the number of classes, "log_loss" the logarithmic loss with the divergence from the
-        normalised geometric mean as its variance. "auto" is "squared_error" for regressors and "zero_one" for others.
+    loss : {"auto", "error", "class_probability", "squared_error", "log_loss"}, default="auto"
+        "error" is the zero-one loss, decomposed as by Kohavi and Wolpert. "class_probability" is the squared error of
+        the class probabilities, divided by the number of classes. "log_loss" is the logarithmic loss; its variance is
+        the divergence from the normalised geometric mean. "auto" is "squared_error" for regressors and "error" for
+        classifiers.
     scheme : {"auto", "pool", "fresh", "bootstrap", "subsampled_cv"} or iterable of pairs, default="auto"
         "pool" draws learning sets without replacement from a pool, and the other rows judge them all; "fresh" cuts the
         pool into learning sets without common rows, or takes new data from a generator; "bootstrap" draws with
@@ -109,7 +110,7 @@ def bias_variance(
     >>> X, y = load_wine(return_X_y=True)
     >>> result = bias_variance(C45Classifier(), X, y, n_models=20, random_state=0)
     >>> print(result)
-    zero_one loss of 20 models at 90 rows, scheme pool
+    error of 20 models at 90 rows, scheme pool
     error ...
     bias ...
     variance ...

@@ -49,7 +49,7 @@ def _entropy(probabilities: np.ndarray) -> np.ndarray:
 
 
 LOSSES: dict[str, Loss] = {
-    "zero_one": Loss(ask_labels, spread_of_squares, lambda n_classes: 0.5, _impurity),
+    "error": Loss(ask_labels, spread_of_squares, lambda n_classes: 0.5, _impurity),
     "class_probability": Loss(ask_probabilities, spread_of_squares, lambda n_classes: 1 / n_classes, _impurity, True),
     "squared_error": Loss(ask_numbers, spread_of_squares, lambda width: 1.0),
     "log_loss": Loss(ask_probabilities, spread_of_logs, lambda n_classes: 1.0, _entropy, True),
@@ -57,12 +57,12 @@ LOSSES: dict[str, Loss] = {
 
 
 def choose_loss(estimator: Any, loss: str) -> str:
-    """Return the loss by name; "auto" is squared for regressors, zero-one for others. Refuse what cannot be asked."""
+    """Return the name of the loss, with "auto" resolved; raise an error if the estimator cannot have this loss."""
     check_choice("loss", loss, ["auto", *LOSSES])
-    chosen = ("squared_error" if is_regressor(estimator) else "zero_one") if loss == "auto" else loss
+    chosen = ("squared_error" if is_regressor(estimator) else "error") if loss == "auto" else loss
     if chosen == "squared_error" and is_classifier(estimator):
         raise InvalidParameter(
-            f"loss='squared_error' is for numbers, but {type(estimator).__name__} is a classifier: take 'zero_one', "
+            f"loss='squared_error' is for numbers, but {type(estimator).__name__} is a classifier: take 'error', "
             "'class_probability' or 'log_loss'"
         )
     if chosen != "squared_error" and is_regressor(estimator):

@@ -55,9 +55,7 @@ class BiasVariance(ShownAsTable):
     @property
     def _caption(self) -> str:
         n_rows = len(self.per_row["error"])
-        return (
-            f"{self.loss.removesuffix('_loss')} loss of {self.n_models} models at {n_rows} rows, scheme {self.scheme}"
-        )
+        return f"{self.loss} of {self.n_models} models at {n_rows} rows, scheme {self.scheme}"
 
     def _short_table(self) -> ShortTable:
         ends = [" to ".join(f"{end:.4f}" for end in self.intervals[term]) for term in TERMS]

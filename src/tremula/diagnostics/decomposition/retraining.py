@@ -105,7 +105,7 @@ def check_probabilities(estimator: Any, wanted_for: str) -> None:
     if not hasattr(estimator, "predict_proba"):
         raise InvalidParameter(
             f"{type(estimator).__name__} has no predict_proba, which {wanted_for} needs: use an estimator that gives "
-            "probabilities, wrap it in scikit-learn's CalibratedClassifierCV, or take loss='zero_one'"
+            "probabilities, wrap it in scikit-learn's CalibratedClassifierCV, or take loss='error'"
         )
 
 

@@ -103,23 +103,23 @@ def _read_marks(name: str, marks: ArrayLike) -> NDArray[np.bool_]:
 
 
 def difference_of_proportions(
-    first_wrong: int, second_wrong: int, n_first: int, n_second: int | None = None, *, confidence: float = 0.95
+    first_wrong: int, second_wrong: int, n_first: int, *, n_second: int | None = None, confidence: float = 0.95
 ) -> TestResult:
     """Compare two error rates by the normal approximation of two independent binomials.
 
-    Dietterich (2000) does so where there is a fixed test set. On one test set the errors of two classifiers go
-    together, and `mcnemar_test`, which knows it, finds more.
+    Dietterich (2000) uses this test where there is a fixed test set. On one test set the errors of two classifiers are
+    correlated; `mcnemar_test` takes that into account and has more power.
 
     Parameters
     ----------
     first_wrong, second_wrong : int
-        Rows that each of the two gets wrong.
+        Number of rows that each classifier gets wrong.
     n_first : int
-        Rows that the first is tested on.
+        Number of test rows of the first classifier.
     n_second : int or None, default=None
-        Rows that the second is tested on; None for as many.
+        Number of test rows of the second classifier; None means `n_first`.
     confidence : float, default=0.95
-        Of the interval.
+        Confidence of the interval.
 
     Examples
     --------

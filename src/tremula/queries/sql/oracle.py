@@ -28,7 +28,7 @@ from tremula.queries.sql.query_forms import BEST_FORM, FORMS
 MAX_PATHS = 2000  # of one query; larger batches are divided
 
 
-def connect(url: str, table: str | None = None, target: str | None = None, **options: Any) -> TableOracle:
+def connect(url: str, table: str | None = None, *, target: str | None = None, **options: Any) -> TableOracle:
     r"""Return an oracle of a table in a database, or of a file.
 
     Parameters
@@ -113,6 +113,7 @@ class TableOracle:
         table: Any,
         target: str,
         attributes: Sequence[str] | None = None,
+        *,
         categorical_features: Sequence[str] = (),
         n_bins: int = DEFAULT_BINS,
         max_levels: int = MAX_LEVELS,

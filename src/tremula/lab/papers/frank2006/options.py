@@ -51,10 +51,10 @@ QUICK = ("glass", "vowel", "machine-cpu", "servo")
 
 
 class Joined:
-    """Smeared bagging within dual perturb and combine, both levels chosen together on out-of-bag rows."""
+    """Smeared bagging within dual perturb and combine, both amounts of noise chosen together on out-of-bag rows."""
 
-    def __init__(self, levels: Sequence[float], seed: int) -> None:
-        self.levels = levels
+    def __init__(self, amounts: Sequence[float], seed: int) -> None:
+        self.amounts = amounts
         self.smeared = SmearedBaggingClassifier(n_estimators=N_MEMBERS, random_state=seed)
 
     def set_params(self, **options: Any) -> Joined:
@@ -63,9 +63,9 @@ class Joined:
         return self
 
     def fit(self, X: np.ndarray, y: np.ndarray) -> None:
-        """Choose both levels and train."""
+        """Choose both amounts of noise and train."""
         wrapper = DualPerturbClassifier(self.smeared, scoring="error", random_state=0)
-        self.tuned = tune_together(wrapper, X, y, amounts=self.levels)
+        self.tuned = tune_together(wrapper, X, y, amounts=self.amounts)
         self.noise_, self.noise_curve_ = self.tuned.training_noise, None
 
     def predict(self, X: np.ndarray) -> Any:

@@ -180,7 +180,7 @@ def try_regressor(model: Any, X: np.ndarray, y: np.ndarray, split: Split, seed: 
 
 
 def try_on(model: Any, dataset: Dataset, number: int, seed: int) -> Outcome:
-    """Train and test on a split; what the search for a level found goes with the outcome."""
+    """Train and test on a split; the outcome includes what the search for the noise amount found."""
     split = divide(dataset, number, SEED)
     model = model.set_params(categorical_features=nominal_of(dataset))
     attempt = try_regressor if dataset.task == "regression" else try_classifier

@@ -26,7 +26,7 @@ from tremula.lab.papers.frank2006.protocol import (
 )
 from tremula.lab.papers.paper import Budget, ShownTable
 
-LEVEL = 0.05
+SIGNIFICANCE = 0.05
 OTHERS = (BAGGING, UNPRUNED, PRUNED)
 NEAR_ZERO, NEAR_EDGE = 0.05, 0.25
 Measured = dict[str, dict[str, np.ndarray]]
@@ -68,9 +68,13 @@ def compare(measured: dict[str, Measured], measure: str) -> list[Comparison]:
                 continue
             ours, theirs = methods[SMEARING], methods[other]
             test = corrected_t_test(
-                ours[measure], theirs[measure], n_train=ours["n_train"], n_test=ours["n_test"], confidence=1 - LEVEL
+                ours[measure],
+                theirs[measure],
+                n_train=ours["n_train"],
+                n_test=ours["n_test"],
+                confidence=1 - SIGNIFICANCE,
             )
-            outcome = 0 if test.p_value > LEVEL else -1 if test.difference > 0 else 1
+            outcome = 0 if test.p_value > SIGNIFICANCE else -1 if test.difference > 0 else 1
             compared.append(Comparison(dataset, other, outcome))
     return compared
 

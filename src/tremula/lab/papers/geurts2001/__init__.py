@@ -1,8 +1,8 @@
 """Geurts (2001): dual perturb and combine, on single and bagged trees."""
 
 from tremula.lab.papers.geurts2001.curves import boundary_experiment, curves_experiment, show_boundary, show_curves
-from tremula.lab.papers.geurts2001.protocol import draws_experiment, levels_experiment, table2_experiment
-from tremula.lab.papers.geurts2001.tables import show_draws, show_levels, show_table2
+from tremula.lab.papers.geurts2001.protocol import attribute_noise_experiment, draws_experiment, table2_experiment
+from tremula.lab.papers.geurts2001.tables import show_attribute_noise, show_draws, show_table2
 from tremula.lab.papers.paper import Paper, Part
 
 PAPER = Paper(
@@ -14,6 +14,6 @@ PAPER = Paper(
         Part("draws", "Table 2 with other test rows", draws_experiment, show_draws),
         Part("figure2", "Boundary of a tree under noise", boundary_experiment, show_boundary),
         Part("curves", "Bias and variance against the noise: Figures 3 and 4", curves_experiment, show_curves),
-        Part("levels", "An amount of noise for each attribute", levels_experiment, show_levels),
+        Part("levels", "An amount of noise for each attribute", attribute_noise_experiment, show_attribute_noise),
     ),
 )

@@ -67,7 +67,7 @@ def decompose(labels: NDArray[np.intp], shares: Floats, truth: NDArray[Any]) -> 
 
 
 @dataclass(frozen=True)
-class MeasureLevel:
+class MeasureAmount:
     """Trains trees on learning sets from a pool, and decomposes their error at one amount of noise."""
 
     learning_sets: int
@@ -91,7 +91,7 @@ def curves_experiment(budget: Budget) -> Experiment:
     cells = [Cell(SQUARE, form, number) for form in FORMS for number in range(len(AMOUNTS))]
     n_sets = SIZES[budget].learning_sets
     settings = {"learning_sets": n_sets, "levels": list(AMOUNTS), "seed": SEED}
-    return Experiment("geurts2001/curves", settings, cells, MeasureLevel(n_sets))
+    return Experiment("geurts2001/curves", settings, cells, MeasureAmount(n_sets))
 
 
 def _curve(results: Sequence[Result], form: str) -> dict[str, Floats]:

@@ -30,7 +30,7 @@ class Sizes:
     divisions: int
     members: int
     problems: Sequence[str]
-    level_methods: Sequence[str]
+    attribute_noise_methods: Sequence[str]
     learning_sets: int
 
 
@@ -120,7 +120,7 @@ class MeasureDraw:
 
 
 @dataclass(frozen=True)
-class MeasureLevels:
+class MeasureAttributeNoise:
     """Compares one amount of noise for all attributes with one per attribute, chosen by error or by log loss."""
 
     members: int
@@ -167,9 +167,9 @@ def draws_experiment(budget: Budget) -> Experiment:
     return Experiment("geurts2001/draws", settings, cells, MeasureDraw(sizes.members), _cost)
 
 
-def levels_experiment(budget: Budget) -> Experiment:
+def attribute_noise_experiment(budget: Budget) -> Experiment:
     """Return the experiment behind the comparison of noise by attribute."""
     sizes = SIZES[budget]
-    cells = _cells(sizes.problems, sizes.level_methods, sizes.divisions)
+    cells = _cells(sizes.problems, sizes.attribute_noise_methods, sizes.divisions)
     settings = {"members": sizes.members, "seed": SEED}
-    return Experiment("geurts2001/levels", settings, cells, MeasureLevels(sizes.members), _cost)
+    return Experiment("geurts2001/levels", settings, cells, MeasureAttributeNoise(sizes.members), _cost)

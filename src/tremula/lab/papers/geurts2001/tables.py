@@ -209,10 +209,10 @@ def show_shortcut(results: Sequence[Result], budget: Budget) -> ShownTable:
 # --- amounts of noise by attribute ---
 
 
-def show_levels(results: Sequence[Result], budget: Budget) -> list[ShownTable]:
+def show_attribute_noise(results: Sequence[Result], budget: Budget) -> list[ShownTable]:
     """Show whether an amount of noise for each attribute pays off."""
     rows = []
-    for method in SIZES[budget].level_methods:
+    for method in SIZES[budget].attribute_noise_methods:
         for name in SIZES[budget].problems:
             for scoring in ("error", "log_loss"):
                 common, each = (values_of(results, name, method, f"{scoring}_{kind}") for kind in ("common", "each"))
