@@ -63,41 +63,41 @@ class Rows(NamedTuple):
         return float(total * (1 - (shares**2).sum() if criterion == "gini" else -(shares * np.log2(shares)).sum()))
 
 
-def count_partings(found: Any, foreign: Any, rows: Rows, node: int = 0, other: int = 0) -> int:
+def count_partings(ours: Any, foreign: Any, rows: Rows, node: int = 0, other: int = 0) -> int:
     """Places where the trees part for no other reason than a tie; anything else fails."""
-    tree, theirs = found.tree_, foreign.tree_
-    assert tree.is_leaf[node] == (theirs.children_left[other] < 0)
+    tree, foreign_tree = ours.tree_, foreign.tree_
+    assert tree.is_leaf[node] == (foreign_tree.children_left[other] < 0)
     assert tree.weight[node] == pytest.approx(rows.weights.sum())
     if tree.is_leaf[node]:
         return 0
     first = rows.X[:, tree.attribute[node]] <= tree.threshold[node]
-    left = rows.X[:, theirs.feature[other]] <= theirs.threshold[other]
-    if tree.attribute[node] != theirs.feature[other] or not np.array_equal(first, left):
+    left = rows.X[:, foreign_tree.feature[other]] <= foreign_tree.threshold[other]
+    if tree.attribute[node] != foreign_tree.feature[other] or not np.array_equal(first, left):
         losses = [sum(rows.where(side).loss(foreign.criterion) for side in (mask, ~mask)) for mask in (first, left)]
         assert losses[0] == pytest.approx(losses[1], rel=1e-9, abs=1e-9)
         return 1
-    assert tree.threshold[node] == pytest.approx(theirs.threshold[other], rel=1e-12)
-    children = tree.first_child[node], theirs.children_left[other], theirs.children_right[other]
-    return count_partings(found, foreign, rows.where(first), children[0], children[1]) + count_partings(
-        found, foreign, rows.where(~first), children[0] + 1, children[2]
+    assert tree.threshold[node] == pytest.approx(foreign_tree.threshold[other], rel=1e-12)
+    children = tree.first_child[node], foreign_tree.children_left[other], foreign_tree.children_right[other]
+    return count_partings(ours, foreign, rows.where(first), children[0], children[1]) + count_partings(
+        ours, foreign, rows.where(~first), children[0] + 1, children[2]
     )
 
 
-def assert_alike(found: Any, foreign: Any, rows: Rows) -> bool:
+def assert_alike(ours: Any, foreign: Any, rows: Rows) -> bool:
     """Trees that are the same but for ties; where there is none, predictions too. Whether there is none."""
-    if count_partings(found, foreign, rows):
+    if count_partings(ours, foreign, rows):
         return False
-    assert found.tree_.n_nodes == foreign.tree_.node_count
+    assert ours.tree_.n_nodes == foreign.tree_.node_count
     asked = np.random.default_rng(0).normal(size=(500, 5)).astype(np.float32).astype(float)
-    assert found.predict(asked) == pytest.approx(foreign.predict(asked))
-    if hasattr(found, "predict_proba"):
-        assert found.predict_proba(asked) == pytest.approx(foreign.predict_proba(asked))
+    assert ours.predict(asked) == pytest.approx(foreign.predict(asked))
+    if hasattr(ours, "predict_proba"):
+        assert ours.predict_proba(asked) == pytest.approx(foreign.predict_proba(asked))
     return True
 
 
-def count_alike(ours: Any, theirs: Any, tables: list[Rows]) -> int:
-    theirs.set_params(random_state=0)
-    return sum(assert_alike(ours.fit(*rows), theirs.fit(*rows), rows) for rows in tables)
+def count_alike(ours: Any, foreign: Any, tables: list[Rows]) -> int:
+    foreign.set_params(random_state=0)
+    return sum(assert_alike(ours.fit(*rows), foreign.fit(*rows), rows) for rows in tables)
 
 
 @each_limit
@@ -106,8 +106,8 @@ def test_classes_as_scikit_learn_tells_them(
     criterion: str, limits: dict[str, int], n_classes_alike: int, n_numbers_alike: int
 ) -> None:
     tables = [draw(seed, (400, 1000, 2000)[seed % 3], (2, 3, 7)[seed % 4 % 3]) for seed in range(12)]
-    theirs = DecisionTreeClassifier(criterion=criterion, **limits)
-    assert count_alike(CARTClassifier(criterion, **limits), theirs, tables) >= n_classes_alike
+    foreign = DecisionTreeClassifier(criterion=criterion, **limits)
+    assert count_alike(CARTClassifier(criterion, **limits), foreign, tables) >= n_classes_alike
 
 
 @each_limit
@@ -126,11 +126,11 @@ def test_weights_as_scikit_learn_takes_them(criterion: str) -> None:
     limits = {"min_samples_split": 0, "min_samples_leaf": 0, "max_depth": 5}
     is_number = criterion == "squared_error"
     ours = CARTRegressor(**limits) if is_number else CARTClassifier(criterion, **limits)
-    theirs = (
+    foreign = (
         DecisionTreeRegressor(max_depth=5) if is_number else DecisionTreeClassifier(criterion=criterion, max_depth=5)
     )
     tables = [draw(seed, n_rows, 0 if is_number else 3, weighted=True) for seed in range(6) for n_rows in (200, 2000)]
-    assert count_alike(ours, theirs, tables) >= 1
+    assert count_alike(ours, foreign, tables) >= 1
 
 
 def test_a_full_tree_knows_its_rows_by_heart() -> None:
@@ -222,10 +222,10 @@ def test_held_out_rows_choose_the_subtree(learner: Any, n_classes: int) -> None:
     X_val, y_val, _ = draw(1, 100, n_classes)
     fitted = learner.fit(X, y, X_val=X_val, y_val=y_val)
     sequence = fitted.pruned_sequence_
-    for alpha, found in zip(sequence.alphas[1:], sequence.losses[1:]):
+    for alpha, loss in zip(sequence.alphas[1:], sequence.losses[1:]):
         predicted = learner.__class__(learner.criterion, ccp_alpha=float(alpha)).fit(X, y).predict(X_val)
         expected = (predicted != y_val).mean() if n_classes else ((predicted - y_val) ** 2).mean()
-        assert found == pytest.approx(expected)
+        assert loss == pytest.approx(expected)
     best = sequence.losses.min()
     assert sequence.alpha == sequence.alphas[sequence.losses <= best + 1e-12].max()
     assert fitted.get_n_leaves() < learner.__class__(learner.criterion).fit(X, y).get_n_leaves()
@@ -245,7 +245,7 @@ def test_a_class_of_the_held_out_rows_alone_is_a_class() -> None:
 @pytest.mark.parametrize("family", [CARTClassifier, CARTRegressor])
 def test_held_out_rows_and_the_choice_belong_together(family: Any) -> None:
     X, y, _ = draw(0, 60, 2)
-    with pytest.raises(InvalidParameter, match=r"'validation' needs rows .* give fit X_val and y_val"):
+    with pytest.raises(InvalidParameter, match=r"'validation' needs held-out rows: give X_val and y_val to fit"):
         family(ccp_alpha="validation").fit(X, y)
     with pytest.raises(InvalidParameter, match=r"ccp_alpha=0\.0 does not use them"):
         family().fit(X, y, X_val=X, y_val=y)

@@ -86,7 +86,7 @@ def test_an_unsound_tree_is_refused(name: str, number: int) -> None:
     packed = pack_trees(trees()[-1:])
     packed[name] = packed[name].copy()
     packed[name][0] = number
-    with pytest.raises(ValueError, match=r"not a sound tree|attribute outside"):
+    with pytest.raises(ValueError, match=r"not a valid tree|attribute outside"):
         unpack_trees(packed)
 
 

@@ -22,7 +22,7 @@ from tremula.trees.pruning import (
     quinlan_estimate,
     subtree_losses,
     training_errors,
-    weakest_link_prices,
+    weakest_link_alphas,
 )
 from tremula.trees.structure import NODE_DTYPE, depths_of
 
@@ -246,26 +246,26 @@ def test_held_out_rows_prune_a_regression_tree(seed: int) -> None:
 def test_weakest_links(cases: list[Case]) -> None:
     for case in cases:
         risk = training_errors(case.grown)
-        found = weakest_link_prices(case.grown.nodes, risk)
+        alphas = weakest_link_alphas(case.grown.nodes, risk)
         expected = naive.weakest_links(case.tree, risk)
-        assert {split.number for split in case.tree.splits()} == set(np.flatnonzero(np.isfinite(found)))
-        assert {number: found[number] for number in expected} == pytest.approx(expected, abs=1e-9)
+        assert {split.number for split in case.tree.splits()} == set(np.flatnonzero(np.isfinite(alphas)))
+        assert {number: alphas[number] for number in expected} == pytest.approx(expected, abs=1e-9)
 
 
 @each_way_to_grow
 def test_subtrees_of_the_sequence_are_nested_and_their_losses_right(cases: list[Case]) -> None:
     random = np.random.default_rng(0)
     for case in cases[:60]:
-        prices = weakest_link_prices(case.grown.nodes, training_errors(case.grown))
-        losses = random.integers(0, 9, size=len(prices)).astype(float)
-        levels, totals = subtree_losses(case.grown.nodes, prices, losses)
-        assert levels[0] == 0
-        assert np.all(np.diff(levels) > 0)
-        by_number = dict(enumerate(prices))
-        for alpha, total in zip(levels, totals):
+        alphas = weakest_link_alphas(case.grown.nodes, training_errors(case.grown))
+        losses = random.integers(0, 9, size=len(alphas)).astype(float)
+        sequence, totals = subtree_losses(case.grown.nodes, alphas, losses)
+        assert sequence[0] == 0
+        assert np.all(np.diff(sequence) > 0)
+        by_number = dict(enumerate(alphas))
+        for alpha, total in zip(sequence, totals):
             assert total == pytest.approx(naive.subtree_loss(case.tree, by_number, losses, alpha))
-            left = cut_at(case.grown, (prices <= alpha) & (case.grown.nodes["n_branches"] > 0))
-            is_cut = dict(enumerate(prices <= alpha))
+            left = cut_at(case.grown, (alphas <= alpha) & (case.grown.nodes["n_branches"] > 0))
+            is_cut = dict(enumerate(alphas <= alpha))
             expected = naive.cut_where(case.tree, lambda split, is_cut=is_cut: is_cut[split.number])
             assert_same_tests(read_tree(left, case.table.n_levels), expected)
 
@@ -291,14 +291,14 @@ def foreign_nodes(tree: object) -> tuple[np.ndarray, np.ndarray]:
         (DecisionTreeRegressor(min_samples_leaf=3, random_state=0), load_diabetes),
     ],
 )
-def test_prices_are_those_of_scikit_learn_where_the_risk_is_impurity(learner: object, load: object) -> None:
+def test_alphas_are_those_of_scikit_learn_where_the_risk_is_impurity(learner: object, load: object) -> None:
     X, y = load(return_X_y=True)
     expected = learner.cost_complexity_pruning_path(X, y).ccp_alphas
     nodes, order = foreign_nodes(learner.fit(X, y).tree_)
     risk = (learner.tree_.impurity * learner.tree_.weighted_n_node_samples)[order] / len(y)
-    prices = weakest_link_prices(nodes, risk)
-    found = np.unique(prices[np.isfinite(prices)])
-    distinct = found[np.append(True, np.diff(found) > 1e-9 * found.max())]
+    alphas = weakest_link_alphas(nodes, risk)
+    finite = np.unique(alphas[np.isfinite(alphas)])
+    distinct = finite[np.append(True, np.diff(finite) > 1e-9 * finite.max())]
     assert distinct == pytest.approx(expected[1:][np.diff(expected) > 1e-9 * expected.max()], rel=1e-6)
 
 
@@ -331,5 +331,5 @@ def test_deep_trees_are_pruned_in_the_other_ways() -> None:
     errors = training_errors(grown)
     assert len(collapse_useless_splits(grown).nodes) == len(grown.nodes)
     assert len(prune_by_reduced_error(grown, errors)[0].nodes) == len(grown.nodes)
-    prices = weakest_link_prices(grown.nodes, errors)
-    assert np.isfinite(prices).sum() == 5000
+    alphas = weakest_link_alphas(grown.nodes, errors)
+    assert np.isfinite(alphas).sum() == 5000

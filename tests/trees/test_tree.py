@@ -162,17 +162,17 @@ def test_arrays_of_the_wrong_shape_are_refused(change: dict[str, Any], message: 
         ("first_child", 3, 2**31 - 1, "does not exist"),
         ("first_child", 3, 4, "no parent or several"),
         ("n_branches", 0, -2, "negative number of branches"),
-        ("n_branches", 2, 3, "other than two branches"),
+        ("n_branches", 2, 3, "does not have two branches"),
         ("n_branches", 3, 2, "one branch per level"),
         ("index", 2, 1, "beyond the subsets"),
-        ("index", 2, -3, "no known kind"),
+        ("index", 2, -3, "an unknown kind"),
         ("index", 1, 3, "value does not exist"),
         ("attribute", 1, 0, "leaf has an attribute"),
         ("threshold", 0, np.nan, "no threshold"),
         ("weight", 0, -1.0, "weight"),
     ],
 )
-def test_an_unsound_tree_is_found_out(field: str, node: int, value: float, message: str) -> None:
+def test_an_invalid_tree_is_refused(field: str, node: int, value: float, message: str) -> None:
     tree = weather_tree()
     tree.check()
     nodes = tree.nodes.copy()

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from tremula.combine import largest
-from tremula.trees.pruning import cut_tree, distributions_of_nodes, weakest_link_prices
+from tremula.trees.pruning import cut_tree, distributions_of_nodes, weakest_link_alphas
 from tremula.trees.structure import branch_shares, depths_of, parents_of
-from tremula.trees.subtree_choice import PrunedSequence, choose_price
+from tremula.trees.subtree_choice import PrunedSequence, choose_alpha
 from tremula.trees.tree import Tree
 
 # Numbers held at a time while rows are judged.
@@ -41,7 +41,7 @@ class PricedTree:
         """Find the prices, by what the tree knows of its training rows."""
         values = distributions_of_nodes(tree)
         risk = training_errors(tree.weight, values) if is_classifier else squared_errors(tree.weight, values)
-        prices = weakest_link_prices(tree.nodes, risk) / tree.weight[0]
+        prices = weakest_link_alphas(tree.nodes, risk) / tree.weight[0]
         return cls(tree, values, prices, parents_of(tree.nodes), branch_shares(tree.nodes), depths_of(tree.nodes))
 
     def at(self, alpha: float) -> Tree:
@@ -113,7 +113,7 @@ class Judges:
         losses = np.zeros(len(alphas))
         for part in self._parts(trees):
             losses += part._losses(trees, weights, alphas)
-        return choose_price(alphas, losses / len(self.rows))
+        return choose_alpha(alphas, losses / len(self.rows))
 
     def _parts(self, trees: Sequence[PricedTree]) -> Iterator[Judges]:
         """Cut the rows so that the changes of a part fit into memory."""

@@ -1,1 +1,4 @@
-"""One tree: its arrays, how it is grown, pruned, routed through and written out."""
+"""Single trees: learners (`c45`, `cart`, `id3`, `reptree`, `m5`), growing, pruning, prediction and export.
+
+Open `tree.py` first for the fitted tree, `learner.py` for what the learners share.
+"""

@@ -1,4 +1,4 @@
-"""C4.5: gain ratio, multiway nominal splits, fractional missing values, error-based pruning with subtree raising."""
+"""C4.5: splits by gain ratio, one branch per level, fractional missing values, and error-based pruning."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class C45Classifier(TreeClassifier):
 
     Notes
     -----
-    A missing value sends a row down every branch, with its weight in proportion to the branches' weights, in training
-    as in prediction. A level that was not seen in training is treated as missing.
+    A row with a missing value takes every branch, with its weight divided in proportion to the weights of the branches,
+    in training and in prediction. A level not seen in training is treated as missing.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""CART: binary splits by any criterion, and weakest-link pruning by price, on held-out rows or by cross-validation."""
+"""CART: binary splits by any criterion, pruned at the weakest link by an alpha, held-out rows or cross-validation."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ from tremula.trees.growing import (
     tree_of_means,
 )
 from tremula.trees.learner import HeldOut, PrunedOnHeldOutRows, TreeClassifier, TreeRegressor
-from tremula.trees.pruning import cut_at, subtree_losses, training_errors, weakest_link_prices
-from tremula.trees.subtree_choice import PrunedSequence, choose_price, cross_validated_losses
+from tremula.trees.pruning import cut_at, subtree_losses, training_errors, weakest_link_alphas
+from tremula.trees.subtree_choice import PrunedSequence, choose_alpha, cross_validated_losses
 from tremula.trees.tree import Tree
 
 
 def minimum_weight(limit: float, trivial: float, weights: np.ndarray | None) -> float:
-    """Return a minimum number of rows as a weight.
+    """Return a minimum number of rows as a minimum weight.
 
-    Whole weights are counts of rows. Others are told in their mean, and a limit that any rows meet, as two rows to
-    split or one on either side, is none.
+    Integer weights count rows. With other weights, a row has the mean weight, and a limit of at most `trivial` rows,
+    which every split meets, becomes 0.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def minimum_weight(limit: float, trivial: float, weights: np.ndarray | None) -> 
 
 
 class _CART(PrunedOnHeldOutRows):
-    """What the two CARTs share: parameters, rules, and the choice among subtrees."""
+    """Base of the two CART learners: parameters, rules, and the choice of a subtree."""
 
     criterion: str
     max_depth: int | None
@@ -96,7 +96,7 @@ class _CART(PrunedOnHeldOutRows):
                 "ccp_alpha='validation' to choose the subtree on them"
             )
         if held_out is None and self.ccp_alpha == "validation":
-            raise InvalidParameter("ccp_alpha='validation' needs rows to judge subtrees by: give fit X_val and y_val")
+            raise InvalidParameter("ccp_alpha='validation' needs held-out rows: give X_val and y_val to fit")
 
     def _folds(
         self,
@@ -106,14 +106,14 @@ class _CART(PrunedOnHeldOutRows):
         groups: np.ndarray,
         random: np.random.Generator,
     ) -> list[tuple[np.ndarray, HeldOut]]:
-        """For each fold the weights that grow a tree and the rows that judge it."""
+        """Return for each fold the row weights to grow a tree with, and the held-out rows."""
         weights = np.ones(columns.n_rows) if weights is None else weights
         folds = []
-        for growers, judges in self._split_rows(columns, target, weights, groups, random):
-            growing = np.zeros(columns.n_rows)
-            growing[growers] = weights[growers]
-            if growing.any():
-                folds.append((growing, HeldOut(columns.values[judges], target[judges], weights[judges])))
+        for train, test in self._split_rows(columns, target, weights, groups, random):
+            growing_weights = np.zeros(columns.n_rows)
+            growing_weights[train] = weights[train]
+            if growing_weights.any():
+                folds.append((growing_weights, HeldOut(columns.values[test], target[test], weights[test])))
         return folds
 
     def _split_rows(
@@ -124,7 +124,7 @@ class _CART(PrunedOnHeldOutRows):
         groups: np.ndarray,
         random: np.random.Generator,
     ) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Growing and judging rows of each fold: spread evenly over the groups, or as a splitter given says."""
+        """Return the training and the held-out rows of each fold: stratified, or by the given splitter."""
         if not isinstance(self.cv, Integral):
             return list(check_cv(self.cv).split(columns.values, target))
         rows = np.flatnonzero(weights > 0)
@@ -139,22 +139,21 @@ class _CART(PrunedOnHeldOutRows):
         folds: Callable[[], list[tuple[GrownTree, HeldOut]]],
         held_out: HeldOut | None,
     ) -> GrownTree:
-        """Cut the tree at the price given, or at the one that held-out rows or cross-validation choose."""
+        """Prune the tree by the given alpha, or by the one that held-out rows or cross-validation choose."""
         if not isinstance(self.ccp_alpha, str) and self.ccp_alpha == 0.0:
             return grown
-        prices = weakest_link_prices(grown.nodes, risk(grown))
+        node_alphas = weakest_link_alphas(grown.nodes, risk(grown))
         if held_out is not None:
-            alphas, totals = subtree_losses(grown.nodes, prices, losses(grown, held_out))
-            chosen = self.pruned_sequence_ = choose_price(alphas, totals / held_out.weights.sum())
-            alpha = chosen.alpha
+            alphas, totals = subtree_losses(grown.nodes, node_alphas, losses(grown, held_out))
+            self.pruned_sequence_ = choose_alpha(alphas, totals / held_out.weights.sum())
+            alpha = self.pruned_sequence_.alpha
         elif self.ccp_alpha == "cv":
-            alphas = np.union1d([0.0], prices[np.isfinite(prices)])
-            folded = cross_validated_losses(alphas, risk, losses, folds())
-            chosen = self.pruned_sequence_ = choose_price(alphas, folded)
-            alpha = chosen.alpha
+            alphas = np.union1d([0.0], node_alphas[np.isfinite(node_alphas)])
+            self.pruned_sequence_ = choose_alpha(alphas, cross_validated_losses(alphas, risk, losses, folds()))
+            alpha = self.pruned_sequence_.alpha
         else:
             alpha = float(self.ccp_alpha)
-        return cut_at(grown, (prices <= alpha) & (grown.nodes["n_branches"] > 0))
+        return cut_at(grown, (node_alphas <= alpha) & (grown.nodes["n_branches"] > 0))
 
 
 @storable
@@ -177,10 +176,10 @@ class CARTClassifier(_CART, TreeClassifier):
 
     Notes
     -----
-    A nominal attribute is split into two sets of levels. With two classes the levels are ordered by their share of the
-    second class and cut where it is best: for Gini and entropy no set of levels is better. With more classes they are
-    ordered by the share of each class in turn and the best of all these cuts is taken, which need not be the best of
-    all sets. Missing values go down both branches in shares.
+    A nominal attribute is split into two sets of levels. With two classes, the levels are ordered by their share of the
+    second class, and the best cut in this order is taken; for Gini and entropy no other sets are better. With more
+    classes, the levels are ordered by the share of each class in turn, and the best of all these cuts is taken; other
+    sets may be better. A row with a missing value takes both branches, in shares.
 
     Examples
     --------

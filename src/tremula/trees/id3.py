@@ -1,4 +1,4 @@
-"""ID3: information gain, one branch per level, nominal attributes only."""
+"""ID3: splits by information gain with one branch per level, for nominal attributes only."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from tremula.trees.tree import Tree
 class ID3Classifier(TreeClassifier):
     """Decision tree by Quinlan's ID3, for nominal attributes.
 
-    A node is split by the attribute of largest information gain, one branch per level, until its rows are of one class
-    or no attribute gains anything. There is no pruning.
+    A node is split by the attribute with the largest information gain, with one branch per level, until its rows have
+    one class or no attribute has a gain. There is no pruning.
 
     Attributes
     ----------
@@ -40,8 +40,8 @@ class ID3Classifier(TreeClassifier):
 
     Notes
     -----
-    A branch that no training row took predicts as its parent does. A missing value, or a level not seen in training,
-    sends a row down every branch in proportion to their weights (Quinlan's ID3 has no rule for either).
+    A branch without training rows predicts as its parent. A row with a missing value, or a level not seen in training,
+    takes every branch in proportion to their weights (Quinlan's ID3 has no rule for either).
 
     Examples
     --------
@@ -63,7 +63,7 @@ class ID3Classifier(TreeClassifier):
         self.categorical_features = categorical_features
 
     def sort(self, values: np.ndarray, n_levels: np.ndarray) -> SortedColumns:
-        """Sort columns, all of which must be nominal."""
+        """Sort the columns; raise UnsupportedType if one is numeric."""
         numeric = np.flatnonzero((n_levels == 0) & ~np.isnan(values).all(axis=0))
         if len(numeric):
             label = column_label(getattr(self, "feature_names_in_", None), int(numeric[0]))

@@ -1,4 +1,4 @@
-"""How much each attribute's splits reduce impurity, from the weights and values kept in the tree alone."""
+"""Impurity-based importances of attributes, computed from the weights and values of a tree alone."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ FloatArray = NDArray[np.float64]
 
 
 def entropy(distributions: FloatArray) -> FloatArray:
-    """Entropy in bits of each row's class distribution."""
+    """Return the entropy, in bits, of the class distribution in each row."""
     logarithms = np.log2(distributions, out=np.zeros_like(distributions), where=distributions > 0)
     return np.asarray(-(distributions * logarithms).sum(axis=1))
 
 
 def gini(distributions: FloatArray) -> FloatArray:
-    """Gini index of each row's class distribution."""
+    """Return the Gini index of the class distribution in each row."""
     return np.asarray(1.0 - (distributions**2).sum(axis=1))
 
 
 def negative_square(means: FloatArray) -> FloatArray:
-    """Variance but for a term that cancels when a node is compared with its branches."""
+    """Return the variance without a term that cancels in the comparison of a node with its branches."""
     return np.asarray(-(means**2).sum(axis=1))
 
 
@@ -37,13 +37,15 @@ IMPURITIES: dict[str, Callable[[FloatArray], FloatArray]] = {
 
 
 def attribute_importances(tree: Tree, impurity: str) -> FloatArray:
-    """Total decrease of impurity by each attribute's splits, as shares that sum to 1; all 0 in a tree that gains none.
+    """Return the total decrease of impurity by the splits of each attribute, normalized to sum 1.
+
+    All are 0 if no split decreases the impurity.
 
     Parameters
     ----------
     tree : Tree
     impurity : {"entropy", "gini", "variance"}
-        The first two for class distributions, the last for mean targets.
+        "entropy" and "gini" are for class distributions, "variance" for mean targets.
 
     Examples
     --------
@@ -56,7 +58,7 @@ def attribute_importances(tree: Tree, impurity: str) -> FloatArray:
     if impurity not in IMPURITIES:
         raise ValueError(f"impurity is {impurity!r}: choose one of {', '.join(map(repr, IMPURITIES))}")
     values = tree.node_values()
-    # Variances are differences of squares: moving the origin to the mean keeps them from cancelling to noise.
+    # Variances are differences of squares; with the root's mean subtracted, they do not cancel.
     impurities = IMPURITIES[impurity](values - values[0] if impurity == "variance" else values)
     children, parents = children_and_parents(tree.nodes)
     decreases = tree.weight[children] * (impurities[parents] - impurities[children])

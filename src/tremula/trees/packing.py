@@ -1,7 +1,7 @@
-"""Many trees as a few flat arrays, for files: unpacked, they are what they were, bit for bit, and sound.
+"""Packs many trees into a few flat arrays, for files; unpacking restores them bit for bit, and checks them.
 
-Node records lie one column an array, all trees behind each other, whole numbers in the smallest type that holds them;
-such columns compress to a few bytes a node.
+Each field of the node records becomes one array with the nodes of all trees. Integers are stored in the smallest type
+that holds them. Such arrays compress to a few bytes per node.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tremula.persistence.registry import Packing, register_packing
 from tremula.trees.structure import NODE_DTYPE
 from tremula.trees.tree import Tree
 
-# Each array and the kinds of numbers it may hold. A row of `sizes` tells how much of the others is a tree's.
+# Each array and the kinds of numbers it may hold. A row of `sizes` has the lengths of one tree's parts of the others.
 KINDS = {
     "sizes": "iu",
     "threshold": "f",
@@ -33,7 +33,7 @@ NODE_COLUMNS = ("threshold", "weight", "attribute", "first_child", "n_branches",
 
 
 def narrowed(numbers: NDArray[Any]) -> NDArray[Any]:
-    """Return the same numbers in the smallest integer type that holds them all; as they are, if none does.
+    """Return the numbers in the smallest integer type that holds them all, or unchanged if none does.
 
     Examples
     --------
@@ -49,25 +49,25 @@ def narrowed(numbers: NDArray[Any]) -> NDArray[Any]:
         is_whole = np.isfinite(numbers) & (numbers == np.rint(numbers)) & (np.abs(numbers) < 2**53)
         if not is_whole.all() or (np.signbit(numbers) & (numbers == 0)).any():
             return numbers
-    least, largest = int(numbers.min()), int(numbers.max())
-    return numbers.astype(np.min_scalar_type(largest if least >= 0 else min(least, -largest - 1)))
+    smallest, largest = int(numbers.min()), int(numbers.max())
+    return numbers.astype(np.min_scalar_type(largest if smallest >= 0 else min(smallest, -largest - 1)))
 
 
 def _numbers_in_trees(n_nodes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the number that each node of all trees has in its own."""
+    """Return the number of each node within its own tree."""
     ends = np.cumsum(n_nodes)
     return np.arange(n_nodes.sum()) - np.repeat(ends - n_nodes, n_nodes)
 
 
 def pack_trees(trees: Sequence[Tree]) -> dict[str, NDArray[Any]]:
-    """Lay trees out as flat arrays.
+    """Pack trees into flat arrays.
 
     Returns
     -------
     dict of arrays
-        ``sizes`` has a row a tree: nodes, rows of values, outputs, entries of subsets, attributes, and whether it is
-        strict. The columns of the nodes are as in `Tree`, save that ``first_child`` of a split is counted from the
-        split's own number. ``values``, ``subsets`` and ``n_levels`` are the trees' own, flattened.
+        ``sizes`` has one row for each tree: its number of nodes, of rows of values, of outputs, of entries of subsets
+        and of attributes, and whether it is strict. The fields of the nodes are as in `Tree`, except that
+        ``first_child`` of a split is relative to the split. ``values``, ``subsets`` and ``n_levels`` are flattened.
     """
     sizes = [(t.n_nodes, len(t.values), t.n_outputs, len(t.subsets), t.n_attributes, t.strict) for t in trees]
     nodes = np.concatenate([tree.nodes.view(np.void) for tree in trees]).view(NODE_DTYPE)
@@ -82,9 +82,9 @@ def pack_trees(trees: Sequence[Tree]) -> dict[str, NDArray[Any]]:
 
 
 def unpack_trees(packed: Mapping[str, NDArray[Any]]) -> list[Tree]:
-    """Make the trees that `pack_trees` laid out; raises ValueError unless every one of them is sound.
+    """Restore the trees that `pack_trees` packed; raise ValueError if one of them is not valid.
 
-    The nodes of all trees stay one block of memory, and so do their values.
+    The nodes of all trees share one block of memory, and so do their values.
     """
     for name, kinds in KINDS.items():
         array, n_dimensions = packed[name], 2 if name == "sizes" else 1
@@ -93,10 +93,10 @@ def unpack_trees(packed: Mapping[str, NDArray[Any]]) -> list[Tree]:
     sizes = packed["sizes"].astype(np.int64)
     n_nodes, n_rows, n_outputs, n_subsets, n_attributes, _ = sizes.T
     parts = zip(
-        _cut(_nodes_of(packed, n_nodes), n_nodes),
-        _cut(packed["values"].astype(np.float64, copy=False), n_rows * n_outputs),
-        _cut(packed["subsets"].astype(np.uint8, copy=False), n_subsets),
-        _cut(packed["n_levels"].astype(np.int32), n_attributes),
+        _split(_nodes_of(packed, n_nodes), n_nodes),
+        _split(packed["values"].astype(np.float64, copy=False), n_rows * n_outputs),
+        _split(packed["subsets"].astype(np.uint8, copy=False), n_subsets),
+        _split(packed["n_levels"].astype(np.int32), n_attributes),
     )
     trees, known_levels = [], dict[bytes, NDArray[np.int32]]()
     for (nodes, values, subsets, n_levels), size in zip(parts, sizes.tolist()):
@@ -107,10 +107,10 @@ def unpack_trees(packed: Mapping[str, NDArray[Any]]) -> list[Tree]:
 
 
 def _nodes_of(packed: Mapping[str, NDArray[Any]], n_nodes: NDArray[np.int64]) -> NDArray[Any]:
-    """Put the columns together to node records."""
+    """Build node records from their fields."""
     lengths = {len(packed[column]) for column in NODE_COLUMNS}
     if lengths != {int(n_nodes.sum())} or n_nodes.min() < 0:
-        raise ValueError(f"the columns of the nodes have lengths {sorted(lengths)}: expected {n_nodes.sum()}")
+        raise ValueError(f"the fields of the nodes have lengths {sorted(lengths)}: expected {n_nodes.sum()}")
     nodes = np.empty(n_nodes.sum(), dtype=NODE_DTYPE)
     for column in NODE_COLUMNS:
         nodes[column] = packed[column]
@@ -118,15 +118,15 @@ def _nodes_of(packed: Mapping[str, NDArray[Any]], n_nodes: NDArray[np.int64]) ->
     return nodes
 
 
-def _cut(flat: NDArray[Any], lengths: NDArray[np.int64]) -> list[NDArray[Any]]:
-    """Cut an array into stretches of these lengths, which must add up to its own."""
+def _split(flat: NDArray[Any], lengths: NDArray[np.int64]) -> list[NDArray[Any]]:
+    """Split an array into parts of these lengths, which must add up to its own."""
     if lengths.sum() != len(flat) or lengths.min() < 0:
-        raise ValueError(f"parts of {lengths.sum()} entries were announced, but there are {len(flat)}")
+        raise ValueError(f"an array has {len(flat)} entries: expected {lengths.sum()}, by the sizes of the trees")
     return np.split(flat, np.cumsum(lengths)[:-1])
 
 
 def check_trees_fit(model: Any) -> None:
-    """Refuse trees whose numbers of attributes or classes differ from the model's."""
+    """Raise ValueError if a tree has another number of attributes or classes than its model."""
     n_classes = len(getattr(model, "classes_", [0]))
     members = [part for member in getattr(model, "members_", []) for part in getattr(member, "regressors", [member])]
     for tree in [getattr(model, "tree_", None), *members]:

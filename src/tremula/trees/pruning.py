@@ -1,6 +1,6 @@
-"""Cuts grown trees back: useless splits, C4.5's error estimate, reduced errors on held-out rows, weakest links.
+"""Prunes trees: useless splits, C4.5's error-based pruning, reduced-error pruning, weakest-link pruning.
 
-Every function takes a grown tree and returns a new one, with the statistics of the nodes that are left.
+Pruning functions take a grown tree and return a new one with the statistics of the remaining nodes.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from tremula.trees.growing import GrownTree
 from tremula.trees.structure import copy_nodes, parents_of
 from tremula.trees.tree import Tree
 
-# C4.5 reads the normal deviate of a confidence from this table, interpolating linearly.
+# C4.5 interpolates the normal deviate of a confidence linearly in this table.
 QUINLAN_CONFIDENCES = (0.0, 0.001, 0.005, 0.01, 0.05, 0.10, 0.20, 0.40, 1.00)
 QUINLAN_DEVIATES = (4.0, 3.09, 2.58, 2.33, 1.65, 1.28, 0.84, 0.25, 0.00)
 
 
 @dataclass(frozen=True)
 class ErrorEstimate:
-    """The upper confidence limit of the number of errors in a leaf.
+    """Parameters of the upper confidence limit of the number of errors in a leaf.
 
-    `tail` is the share of the right rows counted as errors where nearly all are wrong already.
+    `tail` is the share of the correct rows that counts as errors if nearly all rows are wrong.
     """
 
     confidence: float
@@ -33,7 +33,7 @@ class ErrorEstimate:
 
 
 def quinlan_estimate(confidence: float) -> ErrorEstimate:
-    """C4.5's own estimate: a deviate from its table.
+    """Return C4.5's own estimate, with a deviate from its table.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def quinlan_estimate(confidence: float) -> ErrorEstimate:
 
 
 def normal_estimate(confidence: float) -> ErrorEstimate:
-    """Weka's variant: the exact normal deviate, and no discount where nearly all rows are wrong.
+    """Return Weka's estimate, with the exact normal deviate and without a discount if nearly all rows are wrong.
 
     Examples
     --------
@@ -56,12 +56,12 @@ def normal_estimate(confidence: float) -> ErrorEstimate:
 
 
 def training_errors(grown: GrownTree) -> np.ndarray:
-    """Weight that each node, as a leaf, would put into the wrong class."""
+    """Return the weight of the training rows that each node would misclassify as a leaf."""
     return np.asarray(grown.statistics.sum(axis=1) - grown.statistics.max(axis=1))
 
 
 def _compact(nodes: np.ndarray, grown: GrownTree) -> tuple[GrownTree, np.ndarray]:
-    """Renumber the nodes that can still be reached; also return the numbers they had."""
+    """Drop the nodes that can no longer be reached; return the tree and the former numbers of its nodes."""
     kept, origin = np.empty_like(nodes), np.empty(len(nodes), np.int32)
     n_kept = kernel.compact(nodes, kept, origin)
     origin = origin[:n_kept]
@@ -69,7 +69,7 @@ def _compact(nodes: np.ndarray, grown: GrownTree) -> tuple[GrownTree, np.ndarray
 
 
 def collapse_useless_splits(grown: GrownTree) -> GrownTree:
-    """Turn splits into leaves that do not lessen the training errors; C4.5 does so even to its unpruned trees."""
+    """Turn splits that do not reduce the training errors into leaves, as C4.5 does even in unpruned trees."""
     nodes = copy_nodes(grown.nodes)
     kernel.collapse(nodes, training_errors(grown), np.empty(len(nodes)), 1e-3)
     return _compact(nodes, grown)[0]
@@ -85,18 +85,18 @@ def prune_by_error(
     raising: bool = True,
     strict: bool = False,
 ) -> GrownTree:
-    """C4.5's pruning: a node becomes a leaf, or its heaviest branch, where fewer errors are to be expected so.
+    """Prune as C4.5 does: replace a node by a leaf, or by its heaviest branch, if that has fewer estimated errors.
 
     Parameters
     ----------
     grown : GrownTree
     values, n_levels, codes, weights : arrays
-        The rows the tree was grown from.
+        The rows that the tree was grown from.
     estimate : ErrorEstimate
     raising : bool, default=True
-        Whether a branch may take the place of its parent.
+        Whether a branch may replace its parent (subtree raising).
     strict : bool, default=False
-        Whether tests are value < threshold.
+        Whether tests are value < threshold, instead of value <= threshold.
 
     Returns
     -------
@@ -123,7 +123,7 @@ def prune_by_reduced_error(grown: GrownTree, errors: np.ndarray) -> tuple[GrownT
     -------
     GrownTree
     origin : array
-        The number that each node left had before.
+        The former number of each remaining node.
     """
     nodes = copy_nodes(grown.nodes)
     rounding = 1e-9 * float(errors[0])
@@ -132,30 +132,30 @@ def prune_by_reduced_error(grown: GrownTree, errors: np.ndarray) -> tuple[GrownT
 
 
 def cut_at(grown: GrownTree, chosen: np.ndarray) -> GrownTree:
-    """Turn the chosen nodes into leaves and drop what was below them."""
+    """Turn the chosen nodes into leaves, and drop the nodes below them."""
     nodes = copy_nodes(grown.nodes)
     kernel.make_leaves(nodes, np.ascontiguousarray(chosen, np.uint8))
     return _compact(nodes, grown)[0]
 
 
 def distributions_of_nodes(tree: Tree) -> np.ndarray:
-    """Value of every node of a finished tree: the class distribution, or mean, of its own training rows.
+    """Return the value of every node of a finished tree: the class distribution, or mean, of its training rows.
 
-    They are means of the branches' values. In a tree of whole class counts they are made the very numbers that the
-    counts give: no rounding decides between classes of equal counts.
+    Values of splits are means of their branches. If class counts are integers, the values are recomputed from them, so
+    that rounding errors do not decide between classes with equal counts.
     """
     values = tree.node_values()
     if tree.n_outputs == 1:
         return values
     counts = values * tree.weight[:, None]
-    whole = np.rint(counts)
-    is_whole = (np.abs(counts - whole).max(axis=1) <= 1e-12 * tree.weight[0]) & (whole.max(axis=1) > 0)
-    values[is_whole] = whole[is_whole] / whole[is_whole].sum(axis=1, keepdims=True)
+    rounded = np.rint(counts)
+    is_integer = (np.abs(counts - rounded).max(axis=1) <= 1e-12 * tree.weight[0]) & (rounded.max(axis=1) > 0)
+    values[is_integer] = rounded[is_integer] / rounded[is_integer].sum(axis=1, keepdims=True)
     return values
 
 
 def cut_tree(tree: Tree, chosen: np.ndarray) -> Tree:
-    """Return a finished tree with the chosen nodes as leaves; what was below them is dropped."""
+    """Return a finished tree with the chosen nodes as leaves, without the nodes below them."""
     is_new = chosen & ~tree.is_leaf
     nodes = copy_nodes(tree.nodes)
     kernel.make_leaves(nodes, is_new.view(np.uint8))
@@ -169,8 +169,8 @@ def cut_tree(tree: Tree, chosen: np.ndarray) -> Tree:
     return Tree(kept, values, tree.subsets, tree.n_levels, tree.strict)
 
 
-def weakest_link_prices(nodes: np.ndarray, risk: np.ndarray) -> np.ndarray:
-    """For each split the complexity price per leaf at which minimal cost-complexity pruning gives it up.
+def weakest_link_alphas(nodes: np.ndarray, risk: np.ndarray) -> np.ndarray:
+    """Return the alpha, the cost of a leaf, at which minimal cost-complexity pruning removes each split.
 
     Parameters
     ----------
@@ -181,41 +181,41 @@ def weakest_link_prices(nodes: np.ndarray, risk: np.ndarray) -> np.ndarray:
     Returns
     -------
     array (n_nodes,)
-        Infinite for leaves; never higher below a split than at it.
+        Infinite for leaves. A split below another never has a larger alpha.
     """
     scratch = np.empty((3, len(nodes)))
-    prices = np.empty(len(nodes))
+    alphas = np.empty(len(nodes))
     tolerance = 1e-12 * max(1.0, float(risk[0]))
-    kernel.weakest_links(nodes, parents_of(nodes), np.ascontiguousarray(risk), *scratch, prices, tolerance)
-    return prices
+    kernel.weakest_links(nodes, parents_of(nodes), np.ascontiguousarray(risk), *scratch, alphas, tolerance)
+    return alphas
 
 
-def subtree_losses(nodes: np.ndarray, prices: np.ndarray, losses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Loss of each subtree of the weakest-link sequence.
+def subtree_losses(nodes: np.ndarray, node_alphas: np.ndarray, losses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the loss of each subtree of the weakest-link sequence.
 
     Parameters
     ----------
     nodes : node records
-    prices : array (n_nodes,)
-        From `weakest_link_prices`.
+    node_alphas : array (n_nodes,)
+        From `weakest_link_alphas`.
     losses : array (n_nodes,)
-        Loss of each node as a leaf, on whatever rows are to judge the subtrees.
+        Loss of each node as a leaf, for example on held-out rows.
 
     Returns
     -------
-    levels : array
-        0 and the prices above it, increasing: the subtree at a level has given up the splits of at most that price.
+    alphas : array
+        0 and the distinct alphas above it, increasing. The subtree of an alpha lacks the splits of at most that alpha.
     totals : array
-        Loss of the subtree at each level.
+        Loss of the subtree of each alpha.
     """
     splits = np.flatnonzero(nodes["n_branches"])
     below = np.zeros(len(nodes))
     children = np.arange(1, len(nodes))
     np.add.at(below, parents_of(nodes)[children], losses[children])
     saved = losses[splits] - below[splits]
-    levels = np.union1d([0.0], prices[splits])
-    levels = levels[levels >= 0.0]
-    order = np.argsort(prices[splits], kind="stable")
+    alphas = np.union1d([0.0], node_alphas[splits])
+    alphas = alphas[alphas >= 0.0]
+    order = np.argsort(node_alphas[splits], kind="stable")
     saved_from = np.append(np.cumsum(saved[order][::-1])[::-1], 0.0)
-    kept_from = np.searchsorted(prices[splits][order], levels, side="right")
-    return levels, losses[0] - saved_from[kept_from]
+    kept_from = np.searchsorted(node_alphas[splits][order], alphas, side="right")
+    return alphas, losses[0] - saved_from[kept_from]

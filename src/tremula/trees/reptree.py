@@ -1,7 +1,7 @@
-"""REPTree: a fast tree by information gain or variance, pruned on rows held out, then refitted with them.
+"""REPTree: a fast tree by information gain or variance, pruned on held-out rows, then refitted with them.
 
-It follows Weka's REPTree: tests are value < threshold; the best cut is searched without a minimum size, and if its
-branches are too light the node is a leaf, without a second try.
+It follows Weka's REPTree. Tests are value < threshold. The best split is searched without a minimum weight; if one of
+its branches is too light, the node becomes a leaf.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ from tremula.trees.tree import Tree
 
 
 class _Division(NamedTuple):
-    """The weights left to grow from, and the rows held out to prune on, if any."""
+    """The row weights to grow the tree with, and the held-out rows to prune it on, if any."""
 
     growing_weights: np.ndarray | None
-    judges: HeldOut | None
+    held_out: HeldOut | None
 
 
 class _REPTree(PrunedOnHeldOutRows):
-    """What the two REPTrees share: parameters, rules, and the division into growing and held-out rows."""
+    """Base of the two REPTrees: parameters, rules, and the division into growing and held-out rows."""
 
     min_weight_leaf: float
     prune: bool
@@ -76,20 +76,20 @@ class _REPTree(PrunedOnHeldOutRows):
         random: np.random.Generator,
         held_out: HeldOut | None,
     ) -> _Division:
-        """Hold out the rows given, else one fold drawn evenly over the groups; nothing if nothing is pruned."""
+        """Hold out the given rows, or else one stratified fold; none if the tree is not pruned."""
         if not self.prune:
             return _Division(weights, None)
         if held_out is not None:
             return _Division(weights, held_out)
         weights = np.ones(columns.n_rows) if weights is None else weights
-        chosen = stratified_parts(np.flatnonzero(weights > 0), groups, self.n_folds, random)[0]
+        fold = stratified_parts(np.flatnonzero(weights > 0), groups, self.n_folds, random)[0]
         growing_weights = weights.copy()
-        growing_weights[chosen] = 0
-        return _Division(growing_weights, HeldOut(columns.values[chosen], target[chosen], weights[chosen]))
+        growing_weights[fold] = 0
+        return _Division(growing_weights, HeldOut(columns.values[fold], target[fold], weights[fold]))
 
 
-def _nodes_that_answer(grown: GrownTree) -> np.ndarray:
-    """For each node itself, or the ancestor whose answer it gives where no row reached it."""
+def _predicting_nodes(grown: GrownTree) -> np.ndarray:
+    """Return the node whose statistics each node predicts by: itself, or its nearest ancestor with training rows."""
     return nearest_reached(grown.nodes, np.arange(len(grown.nodes)), grown.nodes["weight"] > 0)
 
 
@@ -152,13 +152,13 @@ class REPTreeClassifier(_REPTree, TreeClassifier):
     ) -> Tree:
         """Grow and prune a tree from sorted columns, class codes and row weights."""
         rules = self._rules(CLASSIFICATION["entropy"].code, columns.n_attributes, min_worth=1e-6, tolerance=ROUNDING)
-        weights, judges = self._divide(columns, codes, weights, codes, random, held_out)
+        weights, held_out = self._divide(columns, codes, weights, codes, random, held_out)
         grown = grow_classification_tree(columns, codes, n_classes, weights, rules, random, attributes)
         tree = Tree.from_node_counts(grown.nodes, grown.statistics, grown.subsets, columns.n_levels, strict=True)
-        if judges is None:
+        if held_out is None:
             return tree
-        counts = tree.class_weights(*judges)
-        labels = grown.statistics.argmax(axis=1)[_nodes_that_answer(grown)]
+        counts = tree.class_weights(*held_out)
+        labels = grown.statistics.argmax(axis=1)[_predicting_nodes(grown)]
         errors = counts.sum(axis=1) - counts[np.arange(len(counts)), labels]
         pruned, origin = prune_by_reduced_error(grown, errors)
         statistics = pruned.statistics + counts[origin] if self.backfit else pruned.statistics
@@ -222,7 +222,7 @@ class REPTreeRegressor(_REPTree, TreeRegressor):
         held_out: HeldOut | None = None,
     ) -> Tree:
         """Grow and prune a tree from sorted columns, a target and row weights."""
-        weights, judges = self._divide(columns, target, weights, np.zeros(columns.n_rows), random, held_out)
+        weights, held_out = self._divide(columns, target, weights, np.zeros(columns.n_rows), random, held_out)
         centre, variance = mean_and_variance(target, weights)
         rules = self._rules(
             REGRESSION["variance"].code,
@@ -233,10 +233,10 @@ class REPTreeRegressor(_REPTree, TreeRegressor):
         )
         grown = grow_regression_tree(columns, target - centre, weights, rules, random, attributes)
         tree = tree_of_means(grown, grown.statistics, centre, columns.n_levels, strict=True)
-        if judges is None:
+        if held_out is None:
             return tree
-        moments = tree.moments(judges.values, judges.target - centre, judges.weights)
-        means = node_means(grown.statistics)[_nodes_that_answer(grown)]
+        moments = tree.moments(held_out.values, held_out.target - centre, held_out.weights)
+        means = node_means(grown.statistics)[_predicting_nodes(grown)]
         errors = moments[:, 2] - 2 * means * moments[:, 1] + means**2 * moments[:, 0]
         pruned, origin = prune_by_reduced_error(grown, errors)
         statistics = pruned.statistics + moments[origin] if self.backfit else pruned.statistics

@@ -1,6 +1,6 @@
-"""The shape of a tree read from its node records: parents, depths, shares of branches, and whether it is sound.
+"""The structure of a tree, from its node records: parents, depths, shares of branches, and a check that it is valid.
 
-Children of a node are consecutive and always have larger numbers than it; the root is node 0.
+The root is node 0. The children of a node are consecutive, and their numbers are larger than its own.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ LEVEL_UNSEEN = 2
 
 
 def copy_nodes(nodes: NDArray[Any]) -> NDArray[Any]:
-    """Copy of node records, made as plain bytes: NumPy's own goes field by field and is ten times slower."""
+    """Copy node records as plain bytes, ten times faster than NumPy, which copies field by field."""
     return np.ascontiguousarray(nodes, dtype=NODE_DTYPE).view(np.void).copy().view(NODE_DTYPE)
 
 
 def children_and_parents(nodes: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Every node below the root, grouped by parent, and its parent."""
+    """Return all nodes but the root, grouped by parent, and their parents."""
     splits = np.flatnonzero(nodes["n_branches"])
     n_branches = nodes["n_branches"][splits].astype(np.int64)
     ends = np.cumsum(n_branches)
@@ -42,22 +42,22 @@ def children_and_parents(nodes: NDArray[Any]) -> tuple[NDArray[np.int64], NDArra
 
 
 def parents_of(nodes: NDArray[Any]) -> NDArray[np.int64]:
-    """Parent of every node, -1 for the root."""
+    """Return the parent of every node, -1 for the root."""
     parents = np.full(len(nodes), -1)
-    children, their_parents = children_and_parents(nodes)
-    parents[children] = their_parents
+    children, parents_of_children = children_and_parents(nodes)
+    parents[children] = parents_of_children
     return parents
 
 
 def depths_of(nodes: NDArray[Any]) -> NDArray[np.int32]:
-    """Count the splits above every node."""
+    """Return the depth of every node: the number of splits above it."""
     depths = np.empty(len(nodes), dtype=np.int32)
     route.fill_depths(nodes, depths)
     return depths
 
 
 def branch_shares(nodes: NDArray[Any]) -> NDArray[np.float64]:
-    """Share of every node in what its parent passes on when the value tested is missing; 1 for the root."""
+    """Return the share of a row that every node gets from its parent if the tested value is missing; 1 for the root."""
     children, parents = children_and_parents(nodes)
     totals = np.bincount(parents, weights=nodes["weight"][children], minlength=len(nodes))
     shares = np.ones(len(nodes))
@@ -67,16 +67,16 @@ def branch_shares(nodes: NDArray[Any]) -> NDArray[np.float64]:
     return shares
 
 
-def nearest_reached(nodes: NDArray[Any], asked: NDArray[np.int64], is_reached: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """For every node asked about, itself if training weight reached it, else its nearest ancestor that has some."""
-    found = asked.copy()
-    waiting = np.flatnonzero(~is_reached[found])
-    if len(waiting):
+def nearest_reached(nodes: NDArray[Any], starts: NDArray[np.int64], is_reached: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return each of the given nodes if training weight reached it, else its nearest ancestor that weight reached."""
+    nearest = starts.copy()
+    open_places = np.flatnonzero(~is_reached[nearest])
+    if len(open_places):
         parents = parents_of(nodes)
-    while len(waiting):
-        found[waiting] = np.maximum(parents[found[waiting]], 0)
-        waiting = waiting[~is_reached[found[waiting]] & (found[waiting] > 0)]
-    return found
+    while len(open_places):
+        nearest[open_places] = np.maximum(parents[nearest[open_places]], 0)
+        open_places = open_places[~is_reached[nearest[open_places]] & (nearest[open_places] > 0)]
+    return nearest
 
 
 def check_structure(
@@ -85,22 +85,22 @@ def check_structure(
     subsets: NDArray[np.uint8],
     n_levels: NDArray[np.int32],
 ) -> None:
-    """Raise ValueError unless every row of attribute values can be sent down the tree to one of its leaves."""
+    """Raise ValueError unless every row of attribute values can reach a leaf."""
     is_split = nodes["n_branches"] != 0
     splits, leaves = nodes[is_split], nodes[~is_split]
     if not np.all((splits["attribute"] >= 0) & (splits["attribute"] < len(n_levels))):
         raise ValueError(f"a split tests an attribute outside 0..{len(n_levels) - 1}")
     levels = n_levels[splits["attribute"]]
     multiway, subset = splits["index"] == MULTIWAY_SPLIT, splits["index"] >= 0
-    claims = {
+    faults = {
         "a node has a negative number of branches": nodes["n_branches"] < 0,
         "a branch leads to a node that does not exist": (
             splits["first_child"].astype(np.int64) + splits["n_branches"] > len(nodes)
         ),
         "a child has a smaller number than its parent": splits["first_child"] <= np.flatnonzero(is_split),
-        "a split is of no known kind": splits["index"] < MULTIWAY_SPLIT,
-        "a numeric or subset split has other than two branches": ~multiway & (splits["n_branches"] != 2),
-        "a multiway split has other than one branch per level": multiway & (splits["n_branches"] != levels),
+        "a split is of an unknown kind": splits["index"] < MULTIWAY_SPLIT,
+        "a numeric or subset split does not have two branches": ~multiway & (splits["n_branches"] != 2),
+        "a multiway split does not have one branch per level": multiway & (splits["n_branches"] != levels),
         "a numeric split has no threshold": (splits["index"] == NUMERIC_SPLIT) & np.isnan(splits["threshold"]),
         "a subset split reads beyond the subsets": subset & (splits["index"].astype(np.int64) + levels > len(subsets)),
         "a leaf has an attribute": leaves["attribute"] != -1,
@@ -108,11 +108,11 @@ def check_structure(
         "a subset names a third branch": subsets > LEVEL_UNSEEN,
         "a weight is negative or not a number": ~(nodes["weight"] >= 0),
     }
-    for claim, broken in claims.items():
-        if np.any(broken):
-            raise ValueError(f"this is not a sound tree: {claim}")
+    for fault, is_present in faults.items():
+        if np.any(is_present):
+            raise ValueError(f"the arrays are not a valid tree: {fault}")
     n_children = splits["n_branches"].sum(dtype=np.int64)
     if n_children != len(nodes) - 1 or not np.array_equal(
         np.sort(children_and_parents(nodes)[0]), np.arange(1, len(nodes))
     ):
-        raise ValueError("this is not a sound tree: a node below the root has no parent or several")
+        raise ValueError("the arrays are not a valid tree: a node other than the root has no parent or several")

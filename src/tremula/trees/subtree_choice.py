@@ -1,4 +1,4 @@
-"""Chooses among the subtrees that weakest-link pruning goes through: by their losses on held-out rows or in folds."""
+"""Chooses a subtree of the weakest-link pruning sequence, by the losses on held-out rows or in cross-validation."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ import numpy as np
 from tremula.persistence.registry import storable
 from tremula.trees.growing import GrownTree
 from tremula.trees.learner import HeldOut
-from tremula.trees.pruning import subtree_losses, weakest_link_prices
+from tremula.trees.pruning import subtree_losses, weakest_link_alphas
 
 
 @storable
 @dataclass(frozen=True)
 class PrunedSequence:
-    """The subtrees that weakest-link pruning went through, and the one that was taken.
+    """The sequence of subtrees of weakest-link pruning, and the chosen one.
 
     Attributes
     ----------
     alphas : array
-        Complexity prices per leaf, increasing.
+        The costs of a leaf (scikit-learn's effective alphas), increasing.
     losses : array
-        Loss of the subtree at each price, on the rows that chose among them: error share, or mean squared error.
+        Loss of the subtree of each alpha on the held-out rows: error rate, or mean squared error.
     alpha : float
-        The price taken: the largest among those of least loss.
+        The chosen alpha: the largest of those with minimum loss.
     """
 
     alphas: np.ndarray
@@ -33,8 +33,8 @@ class PrunedSequence:
     alpha: float
 
 
-def choose_price(alphas: np.ndarray, losses: np.ndarray) -> PrunedSequence:
-    """Take the least loss, ties to the larger price, which is the smaller tree."""
+def choose_alpha(alphas: np.ndarray, losses: np.ndarray) -> PrunedSequence:
+    """Choose the alpha of minimum loss; of ties the largest, which gives the smallest tree."""
     slack = 1e-12 * max(1.0, float(losses.max()))
     best = np.flatnonzero(losses <= losses.min() + slack)[-1]
     return PrunedSequence(alphas, losses, float(alphas[best]))
@@ -46,12 +46,12 @@ def cross_validated_losses(
     losses: Callable[[GrownTree, HeldOut], np.ndarray],
     folds: list[tuple[GrownTree, HeldOut]],
 ) -> np.ndarray:
-    """Mean loss of the folds' own trees at the geometric means of neighbouring prices."""
+    """Return the mean loss of the trees of the folds, at the geometric means of neighbouring alphas."""
     between = np.sqrt(alphas * np.append(alphas[1:], np.inf))
     total, weight = np.zeros(len(alphas)), 0.0
     for grown, held_out in folds:
-        prices = weakest_link_prices(grown.nodes, risk(grown))
-        levels, level_losses = subtree_losses(grown.nodes, prices, losses(grown, held_out))
-        total += level_losses[np.searchsorted(levels, between, side="right") - 1]
+        node_alphas = weakest_link_alphas(grown.nodes, risk(grown))
+        fold_alphas, fold_losses = subtree_losses(grown.nodes, node_alphas, losses(grown, held_out))
+        total += fold_losses[np.searchsorted(fold_alphas, between, side="right") - 1]
         weight += float(held_out.weights.sum())
     return total / weight

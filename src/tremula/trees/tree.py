@@ -1,6 +1,6 @@
-"""A fitted tree as flat read-only arrays: where rows end and what is predicted there.
+"""A fitted tree as flat read-only arrays, which routes rows to leaves and predicts.
 
-Children of a node are consecutive and always have larger numbers than it; the root is node 0.
+The root is node 0. The children of a node are consecutive, and their numbers are larger than its own.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ class Tree:
     Parameters
     ----------
     nodes : structured array of NODE_DTYPE
-        One record a node. A leaf has attribute -1, no branches, and `index` = its row in `values`. A numeric split has
-        two branches and index -1; a multiway nominal split one branch per level and index -2; a split of the levels
-        into two groups `index` = its first entry in `subsets`.
+        One record for each node. A leaf has attribute -1 and no branches; its `index` is its row in `values`. A numeric
+        split has two branches and index -1. A multiway nominal split has one branch per level and index -2. A split of
+        the levels into two groups has two branches; its `index` is its first entry in `subsets`.
     values : float64 array of shape (n_value_rows, n_outputs)
         Class distributions that sum to 1, or mean targets; leaves may share a row.
     subsets : uint8 array
-        For every split of levels into two groups, the branch of each level: 0, 1, or 2 for a level the node never saw.
+        For every split of levels into two groups, the branch of each level: 0, 1, or 2 for a level unseen at the node.
     n_levels : int32 array
-        For every attribute its number of levels, 0 if it is numeric.
+        Number of levels of every attribute, 0 if it is numeric.
     strict : bool
         Whether a value equal to a threshold takes the second branch instead of the first.
 
     Notes
     -----
-    A row without a value for the attribute tested (NaN, or a level the split does not know) goes down every branch, in
-    shares proportional to the branches' training weights; in equal shares if these are all zero.
+    A row whose tested value is missing (NaN, or a level unknown to the split) takes every branch, in shares
+    proportional to the training weights of the branches; in equal shares if all weights are 0.
 
     Examples
     --------
@@ -72,9 +72,10 @@ class Tree:
     def from_node_counts(
         cls, nodes: NDArray[Any], counts: NDArray[np.float64], subsets: ArrayLike, n_levels: ArrayLike, strict: bool
     ) -> Tree:
-        """Make a classification tree from the class weights in every node; fills the leaves' `index` on a copy.
+        """Make a classification tree from the class weights of every node; `index` of the leaves is set in a copy.
 
-        Pure leaves of one class share one distribution; a leaf that no weight reached takes its nearest ancestor's.
+        Pure leaves of one class share one distribution. A leaf without weight has that of its nearest ancestor with
+        weight.
         """
         nodes = copy_nodes(nodes)
         counts = np.ascontiguousarray(counts, dtype=np.float64)
@@ -88,9 +89,9 @@ class Tree:
     def from_node_means(
         cls, nodes: NDArray[Any], means: NDArray[np.float64], subsets: ArrayLike, n_levels: ArrayLike, strict: bool
     ) -> Tree:
-        """Make a regression tree from the mean target in every node; fills the leaves' `index` on a copy.
+        """Make a regression tree from the mean target of every node; `index` of the leaves is set in a copy.
 
-        A leaf whose mean is NaN takes that of its nearest ancestor that has one.
+        A leaf whose mean is NaN has that of its nearest ancestor with a mean.
         """
         nodes, means = copy_nodes(nodes), np.asarray(means, dtype=np.float64)
         leaves = np.flatnonzero(nodes["n_branches"] == 0)
@@ -100,12 +101,12 @@ class Tree:
 
     @property
     def attribute(self) -> NDArray[np.int32]:
-        """Attribute tested at every node, -1 at leaves."""
+        """Attribute tested at every node, -1 for leaves."""
         return self.nodes["attribute"]
 
     @property
     def threshold(self) -> NDArray[np.float64]:
-        """Threshold of every node, of meaning at numeric splits alone."""
+        """Threshold of every node; meaningful only for numeric splits."""
         return self.nodes["threshold"]
 
     @property
@@ -115,12 +116,12 @@ class Tree:
 
     @property
     def first_child(self) -> NDArray[np.int32]:
-        """First branch of every node, 0 at leaves."""
+        """First child of every node, 0 for leaves."""
         return self.nodes["first_child"]
 
     @property
     def n_branches(self) -> NDArray[np.int32]:
-        """Number of branches of every node, 0 at leaves."""
+        """Number of branches of every node, 0 for leaves."""
         return self.nodes["n_branches"]
 
     @property
@@ -140,12 +141,12 @@ class Tree:
 
     @property
     def n_attributes(self) -> int:
-        """Number of attributes a row must have."""
+        """Number of attributes."""
         return len(self.n_levels)
 
     @property
     def n_outputs(self) -> int:
-        """Number of classes; 1 in a regression tree."""
+        """Number of classes; 1 for a regression tree."""
         return int(self.values.shape[1])
 
     @cached_property
@@ -155,7 +156,7 @@ class Tree:
 
     @property
     def nbytes(self) -> int:
-        """Bytes held by the arrays."""
+        """Size of the arrays in bytes."""
         return self.nodes.nbytes + self.values.nbytes + self.subsets.nbytes + self.n_levels.nbytes
 
     @cached_property
@@ -163,38 +164,38 @@ class Tree:
         return np.asarray(self.values.argmax(axis=1))
 
     def check(self) -> None:
-        """Raise ValueError unless the arrays form a tree that any row can be sent down (for trees read from files)."""
+        """Raise ValueError unless the arrays are a valid tree; for trees read from files."""
         check_structure(self.nodes, len(self.values), self.subsets, self.n_levels)
 
     def node_values(self) -> NDArray[np.float64]:
-        """Value of every node, shape (n_nodes, n_outputs): a split's is the weighted mean of its branches' values."""
+        """Return the value of every node, shape (n_nodes, n_outputs); of a split, the weighted mean of its branches."""
         out = np.empty((self.n_nodes, self.n_outputs))
         route.fill_node_values(self.nodes, self.values, out)
         return out
 
     def apply(self, X: ArrayLike) -> NDArray[np.int32]:
-        """Leaf of every row; where a value is missing a row takes the heaviest branch, the first of equals."""
+        """Return the leaf of every row; if a value is missing, the row takes the heaviest branch, of ties the first."""
         rows = self._rows(X)
         out = np.empty(len(rows), dtype=np.int32)
         route.apply(self.nodes, self.subsets, self.n_levels, self.strict, rows, out)
         return out
 
     def predict_values(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Class distribution or mean target expected for every row, shape (n_rows, n_outputs)."""
+        """Predict the class distribution or the mean target of every row, shape (n_rows, n_outputs)."""
         rows = self._rows(X)
         out = np.zeros((len(rows), self.n_outputs))
         self._add_values(rows, 1.0, out)
         return out
 
     def add_values(self, X: ArrayLike, weight: float, out: NDArray[np.float64]) -> None:
-        """Add weight times what `predict_values` returns to a C-ordered float64 array: the sum over an ensemble."""
+        """Add `weight` times the result of `predict_values` to a C-ordered float64 array, to sum over an ensemble."""
         rows = self._rows(X)
         if out.shape != (len(rows), self.n_outputs):
             raise ValueError(f"out has shape {out.shape}: expected {(len(rows), self.n_outputs)}")
         self._add_values(rows, weight, out)
 
     def predict_codes(self, X: ArrayLike) -> NDArray[np.intp]:
-        """Column of `predict_values` with the largest value for every row, the first of equals."""
+        """Predict the class code of every row: the largest column of `predict_values`, of ties the first."""
         rows = self._rows(X)
         out = np.empty(len(rows), dtype=np.intp)
         mixture = route.Mixture(self.values, self.depth)
@@ -202,7 +203,7 @@ class Tree:
         return out
 
     def decision_path(self, X: ArrayLike) -> csr_array:
-        """Mark the nodes every row reaches with a positive share, shape (n_rows, n_nodes)."""
+        """Return the nodes that every row reaches with a positive share, as a matrix of shape (n_rows, n_nodes)."""
         rows = self._rows(X)
         starts = np.zeros(len(rows) + 1, dtype=np.intp)
         arguments = (self.nodes, self.subsets, self.n_levels, self.strict, rows, starts)
@@ -214,7 +215,7 @@ class Tree:
         return paths
 
     def class_weights(self, X: ArrayLike, codes: ArrayLike, weights: ArrayLike) -> NDArray[np.float64]:
-        """Weight of each class among given rows in every node, shape (n_nodes, n_outputs)."""
+        """Return the weight of each class in every node, among the given rows; shape (n_nodes, n_outputs)."""
         rows = self._rows(X)
         out = np.zeros((self.n_nodes, self.n_outputs))
         codes, weights = _aligned(codes, np.int32, rows), _aligned(weights, np.float64, rows)
@@ -224,7 +225,7 @@ class Tree:
         return out
 
     def moments(self, X: ArrayLike, targets: ArrayLike, weights: ArrayLike) -> NDArray[np.float64]:
-        """Sum weight, weighted target and weighted squared target of given rows in every node, shape (n_nodes, 3)."""
+        """Return the sums of weights, weighted targets and their weighted squares in every node, shape (n_nodes, 3)."""
         rows = self._rows(X)
         out = np.zeros((self.n_nodes, 3))
         targets, weights = _aligned(targets, np.float64, rows), _aligned(weights, np.float64, rows)
@@ -239,16 +240,16 @@ class Tree:
         rows = np.asarray(X, dtype=np.float64)
         if rows.ndim != 2 or rows.shape[1] != len(self.n_levels):
             raise ValueError(
-                f"rows have shape {rows.shape}: expected (n_rows, {self.n_attributes}), one column an attribute"
+                f"rows have shape {rows.shape}: expected (n_rows, {self.n_attributes}), one column for each attribute"
             )
         return rows
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Tree):
             return NotImplemented
-        mine, theirs = self.__reduce__()[1], other.__reduce__()[1]
-        return all(a.shape == b.shape and a.tobytes() == b.tobytes() for a, b in zip(mine[:-1], theirs[:-1])) and (
-            self.strict == other.strict
+        arrays, other_arrays = self.__reduce__()[1][:-1], other.__reduce__()[1][:-1]
+        return self.strict == other.strict and all(
+            a.shape == b.shape and a.tobytes() == b.tobytes() for a, b in zip(arrays, other_arrays)
         )
 
     __hash__ = None  # type: ignore[assignment]

@@ -1,5 +1,5 @@
-"""A fitted tree for people and for databases: text, Graphviz, SQL, a matplotlib figure.
+"""Exports of a fitted tree: text, Graphviz, SQL and a matplotlib figure.
 
-`labels.py` words splits and leaves for all of them.
+`labels.py` has the texts of splits and leaves, which all of them share.
 Open `text.py` first.
 """

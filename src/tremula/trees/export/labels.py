@@ -1,4 +1,4 @@
-"""The words for a tree's splits and leaves, shared by the text, the graph and the plot."""
+"""Texts of a tree's splits and leaves, shared by all exports."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tremula.trees.tree import Tree
 
 
 def number_text(value: float, decimals: int | None) -> str:
-    """Write a number with at most so many decimals, more where these would hide it; all its digits if None.
+    """Write a number with at most `decimals` decimals, more if it would round to 0, or all digits if None.
 
     Examples
     --------
@@ -35,9 +35,10 @@ def number_text(value: float, decimals: int | None) -> str:
 
 @dataclass(frozen=True)
 class Wording:
-    """Names given to a tree's attributes, classes and levels; each may be None, and is then made up from numbers.
+    """Names of a tree's attributes, classes and levels; if they are None, numbers are used.
 
-    `answers` says what leaves predict, in the order of their `index`, where it is more than a class or a mean.
+    `answers` are texts of the predictions of the leaves, in the order of their `index`, if these are more than a class
+    or a mean.
     """
 
     tree: Tree
@@ -56,11 +57,11 @@ class Wording:
             ("answers", self.answers, len(tree.values)),
         ):
             if given is not None and len(given) != expected:
-                raise ValueError(f"{name} has {len(given)} entries: the tree needs {expected}")
+                raise ValueError(f"{name} has {len(given)} entries: give {expected} for this tree")
 
     @cached_property
     def node_values(self) -> NDArray[np.float64]:
-        """Distribution or mean of every node."""
+        """Class distribution or mean of every node."""
         return self.tree.node_values()
 
     @property
@@ -69,25 +70,25 @@ class Wording:
         return self.class_names is not None or self.tree.n_outputs > 1
 
     def attribute(self, node: int) -> str:
-        """Name of the attribute tested at a split."""
+        """Return the name of the attribute tested at a split."""
         return attribute_name(self.feature_names, int(self.tree.attribute[node]))
 
     def attribute_levels(self, node: int) -> list[Any]:
-        """Levels of the nominal attribute tested at a split."""
+        """Return the levels of the nominal attribute tested at a split."""
         attribute = int(self.tree.attribute[node])
-        known = None if self.levels is None else self.levels[attribute]
-        return list(range(self.tree.n_levels[attribute])) if known is None else list(known)
+        names = None if self.levels is None else self.levels[attribute]
+        return list(range(self.tree.n_levels[attribute])) if names is None else list(names)
 
     def branch_levels(self, node: int, branch: int) -> list[Any]:
-        """Levels that take a branch of a nominal split."""
+        """Return the levels that take a branch of a nominal split."""
         levels, index = self.attribute_levels(node), int(self.tree.nodes["index"][node])
         if index == MULTIWAY_SPLIT:
             return [levels[branch]]
-        taken = self.tree.subsets[index : index + len(levels)]
-        return [level for level, its_branch in zip(levels, taken, strict=True) if its_branch == branch]
+        branches = self.tree.subsets[index : index + len(levels)]
+        return [level for level, level_branch in zip(levels, branches, strict=True) if level_branch == branch]
 
     def test(self, node: int, branch: int) -> str:
-        """What a branch asks of the attribute: `<= 0.8`, `= sunny`, `in {overcast, rainy}`."""
+        """Return the test of a branch, such as `<= 0.8`, `= sunny` or `in {overcast, rainy}`."""
         index = int(self.tree.nodes["index"][node])
         if index == NUMERIC_SPLIT:
             sign = (("<=", ">"), ("<", ">="))[self.tree.strict][branch]
@@ -98,11 +99,11 @@ class Wording:
         return f"in {{{', '.join(texts)}}}"
 
     def class_name(self, code: int) -> str:
-        """Name of a class."""
+        """Return the name of a class."""
         return str(code) if self.class_names is None else str(self.class_names[code])
 
-    def verdict(self, node: int) -> str:
-        """Prediction at a node: its most probable class, the first of equals, or its mean."""
+    def prediction(self, node: int) -> str:
+        """Return the prediction of a node: its most probable class, of ties the first, or its mean."""
         if self.answers is not None and self.tree.is_leaf[node]:
             return self.answers[int(self.tree.nodes["index"][node])]
         if self.is_classifier:
@@ -110,15 +111,15 @@ class Wording:
         return number_text(self.node_values[node, 0], self.decimals)
 
     def support(self, node: int) -> str:
-        """Training weight of a node, and the share of the predicted class where it is not the only one."""
+        """Return the training weight of a node, and the share of the predicted class if it is below 1."""
         weight, share = number_text(self.tree.weight[node], 1), self.node_values[node].max()
         if not self.is_classifier or share == 1:
             return weight
         return f"{weight}, p={number_text(share, 3)}"
 
 
-def leaves_below(tree: Tree) -> NDArray[np.int64]:
-    """Count the leaves at or below every node."""
+def count_leaves_below(tree: Tree) -> NDArray[np.int64]:
+    """Return the number of leaves at or below every node."""
     counts = tree.is_leaf.astype(np.int64)
     for node in np.flatnonzero(~tree.is_leaf)[::-1]:
         counts[node] = counts[tree.first_child[node] : tree.first_child[node] + tree.n_branches[node]].sum()

@@ -1,4 +1,4 @@
-"""A tree drawn with matplotlib: the root at the left, one line a leaf, so that labels never share a place."""
+"""Draws a tree with matplotlib: the root is at the left, and each leaf has a line, so that labels do not overlap."""
 
 from __future__ import annotations
 
@@ -8,30 +8,33 @@ from typing import Any
 
 import numpy as np
 
-from tremula.trees.export.labels import Wording, leaves_below
+from tremula.trees.export.labels import Wording, count_leaves_below
 from tremula.trees.tree import Tree
 
-# Okabe and Ito's colours, distinct to colour-blind eyes; each leaf also names its class.
+# The palette of Okabe and Ito, which colour-blind readers can distinguish; each leaf also names its class.
 PALETTE = ("#56b4e9", "#e69f00", "#009e73", "#f0e442", "#cc79a7", "#d55e00", "#0072b2", "#999999")
 LINE_COLOUR = "#666666"
-LONGEST_TEXT = 28
+MAX_TEXT_LENGTH = 28
 LARGEST_FONT, SMALLEST_FONT = 10.0, 3.0
-# Relative to the font size: width of a character, height of a leaf's line.
+# Width of a character and height of a leaf's line, relative to the font size.
 CHARACTER_WIDTH, LINE_HEIGHT = 0.55, 2.3
 POINTS_PER_INCH = 72.0
-SMALLEST_FIGURE, LARGEST_FIGURE = 1.0, 100.0  # inches; renderers refuse much larger ones
+SMALLEST_FIGURE, LARGEST_FIGURE = 1.0, 100.0  # inches; renderers reject much larger figures
 
 
 @dataclass(frozen=True)
-class Drawn:
-    """A node on the canvas: its depth, its height in leaves from the top, and its texts."""
+class PlacedNode:
+    """A node on the canvas: its depth, its height in lines from the top, and its texts.
+
+    `prediction` is None for a split whose branches are drawn.
+    """
 
     node: int
     parent: int
     depth: int
     height: float
     test: str
-    answer: str | None
+    prediction: str | None
 
 
 def plot_tree(
@@ -54,13 +57,13 @@ def plot_tree(
     feature_names, class_names, levels, decimals
         As in `export_text`.
     max_depth : int, optional
-        Deeper splits are drawn as one box that tells how many leaves they have.
+        A deeper split is drawn as one box with its number of leaves.
     show_weights : bool, default=True
-        Whether leaves show their training weight and the share of the predicted class if there are others.
+        Whether leaves show their training weight, and the share of the predicted class if it is below 1.
     ax : matplotlib Axes, optional
-        Where to draw; by default a new figure, large enough for labels of 10 points.
+        Axes to draw on; by default those of a new figure that is large enough for labels of 10 points.
     answers : sequence of str, optional
-        What leaves predict, in the order of their `index`, in place of their class or mean.
+        Texts of the predictions of the leaves, in the order of their `index`, instead of their class or mean.
 
     Returns
     -------
@@ -68,12 +71,12 @@ def plot_tree(
 
     Notes
     -----
-    Leaves are coloured by the class they predict, paler where it is less certain, or by their mean.
+    Leaves are coloured by their predicted class, paler if it is less probable, or by their mean.
     """
     words = Wording(tree, feature_names, class_names, levels, decimals, answers)
-    drawn = _lay_out(words, max_depth, show_weights)
-    widths = _column_widths(drawn)
-    n_lines = sum(place.answer is not None for place in drawn)
+    placed = _lay_out(words, max_depth, show_weights)
+    widths = _column_widths(placed)
+    n_lines = sum(place.prediction is not None for place in placed)
     if ax is None:
         ax = _new_axes(sum(widths), n_lines)
     box = ax.get_window_extent()
@@ -82,19 +85,19 @@ def plot_tree(
     size = float(np.clip(room.min(), SMALLEST_FONT, LARGEST_FONT))
     ax.set(xlim=(0, max(sum(widths), points[0] / (CHARACTER_WIDTH * size))), ylim=(n_lines - 0.4, -0.8))
     ax.axis("off")
-    _draw(ax, words, drawn, np.concatenate([[0], np.cumsum(widths)]), size)
+    _draw(ax, words, placed, np.concatenate([[0], np.cumsum(widths)]), size)
     return ax
 
 
-def _lay_out(words: Wording, max_depth: int | None, show_weights: bool) -> list[Drawn]:
-    """Places of the nodes to be drawn, children before their parent."""
-    tree, below = words.tree, leaves_below(words.tree)
+def _lay_out(words: Wording, max_depth: int | None, show_weights: bool) -> list[PlacedNode]:
+    """Place the nodes to draw, children before their parent."""
+    tree, n_leaves = words.tree, count_leaves_below(words.tree)
     depths, parents = {0: 0}, {0: -1}
     order: list[int] = []
     ends: set[int] = set()
-    waiting = [0]
-    while waiting:
-        node = waiting.pop()
+    stack = [0]
+    while stack:
+        node = stack.pop()
         order.append(node)
         if tree.is_leaf[node] or depths[node] == max_depth:
             ends.add(node)
@@ -103,16 +106,16 @@ def _lay_out(words: Wording, max_depth: int | None, show_weights: bool) -> list[
         children = list(range(first, first + int(tree.n_branches[node])))
         depths.update({child: depths[node] + 1 for child in children})
         parents.update(dict.fromkeys(children, node))
-        waiting += reversed(children)
+        stack += reversed(children)
     heights: dict[int, float] = {node: float(line) for line, node in enumerate(n for n in order if n in ends)}
     for node in reversed(order):
         if node not in ends:
             first, n_branches = int(tree.first_child[node]), int(tree.n_branches[node])
             heights[node] = (heights[first] + heights[first + n_branches - 1]) / 2
 
-    def answer(node: int) -> str:
-        text = _shortened(words.verdict(node)) + (f" ({words.support(node)})" if show_weights else "")
-        return text if tree.is_leaf[node] else f"{text} … {below[node]} leaves"
+    def prediction(node: int) -> str:
+        text = _shortened(words.prediction(node)) + (f" ({words.support(node)})" if show_weights else "")
+        return text if tree.is_leaf[node] else f"{text} … {n_leaves[node]} leaves"
 
     def test(node: int) -> str:
         parent = parents[node]
@@ -122,22 +125,24 @@ def _lay_out(words: Wording, max_depth: int | None, show_weights: bool) -> list[
         return _shortened(f"{words.attribute(parent)} {words.test(parent, branch)}")
 
     return [
-        Drawn(node, parents[node], depths[node], heights[node], test(node), answer(node) if node in ends else None)
+        PlacedNode(
+            node, parents[node], depths[node], heights[node], test(node), prediction(node) if node in ends else None
+        )
         for node in reversed(order)
     ]
 
 
 def _shortened(text: str) -> str:
-    return text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 1] + "…"
+    return text if len(text) <= MAX_TEXT_LENGTH else text[: MAX_TEXT_LENGTH - 1] + "…"
 
 
-def _column_widths(drawn: list[Drawn]) -> list[int]:
-    """Characters each depth needs for its tests, and after the last for the leaves that reach beyond."""
-    widths = [2] * (max(place.depth for place in drawn) + 1)
-    for place in drawn:
+def _column_widths(placed: list[PlacedNode]) -> list[int]:
+    """Return the width in characters of each depth's tests, and that of the leaf texts beyond the last depth."""
+    widths = [2] * (max(place.depth for place in placed) + 1)
+    for place in placed:
         widths[place.depth] = max(widths[place.depth], len(place.test) + 3)
     ends = np.cumsum(widths)
-    reach = max(ends[place.depth] + len(place.answer) + 2 for place in drawn if place.answer is not None)
+    reach = max(ends[place.depth] + len(place.prediction) + 2 for place in placed if place.prediction is not None)
     return [*widths, int(reach - ends[-1])]
 
 
@@ -149,29 +154,29 @@ def _new_axes(n_characters: int, n_lines: int) -> Any:
     return figure.add_axes((0, 0, 1, 1))
 
 
-def _draw(ax: Any, words: Wording, drawn: list[Drawn], left: np.ndarray, size: float) -> None:
-    """Lines from the end of a node's column to its branches; a test stands on its line, a box at the end of a path."""
-    colour_of = _colours(words, [place.node for place in drawn if place.answer is not None])
-    heights = {place.node: place.height for place in drawn}
+def _draw(ax: Any, words: Wording, placed: list[PlacedNode], left: np.ndarray, size: float) -> None:
+    """Draw lines from each node to its branches, a test on each line, and a box at the end of each path."""
+    colour_of = _colours(words, [place.node for place in placed if place.prediction is not None])
+    heights = {place.node: place.height for place in placed}
     thin = {"color": LINE_COLOUR, "linewidth": size / 12, "solid_capstyle": "round"}
-    for place in drawn:
+    for place in placed:
         start, end = left[place.depth], left[place.depth + 1]
         ax.plot([start, end], [place.height] * 2, **thin)
         if place.parent >= 0:
             ax.plot([start, start], [heights[place.parent], place.height], **thin)
             ax.text(start + 1, place.height - 0.08, place.test, fontsize=size, va="bottom", parse_math=False)
-        if place.answer is not None:
+        if place.prediction is not None:
             style = {
                 "boxstyle": "round,pad=0.2",
                 "facecolor": colour_of[place.node],
                 "edgecolor": LINE_COLOUR,
                 "linewidth": 0.5,
             }
-            ax.text(end + 0.5, place.height, place.answer, fontsize=size, va="center", bbox=style, parse_math=False)
+            ax.text(end + 0.5, place.height, place.prediction, fontsize=size, va="center", bbox=style, parse_math=False)
 
 
 def _colours(words: Wording, ends: list[int]) -> dict[int, Any]:
-    """Fill of every leaf, light enough for black text."""
+    """Return the fill colour of every leaf, light enough for black text."""
     from matplotlib import colormaps
     from matplotlib.colors import to_rgb
 

@@ -1,8 +1,8 @@
-"""A tree as an SQL expression that predicts in the database what the tree predicts here, missing values included.
+"""Exports a tree as an SQL expression with the same predictions, also for rows with missing values.
 
-A CASE per split routes the rows that have every value their path asks for. For the others it yields NULL, and a
-subquery takes over: it finds the part of the row that takes each branch, and sums part times value over the branches of
-each split, in the tree's order.
+One CASE for each split routes the rows whose tested values are all known. For other rows it returns NULL, and a
+subquery computes the share of the row that takes each branch, and sums share times value over the branches of each
+split, in the tree's order.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tremula.trees.tree import Tree
 
 OUTPUTS = ("class", "probabilities", "value")
 MISSING = ("shares", "none")
-# Every number is at most this one; NULL and NaN are not, be NaN above all numbers (DuckDB, PostgreSQL) or incomparable.
+# No number exceeds this one. NULL and NaN fail the comparison, whether an engine sorts NaN last or not at all.
 LARGEST = "1.7976931348623157e308"
 
 
@@ -31,7 +31,7 @@ def export_sql(
     output: str | None = None,
     missing: str = "shares",
 ) -> str:
-    """Tree as an SQL expression over the columns of a table.
+    """Return a tree as an SQL expression over the columns of a table.
 
     Parameters
     ----------
@@ -39,25 +39,25 @@ def export_sql(
     feature_names : sequence of str, optional
         Column of every attribute; x0, x1, ... if None.
     class_names : sequence, optional
-        Class labels: strings, numbers or booleans, written as literals of their kind.
+        Class labels: strings, numbers or booleans, written as literals of their type.
     levels : sequence, optional
-        For every attribute its levels, or None if it is numeric.
+        Levels of every attribute, or None if it is numeric.
     output : {"class", "probabilities", "value"}, optional
-        "class" is the default with classes, "value" without. "probabilities" gives one expression per class,
-        separated by commas and named after the classes: the columns of a SELECT.
+        "class" is the default for classification, "value" for regression. "probabilities" gives one expression for each
+        class, named after it and separated by commas, as the columns of a SELECT.
     missing : {"shares", "none"}, default="shares"
-        "shares" follows the tree where a value is NULL, NaN or a level that a split does not know. "none" promises
-        that there are no such values: the expression is then one CASE, shorter and several times faster.
+        "shares" predicts as the tree does if a value is NULL, NaN or a level unknown to a split. "none" promises that
+        there are no such values. The expression is then one nested CASE, shorter and several times faster.
 
     Returns
     -------
     str
-        An expression for DuckDB; others that know COALESCE, GREATEST and double literals such as 0.5e0 read it too.
+        An expression for DuckDB, and for other engines with COALESCE, GREATEST and double literals such as 0.5e0.
 
     Notes
     -----
-    Numbers are written in full and sums taken in the tree's order: the answer is the same to the last bit. Columns are
-    not qualified by a table: where several tables are joined, their names must be unique.
+    Numbers are written with all digits, and sums are taken in the tree's order, so the predictions are equal to the
+    last bit. Columns are not qualified by a table: in a join of several tables their names must be unique.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def export_sql(
     output = output or ("class" if words.is_classifier else "value")
     if output not in OUTPUTS or (output == "value") == words.is_classifier:
         expected = "'class' or 'probabilities'" if words.is_classifier else "'value'"
-        raise ValueError(f"output is {output!r}: this tree gives {expected}")
+        raise ValueError(f"output is {output!r}: choose {expected} for this tree")
     if missing not in MISSING:
         raise ValueError(f"missing is {missing!r}: choose one of {', '.join(map(repr, MISSING))}")
     if output == "class":
@@ -87,12 +87,12 @@ def export_sql(
 
 
 def identifier(name: str) -> str:
-    """Name of a column, quoted."""
+    """Return the quoted name of a column."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def literal(value: Any) -> str:
-    """Literal of a label or level: boolean, integer, double, or else a string."""
+    """Return the literal of a label or level: a boolean, integer, double, or else a string."""
     if isinstance(value, bool | np.bool_):
         return "TRUE" if value else "FALSE"
     if isinstance(value, int | np.integer):
@@ -103,13 +103,13 @@ def literal(value: Any) -> str:
 
 
 def double(value: float) -> str:
-    """Literal of a double with all its digits; the exponent keeps it from being read as a decimal number."""
+    """Return the literal of a double with all digits, and with an exponent, so that it is not read as a decimal."""
     text = repr(float(value))
     return text if "e" in text else text + "e0"
 
 
 def class_expression(words: Wording, missing: str) -> str:
-    """Return an expression of the class."""
+    """Return the expression of the predicted class."""
     names = range(words.tree.n_outputs) if words.class_names is None else words.class_names
     labels = [literal(name) for name in names]
     best = words.node_values.argmax(axis=1)
@@ -124,12 +124,12 @@ def class_expression(words: Wording, missing: str) -> str:
     names = [f"{prefix}{number}" for number in range(len(occurring))]
     totals = ",\n  ".join(f"{total} AS {name}" for name, (total, _) in zip(names, occurring, strict=True))
     cases = " ".join(f"WHEN {name} THEN {label}" for name, (_, label) in zip(names, occurring, strict=True))
-    answer = f"CASE GREATEST({', '.join(names)}) {cases} END"
-    return f"COALESCE({routed},\n(SELECT {answer}\nFROM (SELECT {totals}\nFROM {_branch_table(words)}) AS classes))"
+    largest = f"CASE GREATEST({', '.join(names)}) {cases} END"
+    return f"COALESCE({routed},\n(SELECT {largest}\nFROM (SELECT {totals}\nFROM {_branch_table(words)}) AS classes))"
 
 
 def value_expressions(words: Wording, missing: str) -> list[str]:
-    """Return an expression of each output: the share of each class, or the value."""
+    """Return the expression of each output: the probability of each class, or the value."""
     expressions = []
     for column in range(words.tree.n_outputs):
         literals = [double(value) for value in words.node_values[:, column]]
@@ -141,15 +141,15 @@ def value_expressions(words: Wording, missing: str) -> list[str]:
     return expressions
 
 
-def _routing_case(words: Wording, missing: str, answers: Sequence[str]) -> str:
-    """CASE within CASE: the answer of the leaf a row falls in, NULL if a value is missing on its way."""
+def _routing_case(words: Wording, missing: str, predictions: Sequence[str]) -> str:
+    """Return nested CASEs: the prediction of the leaf of a row, NULL if a tested value is missing."""
     tree = words.tree
     depths = depths_of(tree.nodes)
     expressions = [""] * tree.n_nodes
-    # Children come after their parent: backwards, theirs are ready when it is reached.
+    # Children have larger numbers than their parent, so in reverse order their expressions are ready.
     for node in reversed(range(tree.n_nodes)):
         if tree.is_leaf[node]:
-            expressions[node] = answers[node]
+            expressions[node] = predictions[node]
             continue
         conditions = [_condition(words, node, branch) for branch in range(int(tree.n_branches[node]))]
         if missing == "none":
@@ -170,7 +170,7 @@ def _case(branches: list[tuple[str, str]], indent: str) -> str:
 
 
 def _condition(words: Wording, node: int, branch: int) -> str | None:
-    """WHEN ... THEN of one branch, to stand after those of the branches before it; None if no value takes it."""
+    """Return WHEN ... THEN of a branch, to follow those of the branches before it; None if no value takes it."""
     column = identifier(words.attribute(node))
     if words.tree.nodes["index"][node] != NUMERIC_SPLIT:
         return _when_in(column, words.branch_levels(node, branch))
@@ -188,7 +188,7 @@ def _when_in(column: str, levels: Sequence[Any]) -> str | None:
 
 
 def _share_case(words: Wording, node: int, branch: int, share: float) -> str:
-    """Part of a row that takes a branch: 1 or 0 where its value is known, else the branch's share."""
+    """Return the share of a row that takes a branch: 1 or 0 if its value is known, else the share of the branch."""
     if words.tree.nodes["index"][node] == NUMERIC_SPLIT:
         parts = [(_condition(words, node, 0), 1 - branch), (_condition(words, node, 1), branch)]
     else:
@@ -200,7 +200,7 @@ def _share_case(words: Wording, node: int, branch: int, share: float) -> str:
 
 
 def _unused_prefix(words: Wording, stem: str) -> str:
-    """Start of names made up here, such that no column of the table has one of them."""
+    """Return a prefix of new names that no column of the table starts with."""
     columns = {words.attribute(int(node)).lower() for node in np.flatnonzero(~words.tree.is_leaf)}
     prefix = stem + "_"
     while any(column.startswith(prefix) for column in columns):
@@ -209,7 +209,7 @@ def _unused_prefix(words: Wording, stem: str) -> str:
 
 
 def _branch_table(words: Wording) -> str:
-    """Table of one row: the part of the row asked about that would take each branch, named by its node."""
+    """Return a table of one row: the share of the current row that takes each branch, named by its node."""
     tree, shares, prefix = words.tree, branch_shares(words.tree.nodes), _unused_prefix(words, "branch")
     children, parents = children_and_parents(tree.nodes)
     parts = [
@@ -220,7 +220,7 @@ def _branch_table(words: Wording) -> str:
 
 
 def _sum_over_branches(words: Wording, column: int) -> str | None:
-    """Value of the root: of every split the sum over its branches of part times value; None if 0 in every leaf."""
+    """Return the value of the root, where a split sums share times value of its branches; None if all leaves are 0."""
     tree, prefix = words.tree, _unused_prefix(words, "branch")
     expressions: list[str | None] = [None] * tree.n_nodes
     for node in reversed(range(tree.n_nodes)):

@@ -1,11 +1,11 @@
-"""A tree written out for people: indented text, and a graph in Graphviz' language."""
+"""Exports a tree as indented text, and as a graph for Graphviz."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from tremula.trees.export.labels import Wording, leaves_below
+from tremula.trees.export.labels import Wording, count_leaves_below
 from tremula.trees.tree import Tree
 
 
@@ -21,21 +21,21 @@ def export_text(
     show_weights: bool = True,
     answers: Sequence[str] | None = None,
 ) -> str:
-    """Tree as text, one line a branch.
+    """Return a tree as text, one line for each branch.
 
     Parameters
     ----------
     tree : Tree
     feature_names, class_names, levels : sequences, optional
-        Names of attributes and classes; for every attribute its levels, or None if it is numeric.
+        Names of attributes and classes; the levels of every attribute, or None if it is numeric.
     decimals : int or None, default=3
-        Decimals of thresholds and means; None writes every digit.
+        Number of decimals of thresholds and means; None writes every digit.
     max_depth, max_lines : int, optional
-        Splits deeper than `max_depth` are summed up in a line; the text stops after `max_lines`.
+        A split deeper than `max_depth` is summarized in one line. The text stops after `max_lines`.
     show_weights : bool, default=True
-        Whether leaves show their training weight and the share of the predicted class if there are others.
+        Whether leaves show their training weight, and the share of the predicted class if it is below 1.
     answers : sequence of str, optional
-        What leaves predict, in the order of their `index`, in place of their class or mean.
+        Texts of the predictions of the leaves, in the order of their `index`, instead of their class or mean.
 
     Examples
     --------
@@ -48,27 +48,27 @@ def export_text(
     petal width > 0.8: virginica (10, p=0.8)
     """
     words = Wording(tree, feature_names, class_names, levels, decimals, answers)
-    below = leaves_below(tree)
+    n_leaves = count_leaves_below(tree)
     lines: list[str] = []
 
-    def answer(node: int) -> str:
-        return f"{words.verdict(node)} ({words.support(node)})" if show_weights else words.verdict(node)
+    def prediction(node: int) -> str:
+        return f"{words.prediction(node)} ({words.support(node)})" if show_weights else words.prediction(node)
 
     if tree.n_nodes == 1:
-        return answer(0)
-    waiting = _branches(tree, 0, 0)
-    while waiting:
-        parent, branch, depth = waiting.pop()
+        return prediction(0)
+    stack = _branches(tree, 0, 0)
+    while stack:
+        parent, branch, depth = stack.pop()
         child = int(tree.first_child[parent]) + branch
         line = f"{'|   ' * depth}{words.attribute(parent)} {words.test(parent, branch)}"
         if tree.is_leaf[child]:
-            line += f": {answer(child)}"
+            line += f": {prediction(child)}"
         elif max_depth is not None and depth + 1 >= max_depth:
-            line += f": {answer(child)} ... {below[child]} leaves"
+            line += f": {prediction(child)} ... {n_leaves[child]} leaves"
         else:
-            waiting += _branches(tree, child, depth + 1)
+            stack += _branches(tree, child, depth + 1)
         lines.append(line)
-        if len(lines) == max_lines and waiting:
+        if len(lines) == max_lines and stack:
             return "\n".join([*lines, "..."])
     return "\n".join(lines)
 
@@ -83,12 +83,12 @@ def export_dot(
     max_depth: int | None = None,
     answers: Sequence[str] | None = None,
 ) -> str:
-    r"""Tree as a graph for Graphviz' `dot`: splits name their attribute, edges their test, leaves what they predict.
+    r"""Return a tree as a graph for Graphviz' `dot`: attributes at splits, tests at edges, predictions at leaves.
 
     Parameters
     ----------
     tree : Tree
-    feature_names, class_names, levels, decimals, max_depth
+    feature_names, class_names, levels, decimals, max_depth, answers
         As in `export_text`.
 
     Examples
@@ -109,35 +109,35 @@ def export_dot(
     }
     """
     words = Wording(tree, feature_names, class_names, levels, decimals, answers)
-    below = leaves_below(tree)
+    n_leaves = count_leaves_below(tree)
     lines = ["digraph tree {", '  node [shape=box, fontname="Helvetica"];', '  edge [fontname="Helvetica"];']
 
     def node_line(node: int, depth: int) -> str:
         if tree.is_leaf[node]:
-            return f"  {node} [label={_quoted(words.verdict(node), words.support(node))}, style=rounded];"
+            return f"  {node} [label={_quoted(words.prediction(node), words.support(node))}, style=rounded];"
         if depth == max_depth:
-            summary = (words.verdict(node), words.support(node), f"... {below[node]} leaves")
+            summary = (words.prediction(node), words.support(node), f"... {n_leaves[node]} leaves")
             return f"  {node} [label={_quoted(*summary)}, style=dashed];"
         return f"  {node} [label={_quoted(words.attribute(node))}];"
 
     lines.append(node_line(0, 0))
-    waiting = _branches(tree, 0, 0) if max_depth != 0 else []
-    while waiting:
-        parent, branch, depth = waiting.pop()
+    stack = _branches(tree, 0, 0) if max_depth != 0 else []
+    while stack:
+        parent, branch, depth = stack.pop()
         child = int(tree.first_child[parent]) + branch
         lines.append(f"  {parent} -> {child} [label={_quoted(words.test(parent, branch))}];")
         lines.append(node_line(child, depth + 1))
         if depth + 1 != max_depth:
-            waiting += _branches(tree, child, depth + 1)
+            stack += _branches(tree, child, depth + 1)
     return "\n".join([*lines, "}"])
 
 
 def _branches(tree: Tree, node: int, depth: int) -> list[tuple[int, int, int]]:
-    """Branches of a node as (node, branch, depth), last first: to be popped from a stack."""
+    """Return the branches of a node as (node, branch, depth), the last first, for a stack."""
     return [(node, branch, depth) for branch in reversed(range(int(tree.n_branches[node])))]
 
 
 def _quoted(*lines: str) -> str:
-    """Quote lines as a label: one string, centred."""
+    """Quote lines as one label."""
     escaped = (line.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") for line in lines)
     return '"' + "\\n".join(escaped) + '"'

@@ -1,4 +1,4 @@
-"""The linear models of a model tree in words: which leaf has which, and what they are."""
+"""Writes the linear models of a model tree as equations, and names the model of each leaf."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from tremula.trees.m5.model_tree import ModelTree
 
 
 def leaves_in_reading_order(tree: ModelTree) -> list[int]:
-    """Return the leaves as a text of the tree lists them, by the number of their model."""
-    rules, waiting, found = tree.rules, [0], []
-    while waiting:
-        node = waiting.pop()
+    """Return the leaves in the order of `export_text`, as row numbers of `models`."""
+    rules, stack, leaves = tree.rules, [0], []
+    while stack:
+        node = stack.pop()
         if rules.is_leaf[node]:
-            found.append(int(rules.nodes["index"][node]))
+            leaves.append(int(rules.nodes["index"][node]))
         else:
             first = int(rules.first_child[node])
-            waiting += reversed(range(first, first + int(rules.n_branches[node])))
-    return found
+            stack += reversed(range(first, first + int(rules.n_branches[node])))
+    return leaves
 
 
 def model_names(tree: ModelTree) -> list[str]:
-    """Return what the leaves' models are called, from "model 1" in the order of a text of the tree."""
+    """Return the names of the leaves' models: "model 1", "model 2", ... in the order of `export_text`."""
     names = [""] * tree.n_leaves
     for number, leaf in enumerate(leaves_in_reading_order(tree), start=1):
         names[leaf] = f"model {number}"
@@ -35,7 +35,7 @@ def model_names(tree: ModelTree) -> list[str]:
 def equation(
     tree: ModelTree, leaf: int, names: Sequence[str] | None, levels: Sequence[Any], decimals: int | None
 ) -> str:
-    """Write a leaf's model: the constant, then the terms that count."""
+    """Write the model of a leaf: the constant, then the terms whose coefficient is not 0."""
     model = tree.models[leaf]
     text = number_text(model[-1], decimals)
     for term in np.flatnonzero(model[:-1]):
@@ -47,17 +47,17 @@ def equation(
 def export_equations(
     tree: ModelTree, names: Sequence[str] | None, levels: Sequence[Any], decimals: int | None = 3
 ) -> str:
-    """Write all models, one line each, in the order of a text of the tree.
+    """Write all models, one line for each, in the order of `export_text`.
 
     Parameters
     ----------
     tree : ModelTree
     names : sequence of str, optional
-        Of the attributes.
+        Names of the attributes.
     levels : sequence
-        For every attribute its levels, or None if it is numeric.
+        Levels of every attribute, or None if it is numeric.
     decimals : int or None, default=3
-        Decimals of numbers, more where these would hide one; None writes every digit.
+        Number of decimals, more if a number would round to 0; None writes every digit.
     """
     titles = model_names(tree)
     lines = (

@@ -1,7 +1,7 @@
-"""Linear models for the nodes of a tree, as M5' fits them: least squares, and attributes dropped one at a time.
+"""Linear models for the nodes of a tree, as in M5': least squares, with attributes dropped one at a time.
 
-Every model is fitted from sums of products of deviations from the node's own means, in standard deviations, so that it
-does not depend on the units of attributes; to drop an attribute needs no second look at the rows.
+A model is fitted from sums of products of deviations from the node's means, in standard deviations. It therefore does
+not depend on the units of the attributes, and dropping an attribute needs no second pass over the rows.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 import tremula._kernels.model_tree as kernel
 
 RIDGE = 1e-8
-# A coefficient in units of standard deviations beyond this means that attributes say nearly the same.
+# A standardized coefficient beyond this indicates that attributes are nearly collinear.
 COLLINEAR = 1.5
 
 
@@ -42,7 +42,7 @@ class NodeModels:
 
 @cache
 def _lapack_dposv() -> Any:
-    """LAPACK's solver as a C function; imported when first needed."""
+    """Return LAPACK's solver as a C function; SciPy is imported when it is first needed."""
     from scipy.linalg import cython_lapack
 
     return cython_lapack.__pyx_capi__["dposv"]
@@ -51,13 +51,13 @@ def _lapack_dposv() -> Any:
 def fit_node_models(
     nodes: np.ndarray, leaves: np.ndarray, values: np.ndarray, target: np.ndarray, weights: np.ndarray
 ) -> NodeModels:
-    """Fit a model in every node, of the attributes that are tested at or below it; so a leaf's is its mean.
+    """Fit a model in every node, on the attributes that are tested at or below it; the model of a leaf is its mean.
 
     Parameters
     ----------
     nodes : node records of a tree of binary numeric splits
     leaves : int32 array (n_rows,)
-        The leaf of each row, -1 for a row to leave out.
+        Leaf of each row, -1 for a row to leave out.
     values : array (n_rows, n_attributes)
     target, weights : arrays (n_rows,)
 
@@ -67,9 +67,9 @@ def fit_node_models(
 
     Notes
     -----
-    While a coefficient, in standard deviations of its attribute and the target, is beyond 1.5, the attribute of the
-    largest one is dropped. Then that of the smallest is dropped, again and again, while this lowers Akaike's criterion:
-    the squared error relative to that of the model before, times its degrees of freedom, plus two for each attribute.
+    While a standardized coefficient exceeds 1.5, the attribute with the largest is dropped. Then the attribute with the
+    smallest is dropped, again and again, while this lowers Akaike's criterion: the squared error relative to that of
+    the previous model, times its degrees of freedom, plus 2 for each attribute.
     """
     n_nodes, n_attributes = len(nodes), values.shape[1]
     order = np.empty(len(leaves), np.int32)

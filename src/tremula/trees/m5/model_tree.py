@@ -1,4 +1,4 @@
-"""A fitted model tree: rules that lead a row to a leaf, and in the leaf a linear model."""
+"""A fitted model tree: a tree of rules with a linear model in each leaf."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from tremula.trees.tree import Tree
 @storable
 @dataclass(frozen=True, eq=False, repr=False)
 class ModelTree:
-    """One fitted model tree: rules, and the linear models they lead to.
+    """One fitted model tree.
 
     Attributes
     ----------
     rules : Tree
-        Leads a row to its leaf; its values are the mean targets of the leaves.
+        Tree that routes a row to its leaf; its values are the mean targets of the leaves.
     terms : Terms
-        How attributes become the numbers of the models.
+        Turns attributes into the numeric terms of the models.
     models : float64 array (n_leaves, n_terms + 1)
-        Coefficients of each leaf, the constant last; in the order of the leaves' `index`.
+        Coefficients of the linear model of each leaf, the constant last, in the order of the leaves' `index`.
 
     Examples
     --------
@@ -51,8 +51,8 @@ class ModelTree:
         expected = (self.rules.n_leaves, self.terms.n_terms + 1)
         if self.models.shape != expected or self.rules.n_attributes != len(self.terms.n_levels):
             raise ValueError(
-                f"models of shape {self.models.shape} for {self.rules.n_attributes} attributes: the rules and terms "
-                f"need {expected} for {len(self.terms.n_levels)}"
+                f"models have shape {self.models.shape} and rules have {self.rules.n_attributes} attributes: expected "
+                f"shape {expected} and {len(self.terms.n_levels)} attributes"
             )
 
     def __repr__(self) -> str:
@@ -63,7 +63,7 @@ class ModelTree:
 
     @property
     def n_leaves(self) -> int:
-        """Number of rules."""
+        """Number of leaves, each with a rule and a model."""
         return self.rules.n_leaves
 
     @property
@@ -78,40 +78,40 @@ class ModelTree:
 
     @property
     def n_attributes(self) -> int:
-        """Number of attributes a row must have."""
+        """Number of attributes."""
         return self.rules.n_attributes
 
     def apply(self, X: Any) -> np.ndarray:
-        """Leaf of every row."""
+        """Return the leaf of every row."""
         return self.rules.apply(self.terms.complete(np.asarray(X, dtype=np.float64)))
 
     def decision_path(self, X: Any) -> csr_array:
-        """Mark the nodes every row reaches, shape (n_rows, n_nodes)."""
+        """Return the nodes that every row reaches, as a matrix of shape (n_rows, n_nodes)."""
         return self.rules.decision_path(self.terms.complete(np.asarray(X, dtype=np.float64)))
 
     def add_values(self, X: Any, weight: float, out: np.ndarray) -> None:
-        """Add weight times what `predict_values` returns: the sum over an ensemble."""
+        """Add `weight` times the result of `predict_values` to `out`, to sum over an ensemble."""
         completed = self.terms.complete(np.asarray(X, dtype=np.float64))
         model_of_row = self.rules.nodes["index"][self.rules.apply(completed)]
         kernel.add_models(self.terms.evaluate(completed), model_of_row, self.models, weight, out)
 
     def predict_values(self, X: Any) -> np.ndarray:
-        """Predicted value of every row, shape (n_rows, 1)."""
+        """Predict the target of every row, shape (n_rows, 1)."""
         out = np.zeros((len(X), 1))
         self.add_values(X, 1.0, out)
         return out
 
     def predict_codes(self, X: Any) -> np.ndarray:
-        """Return 0 for every row: there are no classes."""
+        """Return 0 for every row, since a model tree has no classes."""
         return np.zeros(len(X), np.intp)
 
     def importances(self, n_attributes: int) -> np.ndarray:
-        """Share of each attribute in the decrease of variance by the rules."""
+        """Return the share of each attribute in the total decrease of variance by the rules."""
         return attribute_importances(self.rules, "variance")
 
 
 def rules_of(nodes: np.ndarray, means: np.ndarray, terms: Terms) -> Tree:
-    """Make the tree that tests the attributes themselves, of node records whose tests are of terms."""
+    """Make a tree that tests attributes, from node records that test terms."""
     nodes = copy_nodes(nodes)
     splits = np.flatnonzero(nodes["n_branches"])
     tested = nodes["attribute"][splits]
@@ -119,7 +119,7 @@ def rules_of(nodes: np.ndarray, means: np.ndarray, terms: Terms) -> Tree:
     nodes["index"][splits] = NUMERIC_SPLIT
     subsets = [np.empty(0, np.uint8)]
     for term in np.unique(tested[terms.from_place[tested] > 0]):
-        nodes["index"][splits[tested == term]] = sum(map(len, subsets))  # splits by the same term share their subset
+        nodes["index"][splits[tested == term]] = sum(map(len, subsets))  # splits on the same term share one subset
         nodes["threshold"][splits[tested == term]] = np.nan
         subsets.append(terms.levels_of(int(term)).astype(np.uint8))
     return Tree.from_node_means(nodes, means, np.concatenate(subsets), terms.n_levels, strict=False)

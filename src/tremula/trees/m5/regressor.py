@@ -1,7 +1,7 @@
-"""M5': a tree whose leaves answer by linear models, pruned by an error estimate and smoothed towards the root.
+"""M5': a tree whose leaves predict by linear models, pruned by an error estimate and smoothed towards the root.
 
-It follows Weka's M5P: splits by the fifth root of the variance among the middle rows, models of the attributes tested
-below a node, each leaf's model mixed with those above it.
+It follows Weka's M5P. Splits reduce the fifth root of the variance, with more than a fifth of the rows on each side.
+A node's model has the attributes tested below it. Smoothing mixes the model of a leaf with those of its ancestors.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from tremula.trees.m5.terms import Terms
 from tremula.trees.structure import copy_nodes
 from tremula.trees.tree import Tree
 
-# Merits closer than this share of the fifth root of the variance are equal, and the first split is taken.
-EQUAL_MERIT = 1e-6
-# A model whose error is a smaller share of the target's standard deviation than this is as good as can be.
-LEAST_ERROR_SHARE = 1e-5
+# Merits that differ by less than this share of the fifth root of the variance are ties, and the first split is taken.
+TIE_SHARE = 1e-6
+# A model whose error is below this share of the target's standard deviation is not improved further.
+MIN_ERROR_SHARE = 1e-5
 
 
 def as_counts(weights: np.ndarray | None, n_rows: int) -> np.ndarray:
-    """Return weights as numbers of rows: whole ones as they are, others in units of their mean.
+    """Return weights as numbers of rows: integer weights unchanged, others in units of their mean.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def as_counts(weights: np.ndarray | None, n_rows: int) -> np.ndarray:
 
 
 def leaves_of_rows(nodes: np.ndarray, values: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return the leaf of each row, -1 for rows of no weight."""
+    """Return the leaf of each row, -1 for rows of weight 0."""
     leaves = np.empty(len(values), np.int32)
     route.apply(nodes, np.empty(0, np.uint8), np.zeros(values.shape[1], np.int32), False, values, leaves)
     leaves[weights == 0] = -1
@@ -63,7 +63,7 @@ def leaves_of_rows(nodes: np.ndarray, values: np.ndarray, weights: np.ndarray) -
     "its subtree. Leaves of an unpruned tree hold constants, into which `smoothing` mixes the models above.",
 )
 class M5Regressor(TreeRegressor):
-    """Model tree: rules that lead to linear models, after Weka's M5P (M5').
+    """Model tree with linear models in its leaves, after Weka's M5P (M5').
 
     Attributes
     ----------
@@ -72,12 +72,12 @@ class M5Regressor(TreeRegressor):
 
     See Also
     --------
-    REPTreeRegressor : Constants in the leaves, and pruning on rows held out.
+    REPTreeRegressor : Tree with constants in its leaves, pruned on held-out rows.
 
     Notes
     -----
-    A missing value counts as the training mean, or the commonest level. A nominal attribute of k levels counts as k - 1
-    numbers of 0 or 1, its levels in order of their mean target.
+    A missing value is replaced by the training mean, or the most common level. A nominal attribute with k levels
+    becomes k - 1 numbers of 0 or 1, with its levels sorted by their mean target.
 
     References
     ----------
@@ -146,14 +146,14 @@ class M5Regressor(TreeRegressor):
         return ModelTree(rules_of(nodes, means + centre, terms), terms, models[nodes["n_branches"] == 0])
 
     def export_text(self, *, decimals: int | None = 3, max_depth: int | None = None, show_weights: bool = True) -> str:
-        """Write the rules as text, one line a branch, and below them the linear models of the leaves.
+        """Return the rules as text, one line for each branch, followed by the linear models of the leaves.
 
         Parameters
         ----------
         decimals : int or None, default=3
-            Decimals of thresholds and coefficients; None writes every digit.
+            Number of decimals of thresholds and coefficients; None writes every digit.
         max_depth : int, optional
-            Deeper splits are summed up in a line.
+            A deeper split is summarized in one line.
         show_weights : bool, default=True
             Whether leaves show their training weight.
         """
@@ -162,12 +162,12 @@ class M5Regressor(TreeRegressor):
         return f"{rules}\n\n{models}"
 
     def export_sql(self, *, output: str | None = None, missing: str = "shares") -> str:
-        """Refuse: linear models are not written as SQL.
+        """Raise UnsupportedModel, since linear models are not written as SQL.
 
         Parameters
         ----------
         output, missing
-            As for other trees.
+            As for other trees; not used.
         """
         raise UnsupportedModel(
             "M5Regressor has linear models in its leaves, which export_sql does not write: use export_text to read "
@@ -178,21 +178,21 @@ class M5Regressor(TreeRegressor):
         return self.tree_.rules, model_names(self.tree_)
 
     def _rules(self, variance: float) -> Rules:
-        equal = EQUAL_MERIT * variance**0.2
+        tie = TIE_SHARE * variance**0.2
         return Rules(
             criterion=REGRESSION["fifth_root_variance"].code,
             min_split_weight=self.min_samples_split,
             min_side_fifth=1.0,
-            min_worth=-equal,
-            tolerance=equal,
+            min_worth=-tie,
+            tolerance=tie,
             min_variance=max(self.min_deviation_share**2, 1e-13) * variance,
         )
 
     def _prune(self, nodes: np.ndarray, fitted: NodeModels, variance: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return the nodes that are left, and the numbers they had."""
+        """Return the remaining nodes, and their former numbers."""
         is_leaf = np.empty(len(nodes), np.uint8)
-        least_error = LEAST_ERROR_SHARE * float(np.sqrt(variance))
-        kernel.prune(nodes, fitted.squares, fitted.n_terms, least_error, is_leaf)
+        min_error = MIN_ERROR_SHARE * float(np.sqrt(variance))
+        kernel.prune(nodes, fitted.squares, fitted.n_terms, min_error, is_leaf)
         nodes = copy_nodes(nodes)
         prune_kernel.make_leaves(nodes, is_leaf)
         kept, origin = np.empty_like(nodes), np.empty(len(nodes), np.int32)

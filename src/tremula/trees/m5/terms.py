@@ -1,6 +1,6 @@
-"""The numbers that a model tree computes with: numeric attributes as they are, a nominal one as ordered 0/1 columns.
+"""The numeric terms of a model tree: numeric attributes as they are, nominal attributes as ordered 0/1 columns.
 
-Every row has a value for every term: what is missing takes the training mean, or the commonest level.
+Every term has a value in every row: missing values are replaced by the training mean or the most common level.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tremula.trees.growing import SortedColumns, sort_columns
 
 
 def _column_means(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Weighted mean of the known values of each column, 0 where there is none."""
+    """Return the weighted mean of the known values of each column, 0 if there are none."""
     known = ~np.isnan(values)
     totals = weights @ known
     sums = weights @ np.where(known, values, 0.0)
@@ -25,7 +25,7 @@ def _column_means(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 def _mean_by_level(codes: np.ndarray, n_levels: int, target: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Mean target of each level; that of all rows for a level that none has."""
+    """Return the mean target of each level; the mean of all rows for a level without rows."""
     counts = np.bincount(codes, weights, n_levels)
     sums = np.bincount(codes, weights * target, n_levels)
     mean = float(np.average(target, weights=weights))
@@ -35,23 +35,23 @@ def _mean_by_level(codes: np.ndarray, n_levels: int, target: np.ndarray, weights
 @storable
 @dataclass(frozen=True, eq=False)
 class Terms:
-    """How the columns of a table become numeric terms.
+    """Turns the columns of a table into numeric terms.
 
-    A nominal attribute of k levels, put in order of their mean target, becomes k - 1 terms: term j is 1 for the levels
-    from place j on, else 0.
+    The k levels of a nominal attribute are sorted by their mean target, and become k - 1 terms: term j is 1 for the
+    levels from place j on, else 0.
 
     Attributes
     ----------
     n_levels : int32 array (n_attributes,)
-        0 for a numeric attribute.
+        Number of levels; 0 for a numeric attribute.
     fill : float64 array (n_attributes,)
-        What stands in for a missing value: the mean, or the code of the commonest level.
+        Replacement of a missing value: the mean, or the code of the most common level.
     places : int32 array
-        For the levels of all nominal attributes, one attribute after the other, their place in the order.
+        Place of each level in the order of its attribute, for all nominal attributes one after the other.
     attribute : int32 array (n_terms,)
-        The attribute each term comes from.
+        Attribute of each term.
     from_place : int32 array (n_terms,)
-        0 for a numeric attribute; else the first place for which the term is 1.
+        First place for which the term is 1; 0 for a numeric attribute.
     """
 
     n_levels: np.ndarray
@@ -62,7 +62,7 @@ class Terms:
 
     @classmethod
     def learn(cls, values: np.ndarray, n_levels: np.ndarray, target: np.ndarray, weights: np.ndarray) -> Terms:
-        """Learn from training rows what replaces missing values, and the order of levels."""
+        """Learn the replacements of missing values and the order of levels from training rows."""
         fill = np.zeros(len(n_levels))
         numeric = n_levels == 0
         fill[numeric] = _column_means(values[:, numeric], weights)
@@ -74,7 +74,7 @@ class Terms:
             codes = np.where(known, column, fill[attribute]).astype(np.intp)
             order = np.argsort(_mean_by_level(codes, count, target, weights), kind="stable")
             places.append(np.argsort(order).astype(np.int32))
-        n_terms = np.maximum(n_levels - 1, 1)  # an attribute of one level: a term that is always 0
+        n_terms = np.maximum(n_levels - 1, 1)  # an attribute with one level has a term that is always 0
         attribute_of = np.repeat(np.arange(len(n_levels), dtype=np.int32), n_terms)
         firsts = np.repeat(np.cumsum(n_terms) - n_terms, n_terms)
         from_place = np.where(numeric[attribute_of], 0, np.arange(len(attribute_of)) - firsts + 1).astype(np.int32)
@@ -87,7 +87,7 @@ class Terms:
 
     @property
     def is_plain(self) -> bool:
-        """Whether every attribute is numeric, so that the terms are the columns."""
+        """Whether all attributes are numeric, so that the terms are the columns."""
         return not self.n_levels.any()
 
     def places_of(self, attribute: int) -> np.ndarray:
@@ -96,16 +96,16 @@ class Terms:
         return self.places[first : first + int(self.n_levels[attribute])]
 
     def levels_of(self, term: int) -> np.ndarray:
-        """Return for each level of a term's nominal attribute whether the term is 1."""
+        """Return whether the term is 1, for each level of its nominal attribute."""
         return np.asarray(self.places_of(int(self.attribute[term])) >= self.from_place[term])
 
     def complete(self, values: np.ndarray) -> np.ndarray:
-        """Return the rows with missing values filled in; themselves where there are none."""
+        """Return the rows with missing values replaced; the same array if there are none."""
         missing = np.isnan(values)
         return np.where(missing, self.fill, values) if missing.any() else values
 
     def evaluate(self, completed: np.ndarray) -> np.ndarray:
-        """Return the terms of completed rows, shape (n_rows, n_terms); the rows themselves where all are numeric."""
+        """Return the terms of completed rows, shape (n_rows, n_terms); the same array if all attributes are numeric."""
         if self.is_plain:
             return completed
         out = np.empty((len(completed), self.n_terms))
@@ -118,7 +118,7 @@ class Terms:
         return out
 
     def sort(self, columns: SortedColumns, evaluated: np.ndarray) -> SortedColumns:
-        """Sort the terms; columns of numbers that are complete are sorted already."""
+        """Sort the terms; numeric columns without missing values are already sorted."""
         complete = (columns.lengths == columns.n_rows) & (self.n_levels == 0)
         if complete.all():
             return columns
@@ -132,7 +132,7 @@ class Terms:
         return replace(columns, values=evaluated, n_levels=kinds, lists=lists, lengths=lengths, serves_once=True)
 
     def name(self, term: int, names: Sequence[str] | None, levels: Sequence[Any]) -> str:
-        """Say what a term is: a column, or a set of levels."""
+        """Return the name of a term: that of a column, or a set of levels."""
         attribute = int(self.attribute[term])
         name = attribute_name(names, attribute)
         if self.from_place[term] == 0:
