@@ -117,5 +117,5 @@ def test_official_splits(name: str, n_train: int, n_test: int, data_folder: Path
 
 @pytest.mark.data
 def test_a_regression_problem_is_refused_where_classes_are_needed(data_folder: Path) -> None:
-    with pytest.raises(UnusableDataset, match="dataset 'abalone' holds real numbers: a comparison needs classes"):
+    with pytest.raises(UnusableDataset, match="dataset 'abalone' holds numbers, not classes"):
         load_dataset("abalone")
