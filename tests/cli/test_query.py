@@ -104,6 +104,27 @@ def test_a_numeric_target_in_a_file(capsys: pytest.CaptureFixture[str]) -> None:
     assert abs(tm.load("model.tremula").predict(VISITS[["age"]]) - VISITS["age"] * 1.5).mean() < 10
 
 
+def test_a_text_file_is_read_as_the_other_commands_read_it(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [f"{age},5;{ward};{'?' if age > 80 else ''};{age % 2}" for age, ward in zip(VISITS["age"], VISITS["ward"])]
+    Path("visits.txt").write_text("\n".join(["age;ward;empty;odd", *lines]))
+    told = as_json(capsys, "visits.txt", "--target", "odd", "--members", "2", "--columns", "age,ward,empty")
+    assert [(column["name"], column["kind"]) for column in told["columns"]] == [
+        ("odd", "nominal"),
+        ("age", "numeric"),
+        ("ward", "nominal"),
+    ]
+    assert told["classes"] == ["0", "1"]
+    with pytest.raises(SystemExit) as stop:
+        run(["predict", "model.tremula", "visits.txt", "--out", "answers.csv"])
+    assert not stop.value.code
+
+
+def test_a_file_has_no_table(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("visits.csv").write_text("age,again\n1,yes\n2,no\n")
+    message = query(capsys, "visits.csv", "--table", "visits", "--target", "again", code=EXIT_BAD_INPUT)
+    assert "is not a database: leave it out" in message
+
+
 def test_truth_values_and_whole_numbers_as_levels_predict(capsys: pytest.CaptureFixture[str]) -> None:
     rows = pd.DataFrame({"old": VISITS["age"] > 60, "floor": VISITS["age"] % 3, "again": VISITS["again"]})
     rows.to_parquet("visits.parquet")
@@ -161,7 +182,7 @@ def test_a_privacy_budget_is_not_exceeded(hospital: Path, capsys: pytest.Capture
         (("{}/hospital.duckdb", "--target", "again"), EXIT_BAD_INPUT, "there are 'visits'"),
         (("{}/hospital.duckdb#a", "--table", "b", "--target", "c"), EXIT_BAD_INPUT, "give only one of them"),
         (("{}/nowhere.duckdb", "--table", "visits", "--target", "again"), EXIT_BAD_INPUT, "no database file"),
-        (("rows.txt", "--target", "again"), EXIT_BAD_INPUT, "neither the URL of a database"),
+        (("rows.xlsx", "--target", "again"), EXIT_BAD_INPUT, "neither the URL of a database"),
         (("{}/hospital.duckdb#visits", "--target", "again", "--out", "no/m.tremula"), EXIT_FILE_ERROR, "make it"),
         (
             ("{}/hospital.duckdb#visits", "--target", "age", "--task", "regression", "--privacy", "1"),

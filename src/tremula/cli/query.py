@@ -19,10 +19,12 @@ import tremula as tm
 from tremula.cli.model_files import check_ending, check_place, write_model
 from tremula.cli.options import TaskOrAuto, split_words
 from tremula.errors import InvalidInput, TremulaError, listed
+from tremula.lab.datasets.tables import FORMATS
+from tremula.lab.datasets.typed_table import open_typed_table
 from tremula.parameters import check_number
 from tremula.persistence.atomic_write import write_atomically
 from tremula.queries import GuardedOracle, connect
-from tremula.queries.sql.database import FILE_READERS, without_password
+from tremula.queries.sql.database import duckdb_table, without_password
 from tremula.queries.sql.plan import Plan, plan_queries
 
 # Schemes of database files given without one, by file extension.
@@ -43,12 +45,12 @@ def query(
         typer.Argument(
             metavar="URL",
             help="URL of a database as in ibis (duckdb://file, sqlite://file, postgresql://user@host/base), a database "
-            "file, or a CSV or Parquet file; #table may follow.",
+            "file, or a CSV, ARFF or Parquet file; #table may follow.",
             show_default=False,
         ),
     ],
     target: Annotated[str, typer.Option(help="Column to predict.", show_default=False)],
-    table: Annotated[str | None, typer.Option(help="Table; not needed for a CSV or Parquet file.")] = None,
+    table: Annotated[str | None, typer.Option(help="Table of a database.")] = None,
     columns: Annotated[
         str | None,
         typer.Option(help="Columns to learn from, comma-separated.", show_default="all but the target"),
@@ -103,18 +105,19 @@ def query(
         "n_bins": bins,
         "task": task.value,
     }
-    plan = plan_queries(address, name, target, **chosen)
-    report: dict[str, Any] = {"url": without_password(address), "table": name, "target": target}
-    report |= _plan(plan, max_depth)
-    if not as_json:
-        _print_plan(report, plan)
-    if dry_run:
-        print(json.dumps(report, indent=2, ensure_ascii=False)) if as_json else _print_query(plan)
-        return
     guard = {"min_count": min_count, "round_to": round_to, "epsilon": privacy}
     parameters = {"n_estimators": members, "max_depth": max_depth, "random_state": seed}
-    with _query_log(log) as sent:
-        model, asked = _learn(address, name, target, chosen, guard, ledger, parameters, sent)
+    report: dict[str, Any] = {"url": without_password(address), "table": name, "target": target}
+    with _source(address, name, target, chosen) as (source, read):
+        plan = plan_queries(source, name, target, **chosen | read)
+        report |= _plan(plan, max_depth)
+        if not as_json:
+            _print_plan(report, plan)
+        if dry_run:
+            print(json.dumps(report, indent=2, ensure_ascii=False)) if as_json else _print_query(plan)
+            return
+        with _query_log(log) as sent:
+            model, asked = _learn(source, name, target, chosen | read, guard, ledger, parameters, sent)
     write_model(model, out)
     if sql is not None:
         write_atomically(sql, (model.export_sql(name or url, DIALECTS.get(plan.engine, plan.engine)) + "\n").encode())
@@ -156,8 +159,8 @@ def _address(url: str, table: str | None) -> tuple[str, str | None]:
         address = f"{SCHEMES[Path(address).suffix.lower()]}://{address}"
     if address.startswith("duckdb://") and "?" not in address and address not in ("duckdb://", "duckdb://:memory:"):
         address += READ_ONLY
-    if "://" not in address and Path(address).suffix.lower() not in FILE_READERS:
-        endings = listed([*SCHEMES, *FILE_READERS])
+    if "://" not in address and Path(address).suffix.lower() not in FORMATS:
+        endings = listed([*SCHEMES, *FORMATS])
         raise InvalidInput(
             f"{url!r} is neither the URL of a database, such as duckdb://file or postgresql://user@host/base, nor a "
             f"file ending in {endings}: give one of these"
@@ -165,11 +168,32 @@ def _address(url: str, table: str | None) -> tuple[str, str | None]:
     return address, table or after or None
 
 
+@contextmanager
+def _source(
+    address: str, table: str | None, target: str, chosen: Mapping[str, Any]
+) -> Iterator[tuple[Any, dict[str, Any]]]:
+    """Give what `connect` takes; a file is read as all commands read it, which decides the task and the attributes."""
+    if "://" in address:
+        yield address, {}
+        return
+    if table is not None:
+        raise InvalidInput(f"the table {table!r} was given, but {address!r} is not a database: leave it out")
+    task = None if chosen["task"] == TaskOrAuto.auto.value else chosen["task"]
+    attributes = chosen["attributes"]
+    wanted = None if attributes is None else [*attributes, *chosen["categorical_features"]]
+    with open_typed_table(address, target, task, wanted) as typed:
+        if typed.notes:
+            Console(stderr=True, soft_wrap=True).print("\n".join(typed.notes), markup=False, highlight=False)
+        opened = duckdb_table(typed.connection, typed.name)
+        kept = None if attributes is None else [name for name in attributes if name in opened.columns]
+        yield opened, {"task": typed.task, "attributes": kept}
+
+
 # --- learning ---
 
 
 def _learn(
-    address: str,
+    source: Any,
     table: str | None,
     target: str,
     chosen: Mapping[str, Any],
@@ -180,7 +204,7 @@ def _learn(
 ) -> tuple[Any, dict[str, Any]]:
     """Return the model and a report of what was asked; the queries are added to `sent`."""
     start = time.perf_counter()
-    with _counting(sent), connect(address, table, target=target, on_query=sent.append, **chosen) as oracle:
+    with _counting(sent), connect(source, table, target=target, on_query=sent.append, **chosen) as oracle:
         is_guarded = guard["min_count"] > 0 or guard["round_to"] is not None or guard["epsilon"] is not None
         guarded = GuardedOracle(oracle, **guard) if is_guarded or ledger is not None else None
         kind = tm.SimulatedBaggingRegressor if oracle.schema.classes is None else tm.SimulatedBaggingClassifier

@@ -50,6 +50,27 @@ def choose_target(names: Sequence[str], target: str | None, source: str) -> tupl
     return names[-1], f"Target: the column {names[-1]!r}, as it is the last; --target names another."
 
 
+def with_target(columns: dict[str, Column], target: str, described: str) -> tuple[dict[str, Column], int]:
+    """Return the rows that have a target, and how many do not."""
+    missing = columns[target].is_missing
+    if missing.all():
+        raise UnusableDataset(f"{described} is missing in every row: name another column with --target")
+    if missing.any():
+        columns = {name: column.take(~missing) for name, column in columns.items()}
+    return columns, int(missing.sum())
+
+
+def missing_target_notes(n_rows: int, described: str) -> list[str]:
+    """Return the note on rows without a target, where there are some."""
+    rows = "1 row, which was" if n_rows == 1 else f"{n_rows} rows, which were"
+    return [f"The {described} is missing in {rows} left out."] if n_rows else []
+
+
+def is_whole(numbers: NDArray[np.float64]) -> bool:
+    """Tell whether all numbers are whole, and small enough for a float64 to tell them apart."""
+    return bool((np.isfinite(numbers) & (numbers == np.floor(numbers)) & (np.abs(numbers) < LARGEST_EXACT)).all())
+
+
 def read_labels(column: Column, described: str) -> NDArray[Any]:
     """Return a target without missing values as whole numbers, else numbers, else text."""
     if column.kind == "date":
@@ -59,8 +80,7 @@ def read_labels(column: Column, described: str) -> NDArray[Any]:
     if column.levels is not None:
         return np.array(column.levels.tolist())[column.values]
     numbers = column.values
-    is_whole = bool((np.isfinite(numbers) & (numbers == np.floor(numbers)) & (np.abs(numbers) < LARGEST_EXACT)).all())
-    return numbers.astype(np.int64) if is_whole else numbers
+    return numbers.astype(np.int64) if is_whole(numbers) else numbers
 
 
 def choose_task(labels: NDArray[Any], task: str | None) -> tuple[str, str]:

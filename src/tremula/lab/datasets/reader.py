@@ -15,9 +15,8 @@ import numpy as np
 from tremula.errors import InvalidParameter
 from tremula.lab.datasets.catalog import bundled_dataset, find_file
 from tremula.lab.datasets.checksums import confirm
-from tremula.lab.datasets.column import Column
 from tremula.lab.datasets.dataset import TASKS, Dataset
-from tremula.lab.datasets.errors import RowsLeftOut, UnusableDataset
+from tremula.lab.datasets.errors import RowsLeftOut
 from tremula.lab.datasets.inference import (
     CHECK_TARGET,
     check_column,
@@ -25,7 +24,9 @@ from tremula.lab.datasets.inference import (
     choose_task,
     drop_empty,
     make_dataset,
+    missing_target_notes,
     read_labels,
+    with_target,
     wrong_task,
 )
 from tremula.lab.datasets.registry import KnownDataset
@@ -171,15 +172,14 @@ def _read_table(
         target_name, target_guess = choose_target(names, target, relation.source)
         columns = relation.read(names, undated=[target_name])
     described = f"target {target_name!r} of {relation.source}"
-    columns, n_without_target = _with_target(columns, target_name, described)
+    columns, n_without_target = with_target(columns, target_name, described)
     labels = read_labels(columns.pop(target_name), described)
     chosen, task_guess = choose_task(labels, task)
     y = CHECK_TARGET[chosen](labels, described)
     # The checksum of a known dataset counts all its columns.
     attributes, left_out = (columns, []) if known else drop_empty(columns)
     dataset, kinds, notes = make_dataset(attributes, y, chosen, relation.name, relation.source)
-    rows = "1 row, which was" if n_without_target == 1 else f"{n_without_target} rows, which were"
-    missing = [f"The {described} is missing in {rows} left out."] if n_without_target else []
+    missing = missing_target_notes(n_without_target, described)
     return Reading(
         dataset,
         schema_of(dataset, target_name, kinds),
@@ -187,16 +187,6 @@ def _read_table(
         (*relation.notes, *missing, *left_out, *notes),
         n_without_target,
     )
-
-
-def _with_target(columns: dict[str, Column], target: str, described: str) -> tuple[dict[str, Column], int]:
-    """Return the rows that have a target, and how many do not."""
-    missing = columns[target].is_missing
-    if missing.all():
-        raise UnusableDataset(f"{described} is missing in every row: name another column with --target")
-    if missing.any():
-        columns = {name: column.take(~missing) for name, column in columns.items()}
-    return columns, int(missing.sum())
 
 
 def _as_reading(dataset: Dataset, task: str | None, drop: Sequence[str], reading: Reading | None = None) -> Reading:

@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -31,6 +32,11 @@ def import_ibis() -> Any:
     return ibis
 
 
+def table_or_opener(url: Any, name: str | None) -> Any:
+    """Return what opens a table of a database or a file; an open table stays as it is."""
+    return partial(open_table, url, name) if isinstance(url, str) else url
+
+
 def open_table(url: str, name: str | None) -> Any:
     """Open a table of a database, or a file."""
     ibis = import_ibis()
@@ -43,6 +49,16 @@ def open_table(url: str, name: str | None) -> Any:
         return getattr(ibis.duckdb.connect(), reader)(url)
     except Exception as error:
         raise QueryFailed(f"{url!r} cannot be read: {error}") from error
+
+
+def duckdb_table(connection: Any, name: str) -> Any:
+    """Return a table of an open connection of DuckDB, which stays open, as `connect` takes it."""
+    try:
+        return import_ibis().duckdb.from_connection(connection).table(name)
+    except TremulaError:
+        raise
+    except Exception as error:
+        raise QueryFailed(f"table {name!r} of the connection cannot be opened: {error}") from error
 
 
 def _connect(ibis: Any, url: str) -> Any:

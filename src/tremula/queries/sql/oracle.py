@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,20 +21,20 @@ from tremula.queries.sql.columns import (
     read_class_labels,
     with_target,
 )
-from tremula.queries.sql.database import Database, open_table
+from tremula.queries.sql.database import Database, table_or_opener
 from tremula.queries.sql.query_forms import BEST_FORM, FORMS
 
 MAX_PATHS = 2000  # of one query; larger batches are divided
 
 
-def connect(url: str, table: str | None = None, *, target: str | None = None, **options: Any) -> TableOracle:
+def connect(url: Any, table: str | None = None, *, target: str | None = None, **options: Any) -> TableOracle:
     r"""Return an oracle of a table in a database, or of a file.
 
     Parameters
     ----------
-    url : str
+    url : str or ibis table
         URL as in ibis ("duckdb://file.db", "postgresql://user@host/base", "sqlite://file.db", ...), or the path of a
-        CSV or Parquet file.
+        CSV or Parquet file; or a table that is open already.
     table : str or None, default=None
         Name of the table; not needed for a file.
     target : str, default=None
@@ -61,7 +60,7 @@ def connect(url: str, table: str | None = None, *, target: str | None = None, **
     """
     if target is None:
         raise InvalidInput("no target was given: name the column to predict, target='...'")
-    return TableOracle(partial(open_table, url, table), target, **options)
+    return TableOracle(table_or_opener(url, table), target, **options)
 
 
 class TableOracle:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from tremula.parameters import check_choice
@@ -16,7 +15,7 @@ from tremula.queries.arrays import DEFAULT_BINS, TASKS
 from tremula.queries.question import EVERYWHERE, Question, Schema
 from tremula.queries.sql.batch import Batch
 from tremula.queries.sql.columns import MAX_LEVELS, QueriedColumn, column_names, describe_column, read_class_labels
-from tremula.queries.sql.database import Database, open_table
+from tremula.queries.sql.database import Database, table_or_opener
 from tremula.queries.sql.query_forms import BEST_FORM, FORMS
 
 PLACEHOLDER = "placeholder {}"  # for the levels and classes in planned queries
@@ -66,7 +65,7 @@ class Plan:
 
 
 def plan_queries(
-    url: str,
+    url: Any,
     table: str | None,
     target: str,
     attributes: Sequence[str] | None = None,
@@ -94,7 +93,7 @@ def plan_queries(
     ('grouping sets', 2, 5)
     """
     check_choice("task", task, TASKS)
-    database = DryRunDatabase(partial(open_table, url, table))
+    database = DryRunDatabase(table_or_opener(url, table))
     names = column_names(database.table.columns, target, attributes, categorical_features)
     chosen_form = form or BEST_FORM.get(database.engine, "group by")
     classes = read_class_labels(database, target, task)
@@ -133,7 +132,7 @@ def _root_queries(database: DryRunDatabase, schema: Schema, columns: Sequence[Qu
 class DryRunDatabase(Database):
     """A database that records queries instead of sending them, and answers with placeholder values."""
 
-    def __init__(self, table: Callable[[], Any]) -> None:
+    def __init__(self, table: Any) -> None:
         super().__init__(table, retries=0)
         self.engine_name = self.engine
         self._queries: list[str] = []
