@@ -82,7 +82,7 @@ def number_weights(predictions: np.ndarray, target: np.ndarray, row_weights: np.
     factor = np.linalg.cholesky(products).T
     heavy = 1e3
     solution, _ = nnls(np.vstack([factor, np.full(n_families, heavy)]), np.append(np.zeros(n_families), heavy))
-    return np.maximum(solution / solution.sum(), LEAST_WEIGHT)
+    return np.asarray(np.maximum(solution / solution.sum(), LEAST_WEIGHT))
 
 
 def _products(errors: np.ndarray) -> np.ndarray:
@@ -90,9 +90,9 @@ def _products(errors: np.ndarray) -> np.ndarray:
     with np.errstate(over="ignore", invalid="ignore"):
         products = errors @ errors.T
         if np.isfinite(products).all() and np.isfinite(np.trace(products)):
-            return products
+            return np.asarray(products)
         scaled = errors / np.abs(errors).max()
-        return scaled @ scaled.T
+        return np.asarray(scaled @ scaled.T)
 
 
 def find_power(probabilities: np.ndarray, codes: np.ndarray, row_weights: np.ndarray) -> float:
@@ -108,6 +108,6 @@ def find_power(probabilities: np.ndarray, codes: np.ndarray, row_weights: np.nda
 
     def loss(power: float) -> float:
         losses = log_losses(codes, softmax(power * margins, axis=1))
-        return float(np.average(losses, weights=row_weights)) + penalty * np.log(power) ** 2
+        return float(np.average(losses, weights=row_weights) + penalty * np.log(power) ** 2)
 
     return float(minimize_scalar(loss, bounds=POWERS, method="bounded", options={"xatol": 1e-2}).x)

@@ -97,7 +97,9 @@ class Boosting:
         weights = np.zeros(self.sample.n_rows)
         rows = np.concatenate([part for other, part in enumerate(self.parts) if other != number])
         weights[rows] = 1.0 if self.sample.weights is None else self.sample.weights[rows]
-        return weights * (np.count_nonzero(weights) / weights.sum())  # limits and shrinkage are in units of rows
+        return np.asarray(
+            weights * (np.count_nonzero(weights) / weights.sum())
+        )  # limits and shrinkage are in units of rows
 
     def _boost(self, number: int) -> Part:
         held, margins, trees = self.parts[number], self.start.copy(), list[Tree]()

@@ -84,7 +84,7 @@ class ClassTask:
 
     def predictions(self, margins: np.ndarray) -> np.ndarray:
         """Class probabilities."""
-        return softmax(margins, axis=1)
+        return np.asarray(softmax(margins, axis=1))
 
     def loss(self, predictions: np.ndarray, scoring: ScoringRows) -> float:
         """Log loss."""

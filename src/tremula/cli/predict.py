@@ -183,9 +183,9 @@ def _judged(model: Any, columns: Mapping[str, Column], answers: Sequence[Any]) -
 def _is_wrong(truth: Column, answers: Sequence[Any]) -> NDArray[np.bool_]:
     given = np.asarray(answers)
     if truth.kind == "number" and given.dtype.kind in "iuf":
-        return np.not_equal(truth.values, given)
+        return np.asarray(np.not_equal(truth.values, given))
     levels, codes = truth.as_levels()
-    return np.not_equal(np.array([*levels, ""])[codes], given.astype(str))
+    return np.asarray(np.not_equal(np.array([*levels, ""])[codes], given.astype(str)))
 
 
 # --- writing ---

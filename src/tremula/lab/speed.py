@@ -183,7 +183,7 @@ def smoothing_race(size: float) -> Race:
     def by_drawing() -> NDArray[np.float64]:
         random = np.random.default_rng(0)
         noisy = (asked + spread * random.standard_normal(asked.shape) for _ in range(N_DRAWS))
-        return np.mean([forest.predict_proba(each) for each in noisy], axis=0)
+        return np.asarray(np.mean([forest.predict_proba(each) for each in noisy], axis=0))
 
     jobs: dict[str, Callable[[], Any]] = {OURS: partial(soft.predict_proba, asked), "scikit-learn": by_drawing}
     work = f"a forest of 20 trees smoothed, {len(asked)} rows"

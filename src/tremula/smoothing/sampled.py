@@ -82,7 +82,7 @@ def perturb_rows(
             levels, is_replaced = rows[:, attribute], draws.chance[number, attribute] < flip
             choice = draws.choice[number, attribute]
             perturbed[:, attribute] = other_level(levels, choice, shares) if is_replaced else levels
-    return perturbed
+    return np.asarray(perturbed)
 
 
 def sample_answers(

@@ -151,7 +151,7 @@ class Shuffling:
             orders = (random.permutation(len(rows)) for _ in range(self.n_repeats))
             for part in with_shuffled(table, attribute, orders, met):
                 rises[attribute] += weights[met] @ (self._losses(member, part, target[met]) - losses[met])
-        return rises / (self.n_repeats * weights.sum())
+        return np.asarray(rises / (self.n_repeats * weights.sum()))
 
     def _losses(self, member: Member, table: Any, target: np.ndarray) -> np.ndarray:
         """Zero-one loss or squared error of each row."""
@@ -269,5 +269,5 @@ class PermutationImportancesMixin:
             raise InvalidParameter(f"the members of {type(self).__name__} are trained on all rows, none is out of bag")
         _, drawing = self._read_rows_of_fit(X, y, sample_weight)
         if hasattr(self, "inbag_counts_"):
-            return self.inbag_counts_
+            return np.asarray(self.inbag_counts_)
         return np.array([drawing.times_drawn(drawing.sample_of(member)[0]) for member in range(len(self.members_))])

@@ -63,7 +63,7 @@ class Column:
     def as_objects(self) -> NDArray[Any]:
         """Return the values as Python's: text, whole numbers or floats, None where missing."""
         if self.levels is not None:
-            return np.append(self.levels, [None])[self.values]
+            return np.asarray(np.append(self.levels, [None])[self.values])
         objects: NDArray[Any] = self.values.astype(object)
         if self.integer:
             objects[~self.is_missing] = self.values[~self.is_missing].astype(np.int64)

@@ -39,7 +39,7 @@ def _dataset(name: str, X: Floats, y: NDArray[Any], task: str = "classification"
 def wave_shapes() -> Floats:
     """Return the three triangular waves that `waveform` mixes, one a row."""
     places = np.arange(1, 22)
-    return np.maximum(6 - np.abs(places - np.array([[11], [15], [7]])), 0).astype(np.float64)
+    return np.asarray(np.maximum(6 - np.abs(places - np.array([[11], [15], [7]])), 0).astype(np.float64))
 
 
 def waveform(n_rows: int, random_state: Any = None, *, noise_attributes: int = 0) -> Dataset:
@@ -210,7 +210,7 @@ def diagonal_square(n_rows: int, random_state: Any = None) -> Dataset:
 
 def sine_value(x: Floats) -> Floats:
     """Return x + 2 sin(1.5 x), to which `sine_points` adds noise."""
-    return x + 2 * np.sin(1.5 * x)
+    return np.asarray(x + 2 * np.sin(1.5 * x))
 
 
 def sine_points(n_rows: int, random_state: Any = None) -> Dataset:

@@ -78,7 +78,7 @@ def read_labels(column: Column, described: str) -> NDArray[Any]:
             f"{described} holds dates: classes or numbers are needed; name another column with --target"
         )
     if column.levels is not None:
-        return np.array(column.levels.tolist())[column.values]
+        return np.asarray(np.array(column.levels.tolist())[column.values])
     numbers = column.values
     return numbers.astype(np.int64) if is_whole(numbers) else numbers
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from tremula.data.table_schema import TableSchema
 from tremula.errors import InvalidParameter
 from tremula.lab.datasets.catalog import bundled_dataset, find_file
 from tremula.lab.datasets.checksums import confirm
@@ -30,7 +31,7 @@ from tremula.lab.datasets.inference import (
     wrong_task,
 )
 from tremula.lab.datasets.registry import KnownDataset
-from tremula.lab.datasets.schema import TableSchema, schema_of
+from tremula.lab.datasets.schema import schema_of
 from tremula.lab.datasets.tables import is_table, open_table
 
 

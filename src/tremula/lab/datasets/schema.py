@@ -86,7 +86,7 @@ def _as_numbers(column: Column, kind: str) -> NDArray[np.float64]:
     if is_wrong.any():
         row = int(np.argmax(is_wrong))
         raise ValueError(f"{given[codes[row]]!r} in row {row + 1}")
-    return np.array([*numbers, np.nan], dtype=np.float64)[codes]
+    return np.asarray(np.array([*numbers, np.nan], dtype=np.float64)[codes])
 
 
 def _number_or_none(level: str, kind: str) -> float | None:

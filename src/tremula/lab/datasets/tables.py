@@ -47,7 +47,7 @@ def open_table(place: str, table: str | None = None) -> Iterator[Relation]:
     if place.startswith(("http://", "https://")):
         raise UnusableDataset(f"{place} is an address on the web: download the file, and give its path")
     if is_database(place):
-        opened = open_database(place, table)
+        opened: AbstractContextManager[Relation] = open_database(place, table)
     elif table is not None:
         raise UnusableDataset(f"--table {table} was given, but {place!r} is not a database: leave it out")
     else:

@@ -78,7 +78,7 @@ class OutOfBagAnswers:
     @property
     def is_out_of_bag(self) -> NDArray[np.bool_]:
         """Whether each row is out of bag for some member."""
-        return (self.inbag == 0).any(axis=0)
+        return np.asarray((self.inbag == 0).any(axis=0))
 
     @cached_property
     def _members(self) -> list[TreeSmoother]:
