@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
@@ -16,47 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tremula.display import ShortTable, ShownAsTable
-from tremula.errors import BudgetExhausted, InvalidInput, MissingLibrary, QueryRefused
+from tremula.errors import BudgetExhausted, QueryRefused
 from tremula.parameters import check_flag, check_number
 from tremula.persistence.atomic_write import write_atomically
+from tremula.queries.ledger import LedgerEntry, path_in_words
 from tremula.queries.oracle import Oracle
+from tremula.queries.privacy import cost_of_table, laplace_noise
 from tremula.queries.question import UNKNOWN, Path, Question, Schema, narrow
 from tremula.queries.sql.path_covers import cover_paths
-
-DEFAULT_DEPTH = 8  # by default the budget suffices for trees of this depth, if all members have the same tree
-
-
-@dataclass(frozen=True)
-class Entry:
-    """An entry of the ledger: one question.
-
-    Attributes
-    ----------
-    number : int
-    time : str
-        Time of the question, in UTC.
-    path : str
-        The conditions, in words.
-    attributes : tuple of str
-        Names of the attributes to count.
-    joint : bool
-        Whether they were to be counted jointly.
-    outcome : {"answered", "refused", "failed"}
-        "failed" if the guarded oracle raised an error; nothing was disclosed then.
-    cost : float
-        Cost of the whole batch in the entry of its last question, else 0: the budget is spent by batch.
-    suppressed : int
-        Number of cells that were suppressed because their counts were too small.
-    """
-
-    number: int
-    time: str
-    path: str
-    attributes: tuple[str, ...]
-    joint: bool
-    outcome: str
-    cost: float
-    suppressed: int
 
 
 class GuardedOracle(ShownAsTable):
@@ -83,7 +50,7 @@ class GuardedOracle(ShownAsTable):
 
     Attributes
     ----------
-    ledger : list of Entry
+    ledger : list of LedgerEntry
         Every question and its outcome.
     spent : float
         The part of the budget that is spent.
@@ -122,15 +89,15 @@ class GuardedOracle(ShownAsTable):
         check_flag("allow_joint", allow_joint)
         if round_to is not None:
             check_number("round_to", round_to, 1, whole=True)
-        self.ledger: list[Entry] = []
+        self.ledger: list[LedgerEntry] = []
         self.spent = 0.0
         self._oracle = oracle
         self._min_count = min_count
         self._round_to = round_to
         self._allow_joint = allow_joint
         self._epsilon = epsilon
-        self._per_table = _cost_of_table(oracle.schema, epsilon, epsilon_per_table)
-        self._add_noise = None if self._per_table is None else _laplace_noise(self._per_table)
+        self._per_table = cost_of_table(oracle.schema, epsilon, epsilon_per_table)
+        self._add_noise = None if self._per_table is None else laplace_noise(self._per_table)
         self._answers: dict[Question, NDArray[Any]] = {}
         self._path_sizes: dict[Path, float] = {}
 
@@ -269,8 +236,8 @@ class GuardedOracle(ShownAsTable):
     def _unknown(self, question: Question) -> NDArray[Any]:
         if question.joint or self.schema.classes is None:
             raise QueryRefused(
-                f"path {self._in_words(question.path)!r} has fewer than {self._min_count} rows: it is not asked about. "
-                "Lower min_count, or limit max_depth"
+                f"path {path_in_words(self.schema, question.path)!r} has fewer than {self._min_count} rows: it is not "
+                "asked about. Lower min_count, or limit max_depth"
             )
         answer = self.schema.empty_answer()
         for attribute in question.attributes:
@@ -283,10 +250,10 @@ class GuardedOracle(ShownAsTable):
         """Add questions of one outcome to the ledger; the last of them has the cost."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
         for place, question in enumerate(questions):
-            entry = Entry(
+            entry = LedgerEntry(
                 number=len(self.ledger),
                 time=now,
-                path=self._in_words(question.path),
+                path=path_in_words(self.schema, question.path),
                 attributes=tuple(self.schema.attributes[attribute].name for attribute in question.attributes),
                 joint=question.joint,
                 outcome=outcome,
@@ -294,44 +261,3 @@ class GuardedOracle(ShownAsTable):
                 suppressed=0 if suppressed is None else suppressed[place],
             )
             self.ledger.append(entry)
-
-    def _in_words(self, path: Path) -> str:
-        words = []
-        for condition in path:
-            attribute = self.schema.attributes[condition.attribute]
-            if attribute.levels is not None:
-                levels = attribute.levels[condition.first : condition.last + 1]
-                words.append(f"{attribute.name} = {' or '.join(map(str, levels))}")
-            else:
-                cuts = ("-inf", *map(str, attribute.cuts or ()), "inf")
-                words.append(f"{cuts[condition.first]} < {attribute.name} <= {cuts[condition.last + 1]}")
-        return " and ".join(words)
-
-
-def _cost_of_table(schema: Schema, epsilon: float | None, per_table: float | None) -> float | None:
-    if epsilon is None:
-        if per_table is not None:
-            raise InvalidInput("epsilon_per_table was given without epsilon: give epsilon, the total budget, too")
-        return None
-    check_number("epsilon", epsilon, 0.0, above=True)
-    if schema.classes is None:
-        raise InvalidInput(
-            "epsilon was given, but the target is numeric and its sums are not bounded: leave epsilon out, or predict "
-            "classes"
-        )
-    if per_table is None:
-        return epsilon / (DEFAULT_DEPTH * len(schema.attributes))
-    check_number("epsilon_per_table", per_table, 0.0, above=True)
-    return float(per_table)
-
-
-def _laplace_noise(epsilon: float) -> Any:
-    """Return a function that adds discrete Laplace noise to counts, which makes a table `epsilon`-private."""
-    try:
-        import opendp.prelude as dp
-    except ImportError as error:
-        raise MissingLibrary("a privacy budget needs OpenDP: pip install 'tremula[privacy]'") from error
-    dp.enable_features("contrib")
-    space = dp.vector_domain(dp.atom_domain(T=int)), dp.l1_distance(T=int)
-    mechanism = dp.m.make_laplace(*space, scale=1.0 / epsilon)
-    return lambda counts: np.array(mechanism([int(count) for count in counts]), dtype=np.int64)
