@@ -38,6 +38,17 @@ def add_predictions(total: np.ndarray, member: Member, rows: Any, combine: str, 
         total += weight * member.predict_values(rows)
 
 
+def _running_sums(
+    total: np.ndarray, members: Sequence[Member], rows: Any, combine: str, weights: Iterable[float] | None
+) -> Iterator[float]:
+    """Add each member's predictions to the total in turn, and yield the sum of the weights so far."""
+    sum_of_weights = 0.0
+    for member, weight in zip(members, [1.0] * len(members) if weights is None else weights):
+        add_predictions(total, member, rows, combine, weight)
+        sum_of_weights += weight
+        yield sum_of_weights
+
+
 def combine_members(
     members: Sequence[Member],
     rows: Any,
@@ -63,11 +74,8 @@ def combine_members(
         Shares of the votes, or weighted means.
     """
     total = np.zeros((n_rows, n_outputs))
-    sum_of_weights = 0.0
-    for member, weight in zip(members, [1.0] * len(members) if weights is None else weights):
-        add_predictions(total, member, rows, combine, weight)
-        sum_of_weights += weight
-    return total / sum_of_weights
+    sums_of_weights = list(_running_sums(total, members, rows, combine, weights))
+    return total / sums_of_weights[-1]
 
 
 def staged_means(
@@ -80,10 +88,7 @@ def staged_means(
 ) -> Iterator[np.ndarray]:
     """Yield what `combine_members` returns for the first member, the first two, and so on."""
     total = np.zeros((n_rows, n_outputs))
-    sum_of_weights = 0.0
-    for member, weight in zip(members, [1.0] * len(members) if weights is None else weights):
-        add_predictions(total, member, rows, combine, weight)
-        sum_of_weights += weight
+    for sum_of_weights in _running_sums(total, members, rows, combine, weights):
         yield total / sum_of_weights
 
 

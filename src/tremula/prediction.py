@@ -55,7 +55,7 @@ class ClassPredictionMixin(OutputsMixin):
         return largest(self._predict_outputs(rows))
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Class probabilities of each row.
+        """Predict the class probabilities of each row.
 
         Parameters
         ----------
@@ -70,7 +70,7 @@ class ClassPredictionMixin(OutputsMixin):
         return self._predict_outputs(rows)
 
     def predict(self, X: Any) -> np.ndarray:
-        """Most probable class of each row; ties go to the first class.
+        """Predict the most probable class of each row; ties go to the first class.
 
         Parameters
         ----------
@@ -92,7 +92,7 @@ class NumberPredictionMixin(OutputsMixin):
         return 1
 
     def predict(self, X: Any) -> np.ndarray:
-        """Predicted value of each row.
+        """Predict the value of each row.
 
         Parameters
         ----------
@@ -110,7 +110,7 @@ class StagedClassPredictionMixin(ClassPredictionMixin, StagedOutputsMixin):
     """Predictions of an ensemble of classifiers: of all members, of each, or after each further member."""
 
     def predict_members(self, X: Any) -> np.ndarray:
-        """Class that each member predicts for each row.
+        """Predict the class of each row with each member.
 
         Parameters
         ----------
@@ -124,7 +124,7 @@ class StagedClassPredictionMixin(ClassPredictionMixin, StagedOutputsMixin):
         return np.asarray(self.classes_[np.array([member.predict_codes(rows) for member in self.members_])])
 
     def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
-        """Class probabilities of each row by the first member, by the first two, and so on.
+        """Yield the class probabilities of each row by the first member, by the first two, and so on.
 
         Parameters
         ----------
@@ -138,7 +138,7 @@ class StagedClassPredictionMixin(ClassPredictionMixin, StagedOutputsMixin):
         yield from self._staged_outputs(rows)
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
-        """Class of each row by the first member, by the first two, and so on.
+        """Yield the class of each row by the first member, by the first two, and so on.
 
         Parameters
         ----------
@@ -156,7 +156,7 @@ class StagedNumberPredictionMixin(NumberPredictionMixin, StagedOutputsMixin):
     """Predictions of an ensemble of regressors: of all members, of each, or after each further member."""
 
     def predict_members(self, X: Any) -> np.ndarray:
-        """Value that each member predicts for each row.
+        """Predict the value of each row with each member.
 
         Parameters
         ----------
@@ -170,7 +170,7 @@ class StagedNumberPredictionMixin(NumberPredictionMixin, StagedOutputsMixin):
         return np.array([member.predict_values(rows)[:, 0] for member in self.members_])
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
-        """Value of each row by the first member, by the first two, and so on.
+        """Yield the value of each row by the first member, by the first two, and so on.
 
         Parameters
         ----------

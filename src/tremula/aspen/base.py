@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -31,7 +31,7 @@ from tremula.ensembles.base.drawing_record import RowsOfFit, check_rows_of_fit, 
 from tremula.ensembles.base.permutation_importances import PermutationImportancesMixin
 from tremula.ensembles.base.prediction import impurity_importances
 from tremula.ensembles.base.table import check_columns_to_keep, known_columns
-from tremula.ensembles.base.training import Drawing, as_before_unless_done
+from tremula.ensembles.base.training import AllOrNothingFitMixin, Drawing
 from tremula.errors import InvalidInput, InvalidParameter, UnsupportedModel
 from tremula.parameters import check_parameters
 from tremula.perturb import Bootstrap, Sample
@@ -45,7 +45,14 @@ from tremula.trees.tree_sum import TreeSum
 N_TRIED = 20  # members by which a family is compared with others
 
 
-class Aspen(CallbackSupportMixin, TableInputMixin, PermutationImportancesMixin, StagedOutputsMixin, BaseEstimator):
+class Aspen(
+    CallbackSupportMixin,
+    AllOrNothingFitMixin,
+    TableInputMixin,
+    PermutationImportancesMixin,
+    StagedOutputsMixin,
+    BaseEstimator,
+):
     """Base of the two estimators; they add the families, the task and the predictions."""
 
     report_: AspenReport
@@ -112,25 +119,8 @@ class Aspen(CallbackSupportMixin, TableInputMixin, PermutationImportancesMixin, 
 
     # --- training ---
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Try, choose, weigh, grow and correct.
-
-        Parameters
-        ----------
-        X : array, data frame or table of shape (n_rows, n_attributes)
-        y : array of shape (n_rows,)
-            Class labels of any type for a classifier, finite numbers for a regressor.
-        sample_weight : array of shape (n_rows,), optional
-            Row weights.
-
-        Returns
-        -------
-        self
-        """
+    def _check_parameters(self) -> None:
         check_parameters(self)
-        with as_before_unless_done(self):
-            self._train(X, y, sample_weight)
-        return self
 
     @with_callbacks
     def _train(self, X: Any, y: Any, sample_weight: Any) -> None:

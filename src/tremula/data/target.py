@@ -131,6 +131,21 @@ def read_further_classes(
     return union, position[: len(classes)][codes], position[len(classes) :][further_codes]
 
 
+def read_known_classes(y: Any, n_rows: int, classes: Array) -> npt.NDArray[np.intp]:
+    """Return the code of each row's class among the classes of `fit`; -1 for other classes.
+
+    Examples
+    --------
+    >>> read_known_classes(["b", "x", "a"], 3, np.array(["a", "b"]))
+    array([ 1, -1,  0])
+    """
+    own_codes = np.arange(len(classes), dtype=np.int32)
+    union, places, codes = read_further_classes(y, n_rows, classes, own_codes)
+    code_of = np.full(len(union), -1)
+    code_of[places] = own_codes
+    return np.asarray(code_of[codes])
+
+
 def read_further_target(y: Any, n_rows: int) -> Floats:
     """Return a second numeric target, such as `y_val`, as float64; it may be constant."""
     column = read_vector("y", _as_vector(y, n_rows))

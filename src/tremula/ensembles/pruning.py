@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from tremula.data.target import read_further_classes, read_further_target
+from tremula.data.target import read_further_target, read_known_classes
 from tremula.ensembles.base.ensemble import OOB_ATTRIBUTES, Ensemble, EnsembleClassifier
 from tremula.ensembles.cost_complexity import Judges, PricedTree
 from tremula.errors import InvalidParameter
@@ -119,11 +119,7 @@ def _judges(model: Ensemble, X_val: Any, y_val: Any) -> Judges:
     rows = model._read_table(X_val)
     if not isinstance(model, EnsembleClassifier):
         return Judges(rows, read_further_target(y_val, len(rows)), combine=None)
-    own_codes = np.arange(model.n_classes_, dtype=np.int32)
-    union, places, codes = read_further_classes(y_val, len(rows), model.classes_, own_codes)
-    code_of = np.full(len(union), -1)
-    code_of[places] = own_codes
-    return Judges(rows, code_of[codes], model.combine)
+    return Judges(rows, read_known_classes(y_val, len(rows), model.classes_), model.combine)
 
 
 def _with_members(model: Ensemble, members: list[Any]) -> Any:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, is_regressor
 
 from tremula.combine import largest
-from tremula.data.target import read_further_classes
+from tremula.data.target import read_known_classes
 from tremula.errors import InvalidParameter
 from tremula.parameters import check_choice, with_parameters
 from tremula.parameters.kinds import choice
@@ -138,11 +138,7 @@ class DualPerturbClassifier(ClassifierMixin, DualPerturb):
             )
 
     def _read_target(self, y: Any, n_rows: int) -> NDArray[Any]:
-        own = np.arange(len(self.classes_), dtype=np.int32)
-        union, places, codes = read_further_classes(y, n_rows, self.classes_, own)
-        code_of = np.full(len(union), -1)
-        code_of[places] = own
-        return code_of[codes]
+        return read_known_classes(y, n_rows, self.classes_)
 
     def predict_proba(self, X: Any, X_std: Any = None, return_std: bool = False) -> Any:
         """Smoothed class distribution of each row.

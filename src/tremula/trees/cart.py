@@ -31,7 +31,14 @@ from tremula.trees.growing import (
     tree_of_means,
 )
 from tremula.trees.learner import HeldOut, PrunedOnHeldOutRows, TreeClassifier, TreeRegressor
-from tremula.trees.pruning import cut_at, subtree_losses, training_errors, weakest_link_alphas
+from tremula.trees.pruning import (
+    cut_at,
+    held_out_errors,
+    held_out_squared_errors,
+    subtree_losses,
+    training_errors,
+    weakest_link_alphas,
+)
 from tremula.trees.subtree_choice import PrunedSequence, choose_alpha, cross_validated_losses
 from tremula.trees.tree import Tree
 
@@ -242,8 +249,7 @@ class CARTClassifier(_CART, TreeClassifier):
             return np.asarray(training_errors(grown) / grown.nodes["weight"][0])
 
         def losses(grown: GrownTree, rows: HeldOut) -> np.ndarray:
-            counts = as_tree(grown).class_weights(*rows)
-            return np.asarray(counts.sum(axis=1) - counts[np.arange(len(counts)), grown.statistics.argmax(axis=1)])
+            return held_out_errors(as_tree(grown).class_weights(*rows), grown.statistics.argmax(axis=1))
 
         def folds() -> list[tuple[GrownTree, HeldOut]]:
             return [(grow_from(w), rows) for w, rows in self._folds(columns, codes, weights, codes, random)]
@@ -337,9 +343,8 @@ class CARTRegressor(_CART, TreeRegressor):
             return np.asarray(np.maximum(spread, 0.0) / weight[0])
 
         def losses(grown: GrownTree, rows: HeldOut) -> np.ndarray:
-            weight, total, squares = as_tree(grown).moments(rows.values, rows.target - centre, rows.weights).T
-            means = np.nan_to_num(node_means(grown.statistics))
-            return np.asarray(squares - 2 * means * total + means**2 * weight)
+            moments = as_tree(grown).moments(rows.values, rows.target - centre, rows.weights)
+            return held_out_squared_errors(moments, np.nan_to_num(node_means(grown.statistics)))
 
         def folds() -> list[tuple[GrownTree, HeldOut]]:
             no_groups = np.zeros(columns.n_rows)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -91,10 +91,7 @@ class FittedTreeMixin(TableInputMixin):
         show_weights : bool, default=True
             Whether leaves show their training weight, and the share of the predicted class if it is below 1.
         """
-        check_is_fitted(self)
-        tree, answers = self._exported_tree()
-        options: dict[str, Any] = {"decimals": decimals, "max_depth": max_depth, "show_weights": show_weights}
-        return export_text(tree, *self._names(), **options, answers=answers)
+        return str(self._export(export_text, decimals=decimals, max_depth=max_depth, show_weights=show_weights))
 
     def export_dot(self, *, decimals: int | None = 3, max_depth: int | None = None) -> str:
         """Return the tree as a graph in the DOT language of Graphviz.
@@ -106,9 +103,7 @@ class FittedTreeMixin(TableInputMixin):
         max_depth : int, optional
             Deeper splits are summarized in one node.
         """
-        check_is_fitted(self)
-        tree, answers = self._exported_tree()
-        return export_dot(tree, *self._names(), decimals=decimals, max_depth=max_depth, answers=answers)
+        return str(self._export(export_dot, decimals=decimals, max_depth=max_depth))
 
     def export_sql(self, *, output: str | None = None, missing: str = "shares") -> str:
         """Return the tree as an SQL expression that gives the same predictions (tested in DuckDB).
@@ -140,10 +135,12 @@ class FittedTreeMixin(TableInputMixin):
         ax : matplotlib Axes, optional
             The axes to draw on; by default those of a new figure that is large enough.
         """
+        return self._export(plot_tree, decimals=decimals, max_depth=max_depth, show_weights=show_weights, ax=ax)
+
+    def _export(self, export: Callable[..., Any], **options: Any) -> Any:
         check_is_fitted(self)
         tree, answers = self._exported_tree()
-        options: dict[str, Any] = {"decimals": decimals, "max_depth": max_depth, "show_weights": show_weights}
-        return plot_tree(tree, *self._names(), **options, answers=answers, ax=ax)
+        return export(tree, *self._names(), **options, answers=answers)
 
     def _exported_tree(self) -> tuple[Tree, Sequence[str] | None]:
         """Return the tree to export, and texts for its leaves if they predict more than a class or a mean."""

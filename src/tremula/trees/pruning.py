@@ -169,6 +169,17 @@ def cut_tree(tree: Tree, chosen: np.ndarray) -> Tree:
     return Tree(kept, values, tree.subsets, tree.n_levels, tree.strict)
 
 
+def held_out_errors(class_weights: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Return the weight of the held-out rows that each node gets wrong as a leaf, from their classes at it."""
+    return np.asarray(class_weights.sum(axis=1) - class_weights[np.arange(len(class_weights)), labels])
+
+
+def held_out_squared_errors(moments: np.ndarray, means: np.ndarray) -> np.ndarray:
+    """Return the squared error of the held-out rows at each node as a leaf, from their weights, sums and squares."""
+    weight, total, squares = moments.T
+    return np.asarray(squares - 2 * means * total + means**2 * weight)
+
+
 def weakest_link_alphas(nodes: np.ndarray, risk: np.ndarray) -> np.ndarray:
     """Return the alpha, the cost of a leaf, at which minimal cost-complexity pruning removes each split.
 

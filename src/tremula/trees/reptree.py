@@ -29,7 +29,7 @@ from tremula.trees.growing import (
     tree_of_means,
 )
 from tremula.trees.learner import HeldOut, PrunedOnHeldOutRows, TreeClassifier, TreeRegressor
-from tremula.trees.pruning import prune_by_reduced_error
+from tremula.trees.pruning import held_out_errors, held_out_squared_errors, prune_by_reduced_error
 from tremula.trees.structure import nearest_reached
 from tremula.trees.tree import Tree
 
@@ -86,6 +86,13 @@ class _REPTree(PrunedOnHeldOutRows):
         growing_weights = weights.copy()
         growing_weights[fold] = 0
         return _Division(growing_weights, HeldOut(columns.values[fold], target[fold], weights[fold]))
+
+    def _prune(
+        self, grown: GrownTree, errors: np.ndarray, held_out_statistics: np.ndarray
+    ) -> tuple[GrownTree, np.ndarray]:
+        """Prune by the errors of the held-out rows; return the tree and its statistics, with these rows if wanted."""
+        pruned, origin = prune_by_reduced_error(grown, errors)
+        return pruned, pruned.statistics + held_out_statistics[origin] if self.backfit else pruned.statistics
 
 
 def _predicting_nodes(grown: GrownTree) -> np.ndarray:
@@ -159,9 +166,7 @@ class REPTreeClassifier(_REPTree, TreeClassifier):
             return tree
         counts = tree.class_weights(*held_out)
         labels = grown.statistics.argmax(axis=1)[_predicting_nodes(grown)]
-        errors = counts.sum(axis=1) - counts[np.arange(len(counts)), labels]
-        pruned, origin = prune_by_reduced_error(grown, errors)
-        statistics = pruned.statistics + counts[origin] if self.backfit else pruned.statistics
+        pruned, statistics = self._prune(grown, held_out_errors(counts, labels), counts)
         return Tree.from_node_counts(pruned.nodes, statistics, pruned.subsets, columns.n_levels, strict=True)
 
 
@@ -237,7 +242,5 @@ class REPTreeRegressor(_REPTree, TreeRegressor):
             return tree
         moments = tree.moments(held_out.values, held_out.target - centre, held_out.weights)
         means = node_means(grown.statistics)[_predicting_nodes(grown)]
-        errors = moments[:, 2] - 2 * means * moments[:, 1] + means**2 * moments[:, 0]
-        pruned, origin = prune_by_reduced_error(grown, errors)
-        statistics = pruned.statistics + moments[origin] if self.backfit else pruned.statistics
+        pruned, statistics = self._prune(grown, held_out_squared_errors(moments, means), moments)
         return tree_of_means(pruned, statistics, centre, columns.n_levels, strict=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tremula.diagnostics.decomposition.learning_sets import Division, Sizes, divide, generate_sets, read_size
+from tremula.diagnostics.decomposition.learning_sets import Division, Sizes, divide, generate_sets
 from tremula.diagnostics.decomposition.losses import LOSSES, Truth, choose_loss, observed_target, read_truth
 from tremula.diagnostics.decomposition.result import TERMS, BiasVariance
 from tremula.diagnostics.decomposition.retraining import Answers, Task, gather_answers, read_task, require_estimator
@@ -113,7 +113,7 @@ def prepare(
         name = ("pool" if scheme == "auto" else scheme) if isinstance(scheme, str) else "given"
         task = read_task(X, y, numeric)
         n_rows = len(task.target)
-        sizes = Sizes(n_models, read_size("train_size", train_size, n_rows), read_size("test_size", test_size, n_rows))
+        sizes = Sizes.of(n_models, train_size, test_size, n_rows)
         divisions = divide("pool" if name == "pool" else scheme, n_rows, sizes, random)
     seed = make_root_seed(random)
     generated = callable(X)

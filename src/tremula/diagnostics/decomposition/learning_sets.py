@@ -40,6 +40,11 @@ class Sizes:
     train: int | None = None
     test: int | None = None
 
+    @classmethod
+    def of(cls, n_models: int, train_size: Any, test_size: Any, n_rows: int) -> Sizes:
+        """Return the sizes for a table; those of rows are counts or fractions of all rows."""
+        return cls(n_models, read_size("train_size", train_size, n_rows), read_size("test_size", test_size, n_rows))
+
 
 Generate: TypeAlias = Callable[[int, int], tuple[Any, Any]]
 

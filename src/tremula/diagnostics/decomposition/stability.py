@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_regressor
 
-from tremula.diagnostics.decomposition.learning_sets import Sizes, divide, read_size
+from tremula.diagnostics.decomposition.learning_sets import Sizes, divide
 from tremula.diagnostics.decomposition.losses import observed_target
 from tremula.diagnostics.decomposition.retraining import (
     Answers,
@@ -171,7 +171,7 @@ def stability(
     numeric = is_regressor(estimator)
     task = read_task(X, y, numeric)
     n_rows = len(task.target)
-    sizes = Sizes(n_models, read_size("train_size", train_size, n_rows), read_size("test_size", test_size, n_rows))
+    sizes = Sizes.of(n_models, train_size, test_size, n_rows)
     divisions = divide(scheme, n_rows, sizes, random)
     ask = ask_numbers if numeric else ask_labels
     answers = gather_answers(estimator, task, divisions, ask, make_root_seed(random), n_jobs)

@@ -10,7 +10,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier, is_regressor
@@ -26,7 +26,7 @@ from tremula.ensembles.base.permutation_importances import PermutationImportance
 from tremula.ensembles.base.prediction import CombinedPredictionMixin
 from tremula.ensembles.base.table import TableMixin, check_nominal_columns
 from tremula.ensembles.base.target import ClassTargetMixin, NumberTargetMixin
-from tremula.ensembles.base.training import Drawing, Training, as_before_unless_done
+from tremula.ensembles.base.training import AllOrNothingFitMixin, Drawing, Training
 from tremula.errors import InvalidInput, InvalidParameter
 from tremula.parallel import train_members
 from tremula.parameters import check_number, check_parameters
@@ -48,6 +48,7 @@ OOB_ATTRIBUTES = (
 
 class Ensemble(
     CallbackSupportMixin,
+    AllOrNothingFitMixin,
     TableMixin,
     DrawingRecordMixin,
     PermutationImportancesMixin,
@@ -116,26 +117,6 @@ class Ensemble(
         self, y: Any, sample_weight: Any, n_rows: int, n_attributes: int, keeps_members: bool = False
     ) -> Sample:
         """Read the target and weights given to `fit`."""
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Train the members; an error leaves the ensemble as it was.
-
-        Parameters
-        ----------
-        X : array, data frame or table of shape (n_rows, n_attributes)
-        y : array of shape (n_rows,)
-            Class labels of any type for a classifier, finite numbers for a regressor.
-        sample_weight : array of shape (n_rows,), optional
-            Row weights.
-
-        Returns
-        -------
-        self
-        """
-        self._check_parameters()
-        with as_before_unless_done(self):
-            self._train(X, y, sample_weight)
-        return self
 
     @with_callbacks
     def _train(self, X: Any, y: Any, sample_weight: Any) -> None:

@@ -6,9 +6,11 @@ A member depends on its number alone, not on the process that trains it or on th
 from __future__ import annotations
 
 import zlib
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -86,3 +88,35 @@ def as_before_unless_done(estimator: BaseEstimator) -> Iterator[None]:
     except BaseException:
         estimator.__dict__ = before
         raise
+
+
+class AllOrNothingFitMixin:
+    """Mixin for ensembles whose `fit` trains all that is wanted, or leaves them as they were."""
+
+    @abstractmethod
+    def _check_parameters(self) -> None:
+        """Raise InvalidParameter if a parameter has a wrong value."""
+
+    @abstractmethod
+    def _train(self, X: Any, y: Any, sample_weight: Any) -> None:
+        """Train the members."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Train the members; an error leaves the ensemble as it was.
+
+        Parameters
+        ----------
+        X : array, data frame or table of shape (n_rows, n_attributes)
+        y : array of shape (n_rows,)
+            Class labels of any type for a classifier, finite numbers for a regressor.
+        sample_weight : array of shape (n_rows,), optional
+            Row weights.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        with as_before_unless_done(self):
+            self._train(X, y, sample_weight)
+        return self

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.compose import make_column_transformer
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder
+from sklearn import ensemble
 
 import tremula
 from tremula.data.names import attribute_names
 from tremula.errors import MissingLibrary
+from tremula.lab.comparison.methods import one_hot
 from tremula.lab.comparison.peers import CodedClassifier
 from tremula.lab.datasets.dataset import Dataset
 
@@ -98,34 +98,23 @@ def _softened(wrapper: str, forest: str) -> Maker:
 
 def _forest(name: str) -> Maker:
     """Return the maker of a forest of scikit-learn: nominal attributes become one column a level."""
-
-    def make(nominal: Sequence[int], seed: int) -> Any:
-        from sklearn import ensemble
-
-        forest = getattr(ensemble, name)(random_state=seed, n_jobs=1)
-        if not nominal:
-            return forest
-        levels = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
-        return make_pipeline(make_column_transformer((levels, list(nominal)), remainder="passthrough"), forest)
-
-    return make
+    return one_hot(lambda seed: getattr(ensemble, name)(random_state=seed, n_jobs=1))
 
 
 def _histogram_boosting(name: str) -> Maker:
-    def make(nominal: Sequence[int], seed: int) -> Any:
-        from sklearn import ensemble
+    return lambda nominal, seed: WithoutEmptyColumns(getattr(ensemble, name)(random_state=seed))
 
-        return WithoutEmptyColumns(getattr(ensemble, name)(random_state=seed))
 
-    return make
+def _import_peer(package: str, name: str) -> Any:
+    try:
+        return import_module(package)
+    except ImportError as error:
+        raise MissingLibrary(f"this method is {name}, which is not installed: pip install {package}") from error
 
 
 def _lightgbm(name: str) -> Maker:
     def make(nominal: Sequence[int], seed: int) -> Any:
-        try:
-            import lightgbm
-        except ImportError as error:
-            raise MissingLibrary("this method is LightGBM, which is not installed: pip install lightgbm") from error
+        lightgbm = _import_peer("lightgbm", "LightGBM")
         return getattr(lightgbm, name)(random_state=seed, n_jobs=1, verbose=-1)
 
     return make
@@ -133,10 +122,7 @@ def _lightgbm(name: str) -> Maker:
 
 def _xgboost(name: str) -> Maker:
     def make(nominal: Sequence[int], seed: int) -> Any:
-        try:
-            import xgboost
-        except ImportError as error:
-            raise MissingLibrary("this method is XGBoost, which is not installed: pip install xgboost") from error
+        xgboost = _import_peer("xgboost", "XGBoost")
         model = getattr(xgboost, name)(random_state=seed, n_jobs=1, enable_categorical=True)
         return CodedClassifier(model) if name.endswith("Classifier") else model
 
