@@ -16,6 +16,8 @@ from tremula.trees.growing import GrownTree, Rules
 from tremula.trees.pruning import (
     collapse_useless_splits,
     cut_at,
+    held_out_errors,
+    held_out_squared_errors,
     normal_estimate,
     prune_by_error,
     prune_by_reduced_error,
@@ -333,3 +335,14 @@ def test_deep_trees_are_pruned_in_the_other_ways() -> None:
     assert len(prune_by_reduced_error(grown, errors)[0].nodes) == len(grown.nodes)
     alphas = weakest_link_alphas(grown.nodes, errors)
     assert np.isfinite(alphas).sum() == 5000
+
+
+def test_held_out_errors_are_those_of_each_node_as_a_leaf() -> None:
+    random = np.random.default_rng(0)
+    codes, target, weights = random.integers(3, size=40), random.standard_normal(40), random.integers(1, 4, 40)
+    label, mean = 1, 0.25
+    class_weights = np.bincount(codes, weights, minlength=3)[None]
+    moments = np.array([[weights.sum(), (weights * target).sum(), (weights * target**2).sum()]])
+    assert held_out_errors(class_weights, np.array([label])) == [weights[codes != label].sum()]
+    expected = (weights * (target - mean) ** 2).sum()
+    assert held_out_squared_errors(moments, np.array([mean])) == pytest.approx([expected], rel=1e-12)
