@@ -18,7 +18,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted
 
 from tremula import ID3Classifier
-from tremula.data.column import BLOCK, FEW_ROWS
+from tremula.data.column import BLOCK, FEW_ROWS, Numbers
 from tremula.data.encoding import ColumnEncoder
 from tremula.data.table_input import TableInputMixin
 from tremula.data.target import read_classes, read_target, read_weights
@@ -600,3 +600,15 @@ def test_every_refusal_is_a_tremula_error_and_a_builtin() -> None:
         assert issubclass(refusal, TremulaError)
         assert issubclass(refusal, ValueError)
     assert issubclass(UnsupportedType, TypeError)
+
+
+@pytest.mark.parametrize(
+    "levels",
+    [[0.0, 1.0, 2.0], [0.0, 2.0, 5.0], [7.0], [5.0, 0.0, 2.0], [0.0, 0.5, 1.0], [-1.0, 0.0, 1.0], [3.0, 999.0, 1e6]],
+)
+def test_codes_of_numbers_are_the_places_of_their_levels(levels: list[float]) -> None:
+    numbers = np.array([0.0, -0.0, 1.0, 2.0, 3.0, 5.0, 6.0, 7.0, 8.0, 0.5, 1.9999, -1.0, 999.0, 1e6, 1e300, np.nan])
+    codes = Numbers("x", numbers).encode(np.array(levels))
+    expected = [levels.index(number) if number in levels else np.nan for number in numbers.tolist()]
+    np.testing.assert_array_equal(codes, expected)
+    assert not np.signbit(codes).any()

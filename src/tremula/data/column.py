@@ -28,6 +28,7 @@ FLOATING_TYPES = (float, np.floating, Decimal)
 PLAIN_CONTAINERS = (np.ndarray, list, tuple)
 FEW_ROWS = 1_000
 BLOCK = 8_192
+LARGEST_LOOKUP = 1_000  # levels above it are searched for
 
 
 def is_numeric_array(data: Any, n_dimensions: int) -> bool:
@@ -83,7 +84,10 @@ class Numbers:
 
     def find_levels(self) -> Array:
         """Return the levels of the column as a nominal attribute, in their order."""
-        return np.array([False, True]) if self.nominal_by_type else np.unique(self.numbers[~np.isnan(self.numbers)])
+        if self.nominal_by_type:
+            return np.array([False, True])
+        numbers = np.ascontiguousarray(self.numbers)  # columns of a matrix stand apart, and are read several times
+        return np.unique(numbers[~np.isnan(numbers)])
 
     def encode(self, levels: Array) -> Floats:
         """Return for each row the code of its level, NaN if the number is not among the levels."""
@@ -96,10 +100,21 @@ class Numbers:
             )
         order = np.argsort(levels, kind="stable")
         sorted_levels = levels[order].astype(np.float64)
+        if sorted_levels[0] >= 0 and sorted_levels[-1] < LARGEST_LOOKUP and (sorted_levels % 1 == 0).all():
+            return _look_up(np.ascontiguousarray(self.numbers), sorted_levels, order)
         position = np.searchsorted(sorted_levels, self.numbers).clip(max=len(levels) - 1)
         known = sorted_levels[position] == self.numbers
         codes[known] = order[position[known]]
         return codes
+
+
+def _look_up(numbers: Floats, sorted_levels: Floats, order: npt.NDArray[np.intp]) -> Floats:
+    """Return the codes of numbers whose levels are small whole numbers, as the codes of a dataset are."""
+    after_last = int(sorted_levels[-1]) + 1
+    codes = np.full(after_last + 1, np.nan)
+    codes[sorted_levels.astype(np.intp)] = order
+    position = np.where((numbers >= 0) & (numbers < after_last), numbers, after_last).astype(np.intp)
+    return np.where(position == numbers, codes[position], np.nan)
 
 
 @dataclass(frozen=True)
