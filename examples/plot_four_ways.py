@@ -1,10 +1,10 @@
 """
-One tree, and three ways to shake it
-====================================
+One tree, and three ways to perturb it
+======================================
 
-Two classes that meet along a curve, 200 points to learn from and 20,000 to judge by. One tree makes corners of the
-curve. The same tree, shaken while it predicts, makes a curve of it again: nothing is trained once more. Bagging shakes
-the rows, input smearing the rows and their values.
+A curve separates two classes; there are 200 training points and 20,000 test points. The boundary of one tree has
+corners. If the rows to predict are perturbed, the boundary of the same tree is smooth, without training again. Bagging
+perturbs the rows, and input smearing the rows and their values.
 """
 
 import os
@@ -16,12 +16,12 @@ from sklearn.datasets import make_moons
 import tremula as tm
 
 plt.rcParams["font.size"] = 8
-QUICK = bool(os.environ.get("TREMULA_QUICK"))  # few members, a coarse picture: to see whether the script runs
+QUICK = bool(os.environ.get("TREMULA_QUICK"))  # few members, a coarse picture, to check that the script runs
 N_MEMBERS, RESOLUTION = (5, 20) if QUICK else (100, 200)
 
 # %%
-# Every choice is made on the training rows: the noise of the smoothed tree by folds of them, the level of smearing by
-# the rows that members left out.
+# Every choice is made on the training rows: the noise of the smoothed tree on held-out folds, the amount of smearing
+# on out-of-bag rows.
 
 X, y = make_moons(200, noise=0.3, random_state=1)
 X_test, y_test = make_moons(2000 if QUICK else 20_000, noise=0.3, random_state=2)
@@ -34,7 +34,7 @@ models = {
 }
 
 # %%
-# Pale places are uncertain.
+# Predictions are uncertain where colours are pale.
 
 figure, axes = plt.subplots(1, 4, figsize=(9, 2.75), sharex=True, sharey=True, layout="constrained", dpi=160)
 for ax, (name, model) in zip(axes, models.items()):

@@ -2,10 +2,10 @@
 Diversity and error of the members of three ensembles
 =====================================================
 
-Kappa-error diagrams of bagged, randomized and boosted C4.5 on ``sick``, as it is and with 20 % wrong labels
-(Dietterich 2000). Each point is a pair of trees: how much they agree beyond chance (kappa), and how often they err.
-On ``sick`` randomized trees differ more than bagged ones, and err somewhat more often. Boosting has the most
-diverse members; with wrong labels they are poor as well.
+Kappa-error diagrams of bagged, randomized and boosted C4.5 on ``sick``, without and with 20 % wrong labels
+(Dietterich 2000). Each point is a pair of trees: their agreement beyond chance (kappa), and their mean error.
+On ``sick`` randomized trees are more diverse than bagged trees, and have a somewhat higher error. Boosting has the most
+diverse members; with wrong labels their error is high as well.
 """
 
 import os
@@ -18,27 +18,27 @@ import tremula as tm
 from tremula.lab.datasets import UnknownDataset, load_dataset
 
 plt.rcParams["font.size"] = 8
-QUICK = bool(os.environ.get("TREMULA_QUICK"))  # few members: to see whether the script runs
+QUICK = bool(os.environ.get("TREMULA_QUICK"))  # few members, to check that the script runs
 N_MEMBERS = 5 if QUICK else 50
 WANTED, INSTEAD, N_TRAIN = "sick", "breast-cancer-wisconsin", 2800
 
 # %%
-# The data: ``sick`` has its own 2800 rows to learn from and 972 to test on. The paper cross-validates, with 200
-# members (100 when boosting); here are 50 members and one split.
+# The data: ``sick`` comes with 2800 training rows and 972 test rows. The paper cross-validates ensembles of 200
+# members (100 for boosting); here there are 50 members and one split.
 
 try:
     data = load_dataset(WANTED)
     train, test = np.split(np.arange(len(data.y)), [N_TRAIN])
     name = WANTED
 except UnknownDataset:
-    print(f"TREMULA_DATA names no folder with {WANTED}.parquet: {INSTEAD} of scikit-learn is drawn instead.")
+    print(f"TREMULA_DATA names no folder with {WANTED}.parquet: {INSTEAD} of scikit-learn is used instead.")
     data = load_dataset(INSTEAD)
     train, test = train_test_split(np.arange(len(data.y)), test_size=0.5, stratify=data.y, random_state=0)
     name = f"{INSTEAD} (in place of {WANTED})"
 
 # %%
-# Three ensembles of unpruned trees, without and with wrong labels. As in the paper the labels of the test rows are
-# wrong as often, so that no error is below 20 % but by luck.
+# Three ensembles of unpruned trees, without and with wrong labels. As in the paper, the same share of test labels is
+# wrong, so that errors below 20 % are chance.
 
 tree = tm.C45Classifier(confidence=None, release=1)
 options = {"n_estimators": N_MEMBERS, "categorical_features": list(data.nominal), "random_state": 0}
@@ -60,7 +60,7 @@ for row, rate in zip(axes, (0.0, 0.2)):
 figure.suptitle(name)
 
 # %%
-# One diagram by itself has the spread of kappa and error along its edges.
+# A single diagram shows the distributions of kappa and error along its edges.
 
 display = tm.diagnostics.KappaErrorDisplay.from_estimator(
     ensembles["randomized"], data.X[test], y[test], name="randomized"

@@ -2,9 +2,9 @@
 What privacy costs
 ==================
 
-Simulated bagging learns from counts. A guard adds noise to every count such that all that was told together is
-epsilon-differentially private, and refuses what the budget does not pay for. How much accuracy is left, for how many
-rows? With ten times the rows the same noise is a tenth as large beside the counts.
+Simulated bagging learns from counts. A guard adds noise to every count, such that all answers together are
+epsilon-differentially private, and refuses questions beyond the budget. How much accuracy remains, for how many
+rows? With ten times as many rows, the same noise is a tenth as large relative to the counts.
 """
 
 import os
@@ -18,13 +18,13 @@ from tremula.errors import BudgetWarning
 from tremula.queries import ArrayOracle, GuardedOracle
 
 plt.rcParams["font.size"] = 8
-QUICK = bool(os.environ.get("TREMULA_QUICK"))  # one budget: to see whether the script runs
+QUICK = bool(os.environ.get("TREMULA_QUICK"))  # one budget, to check that the script runs
 BUDGETS = [1.0] if QUICK else [0.1, 0.3, 1.0, 3.0, 10.0]
 SIZES = [500] if QUICK else [1000, 10_000, 100_000]
 N_REPEATS = 1 if QUICK else 3
 
 # %%
-# Four nominal attributes; the class follows a rule of three of them, and is wrong for one row in ten.
+# There are four nominal attributes. The class follows a rule of three of them, and is wrong for one row in ten.
 
 
 def draw(n_rows, seed):
@@ -36,13 +36,14 @@ def draw(n_rows, seed):
 
 def accuracy(oracle):
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", BudgetWarning)  # growing ends where the budget does
+        warnings.simplefilter("ignore", BudgetWarning)  # trees stop growing at the end of the budget
         model = tm.SimulatedBaggingClassifier(n_estimators=20, max_depth=3, random_state=0).fit(oracle)
     return model.score(*test)
 
 
 # %%
-# The noise comes from the machine's entropy, so that nobody can draw it again: the figure differs a little each time.
+# The noise comes from the entropy of the operating system, so that nobody can reproduce it. The figure differs
+# slightly in each run.
 
 test = draw(5000, 1)
 figure, ax = plt.subplots(figsize=(4.5, 3), layout="constrained", dpi=150)

@@ -2,11 +2,11 @@
 Fifty fits of twenty points
 ===========================
 
-Why a learner errs: because it is wrong on average (bias), because it depends on the points it happened to see
-(variance), and because the points themselves are noisy. Fifty learning sets of 20 points are drawn from x + 2
-sin(1.5 x) with normal noise of standard deviation 0.2, and a line is fitted to each: the figures of the lecture on
-variance reduction. The range of x, 0 to 10, is ours, and so is the reading of the noise as a standard deviation:
-the slides write N(0, 0.2).
+The error of a learner has three parts: it is wrong on average (bias), it depends on its learning set
+(variance), and the points themselves are noisy. Fifty learning sets of 20 points are drawn from x + 2
+sin(1.5 x) with normal noise of standard deviation 0.2, and a line is fitted to each, as in the lecture on
+variance reduction. The slides do not give the range of x; we use 0 to 10. They write the noise as N(0, 0.2); we take
+0.2 as its standard deviation.
 """
 
 import os
@@ -18,7 +18,7 @@ from sklearn.linear_model import LinearRegression
 import tremula as tm
 
 plt.rcParams["font.size"] = 8
-QUICK = bool(os.environ.get("TREMULA_QUICK"))  # fewer models: to see whether the script runs
+QUICK = bool(os.environ.get("TREMULA_QUICK"))  # fewer models, to check that the script runs
 N_SETS = 10 if QUICK else 50
 N_POINTS, SPREAD = 20, 0.2
 
@@ -34,7 +34,7 @@ def draw(n_points, seed):
 
 
 # %%
-# One learning set, and the lines that fifty of them give. No line is near the waves: that is bias. The lines differ
+# One learning set, and the lines fitted to fifty of them. No line follows the waves: that is bias. The lines differ
 # at the ends: that is variance.
 
 grid = np.linspace(0, 10, 200)[:, None]
@@ -52,10 +52,10 @@ for seed in range(N_SETS):
 right.set(xlabel="x", title=f"{N_SETS} fits")
 
 # %%
-# The same in numbers, for a line, a tree, and fifty trees that are averaged. The true values are known here, so
-# that the noise can be told from the bias. The tree follows the waves, so its bias is small and its variance large.
-# Averaging takes away a part of the variance and adds bias, so that the error stays about what it was: each of the
-# averaged trees has seen only some 13 different points, and a single tree of 13 points has more bias too.
+# The same in numbers, for a line, a tree, and fifty averaged trees. The true values are known here, so
+# that noise and bias can be separated. The tree follows the waves, so its bias is small and its variance large.
+# Averaging lowers the variance but raises the bias, so that the error hardly changes: each of the
+# averaged trees has seen only about 13 distinct points, and a single tree of 13 points has more bias too.
 
 learners = {
     "line": LinearRegression(),
@@ -72,7 +72,7 @@ for name, result in results.items():
     print(f"{name}: {result}\n")
 
 # %%
-# Stacked, the terms make up the squared error.
+# The terms sum to the squared error.
 
 terms = {
     term: [getattr(result, term) for result in results.values()] for term in ("bias", "variance", "noise", "error")

@@ -1,4 +1,4 @@
-"""Perturb-and-combine tree ensembles: shake the data, the tree or the case to be predicted, and combine the answers."""
+"""Perturb-and-combine tree ensembles: perturb the data, the tree or the row to predict, and combine the predictions."""
 
 from importlib.metadata import version as _version
 

@@ -23,7 +23,7 @@ from tremula.prediction import StagedClassPredictionMixin
     random_state="The same seed gives the same model, bit for bit, for any `n_jobs`.",
 )
 class AspenClassifier(ClassifierMixin, ClassTargetMixin, StagedClassPredictionMixin, Aspen):
-    """A blend of tree families, chosen and weighed on out-of-bag rows: the classifier to use by default.
+    """A blend of tree families, chosen and weighted on out-of-bag rows: the classifier to use by default.
 
     Attributes
     ----------

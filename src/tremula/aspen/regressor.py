@@ -24,7 +24,7 @@ from tremula.prediction import StagedNumberPredictionMixin
     random_state="The same seed gives the same model, bit for bit, for any `n_jobs`.",
 )
 class AspenRegressor(RegressorMixin, NumberTargetMixin, StagedNumberPredictionMixin, Aspen):
-    """A blend of tree families, chosen and weighed on out-of-bag rows: the regressor to use by default.
+    """A blend of tree families, chosen and weighted on out-of-bag rows: the regressor to use by default.
 
     Attributes
     ----------

@@ -1,1 +1,1 @@
-"""Ensembles: recipes of what is shaken, how members are trained and how their answers are combined."""
+"""Ensembles: what is perturbed, how members are trained, and how their predictions are combined."""

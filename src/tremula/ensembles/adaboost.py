@@ -34,7 +34,7 @@ HALF = 0.5 - 1e-12
     categorical_features=OWN_COLUMNS,
 )
 class AdaBoostM1Classifier(SequentialClassifier):
-    """AdaBoost.M1 of Freund and Schapire, by weighting or by sampling.
+    """AdaBoost.M1 of Freund and Schapire, with weights or with resampling.
 
     Attributes
     ----------
@@ -45,17 +45,17 @@ class AdaBoostM1Classifier(SequentialClassifier):
     member_errors_ : array
         Their weighted training errors.
     row_weights_ : array (n_members, n_rows)
-        Weights that each member was trained with, with `keep_weights`; they sum to the number of rows (or to the sum
-        of `sample_weight`).
+        Row weights of each round, if `keep_weights`; they sum to the number of rows (or to the sum of
+        `sample_weight`).
     stopped_ : str
-        Why there are no more members: "enough", "no error", "error of a half or more", or "callback".
+        Why training stopped: "enough", "no error", "error of a half or more", or "callback".
     classes_ : array
         The class labels.
 
     Notes
     -----
-    A member whose weighted error is a half or more is dropped and ends the boosting; if it is the first it is kept, as
-    the only one. A member without error is kept and ends it too, with the vote of an error of 1e-10.
+    Boosting stops at a member whose weighted error is a half or more, and drops it; if it is the first, it is kept as
+    the only one. Boosting also stops at a member without error, which gets the vote for an error of 1e-10.
 
     Examples
     --------

@@ -25,7 +25,7 @@ from tremula.trees.reptree import REPTreeRegressor
     categorical_features=OWN_COLUMNS,
 )
 class BaggingClassifier(EnsembleClassifier):
-    """Bagging: every member is trained on a bootstrap sample of the rows.
+    """Bagging: each member is trained on a bootstrap sample of the rows.
 
     Attributes
     ----------
@@ -34,8 +34,8 @@ class BaggingClassifier(EnsembleClassifier):
     classes_ : array
         The class labels.
     oob_score_ : float
-        Accuracy on rows left out, if `oob_score`; `oob_decision_function_` has the distributions behind it,
-        `inbag_counts_` how often each member had each row.
+        Out-of-bag accuracy, if `oob_score`. `oob_decision_function_` has the out-of-bag class distributions, and
+        `inbag_counts_` the number of times that each member drew each row.
 
     Examples
     --------
@@ -89,15 +89,15 @@ class BaggingClassifier(EnsembleClassifier):
     categorical_features=OWN_COLUMNS,
 )
 class BaggingRegressor(EnsembleRegressor):
-    """Bagging: every member is trained on a bootstrap sample of the rows.
+    """Bagging: each member is trained on a bootstrap sample of the rows.
 
     Attributes
     ----------
     members_ : list
         The trained members: trees, or fitted estimators.
     oob_score_ : float
-        R squared on rows left out, if `oob_score`; `oob_prediction_` has the predictions behind it,
-        `inbag_counts_` how often each member had each row.
+        Out-of-bag R squared, if `oob_score`. `oob_prediction_` has the out-of-bag predictions, and `inbag_counts_` the
+        number of times that each member drew each row.
 
     Examples
     --------
@@ -148,7 +148,7 @@ class BaggingRegressor(EnsembleRegressor):
     categorical_features=OWN_COLUMNS,
 )
 class DaggingClassifier(EnsembleClassifier):
-    """Dagging: every member is trained on a part of the rows of its own.
+    """Dagging: each member is trained on its own disjoint part of the rows.
 
     Attributes
     ----------
@@ -157,12 +157,12 @@ class DaggingClassifier(EnsembleClassifier):
     classes_ : array
         The class labels.
     oob_score_ : float
-        Accuracy on rows left out, if `oob_score`; `oob_decision_function_` has the distributions behind it.
+        Out-of-bag accuracy, if `oob_score`. `oob_decision_function_` has the out-of-bag class distributions.
 
     Notes
     -----
-    The parts have about the same mix of classes. With `warm_start` the parts would change with the number of
-    members, so it is refused.
+    The parts are stratified by class. `warm_start` is not possible, since the parts would change with the number of
+    members.
 
     Examples
     --------
@@ -211,7 +211,7 @@ class DaggingClassifier(EnsembleClassifier):
     bootstrap=BOOTSTRAP_OR_ALL_ROWS,
 )
 class RandomSubspaceClassifier(EnsembleClassifier):
-    """Random subspaces: every member sees all rows and some of the attributes.
+    """Random subspaces: each member is trained on all rows and a random subset of the attributes.
 
     Attributes
     ----------
@@ -220,7 +220,7 @@ class RandomSubspaceClassifier(EnsembleClassifier):
     classes_ : array
         The class labels.
     oob_score_ : float
-        Accuracy on rows left out, if `oob_score`; `oob_decision_function_` has the distributions behind it.
+        Out-of-bag accuracy, if `oob_score`. `oob_decision_function_` has the out-of-bag class distributions.
 
     Examples
     --------

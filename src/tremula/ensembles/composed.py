@@ -20,7 +20,7 @@ from tremula.trees.reptree import REPTreeRegressor
 
 
 def check_perturbations(name: str, given: Any) -> None:
-    """Refuse what is no list of perturbations."""
+    """Raise an error if this is not a list of perturbations."""
     if given is None:
         return
     if not isinstance(given, list | tuple):
@@ -51,7 +51,7 @@ class _PerturbCombine(Ensemble):
     categorical_features=OWN_COLUMNS,
 )
 class PerturbCombineClassifier(_PerturbCombine, EnsembleClassifier):
-    """Any estimator of classes, trained many times on shaken data, and its answers combined.
+    """An ensemble of classifiers, each trained on perturbed data; their predictions are combined.
 
     Attributes
     ----------
@@ -60,8 +60,8 @@ class PerturbCombineClassifier(_PerturbCombine, EnsembleClassifier):
     classes_ : array
         The class labels.
     oob_score_ : float
-        Accuracy on rows left out, if `oob_score`; `oob_decision_function_` has the distributions behind it,
-        `inbag_counts_` how often each member had each row.
+        Out-of-bag accuracy, if `oob_score`. `oob_decision_function_` has the out-of-bag class distributions, and
+        `inbag_counts_` the number of times that each member drew each row.
 
     Examples
     --------
@@ -115,15 +115,15 @@ class PerturbCombineClassifier(_PerturbCombine, EnsembleClassifier):
     categorical_features=OWN_COLUMNS,
 )
 class PerturbCombineRegressor(_PerturbCombine, EnsembleRegressor):
-    """Any estimator of numbers, trained many times on shaken data, and its answers averaged.
+    """An ensemble of regressors, each trained on perturbed data; their predictions are averaged.
 
     Attributes
     ----------
     members_ : list
         The trained members: trees, or fitted estimators.
     oob_score_ : float
-        R squared on rows left out, if `oob_score`; `oob_prediction_` has the predictions behind it,
-        `inbag_counts_` how often each member had each row.
+        Out-of-bag R squared, if `oob_score`. `oob_prediction_` has the out-of-bag predictions, and `inbag_counts_` the
+        number of times that each member drew each row.
 
     Examples
     --------

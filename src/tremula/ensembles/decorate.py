@@ -34,32 +34,33 @@ SLACK = 1e-12
     random_state="Draws the artificial rows, and whatever the estimator draws.",
 )
 class DecorateClassifier(SequentialClassifier):
-    """Decorate of Melville and Mooney: artificial rows of contrary classes make the members differ.
+    """Decorate of Melville and Mooney: artificial rows of unlikely classes make the members differ.
 
     Attributes
     ----------
     members_ : list
-        The members that were taken, in order.
+        The accepted members, in order.
     trials_ : int
-        How many were trained.
+        Number of members trained.
     trial_errors_ : array (n_trials,)
-        Training error of the ensemble with each of them.
+        Training error of the ensemble after each trial.
     trial_accepted_ : array of bool (n_trials,)
-        Which were taken.
+        Whether each member was accepted.
     classes_ : array
         The class labels.
 
     Notes
     -----
-    The first member is trained on the rows alone. For each further one artificial rows are drawn, every attribute for
-    itself: numbers from the normal distribution with the mean and standard deviation of the column, levels by their
-    frequencies plus one; values that are missing are passed over. Their classes are drawn with chances inversely
-    proportional to the ensemble's distribution; where it gives some classes no share at all, among these. The member is
-    taken if the ensemble's error on the true rows does not rise, and its artificial rows are forgotten either way.
+    The first member is trained on the training rows alone. For each further member artificial rows are drawn, each
+    attribute independently: numbers from the normal distribution with the mean and standard deviation of the column,
+    levels in proportion to their frequencies plus one; missing values are ignored. Classes are drawn with probabilities
+    inversely proportional to those of the ensemble; if some classes have probability 0, one of these is drawn. The
+    member is accepted if the error of the ensemble on the training rows does not rise. Its artificial rows are then
+    discarded.
 
-    Every estimator with `predict_proba` can be trained; others than tremula's trees are given the columns as numbers,
-    nominal ones as the numbers of their levels. With `sample_weight` means, frequencies and errors are weighted, and
-    an artificial row weighs as much as the true ones do in the mean.
+    Any estimator with `predict_proba` can be a member. Estimators other than tremula's trees get all columns as
+    numbers, nominal ones as the codes of their levels. With `sample_weight` means, frequencies and errors are weighted,
+    and the weight of an artificial row is the mean weight of the training rows.
 
     Examples
     --------
@@ -164,20 +165,20 @@ class DecorateClassifier(SequentialClassifier):
 
 
 def make_trainer(estimator: BaseEstimator, values: np.ndarray, n_levels: np.ndarray) -> Trainer:
-    """Return who trains members on a matrix of numbers and codes of levels."""
+    """Return the trainer of members, for a matrix of numbers and codes of levels."""
     if isinstance(estimator, TreeLearner):
         return TreeTrainer(estimator, estimator.sort(values, n_levels))
     return EstimatorTrainer(estimator, values)
 
 
 def training_error(shares: np.ndarray, sample: Sample) -> float:
-    """Return the (weighted) share of rows whose class has not the largest share."""
+    """Return the (weighted) share of rows whose class does not have the largest probability."""
     return float(np.average(largest(shares) != sample.target, weights=sample.weights))
 
 
 @dataclass(frozen=True)
 class RowFactory:
-    """Draws artificial rows, every attribute for itself.
+    """Draws artificial rows, each attribute independently.
 
     Attributes
     ----------
@@ -186,7 +187,7 @@ class RowFactory:
     means, spreads : arrays (n_attributes,)
         Of the known values of numeric attributes; NaN where there is none.
     frequencies : list of arrays
-        Chances of the levels of each nominal attribute, empty for a numeric one.
+        Probabilities of the levels of each nominal attribute; empty for a numeric one.
     """
 
     n_levels: np.ndarray
@@ -223,7 +224,7 @@ class RowFactory:
         return cls(n_levels, means, spreads, frequencies)
 
     def draw(self, n_rows: int, random: np.random.Generator) -> np.ndarray:
-        """Draw rows; an attribute of which nothing is known stays missing."""
+        """Draw rows; an attribute without known values stays missing."""
         rows = self.means + self.spreads * random.standard_normal((n_rows, len(self.means)))
         for attribute in np.flatnonzero(self.n_levels):
             chances = self.frequencies[attribute]
@@ -240,7 +241,7 @@ def mean_and_spread(column: np.ndarray, weights: np.ndarray) -> tuple[float, flo
 
 
 def draw_unlikely(shares: np.ndarray, random: np.random.Generator) -> np.ndarray:
-    """Draw a class for each row, with chances inversely proportional to the shares given; no share beats any.
+    """Draw a class for each row, with probabilities inversely proportional to the shares; share 0 has precedence.
 
     Examples
     --------

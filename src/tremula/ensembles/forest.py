@@ -55,7 +55,7 @@ class _ExtraTrees(_Forest):
     criterion=choice(CLASSIFICATION),
 )
 class RandomForestClassifier(_RandomForest, EnsembleClassifier):
-    """Random forest: bootstrap samples, and every node chooses among attributes drawn for it.
+    """Random forest: bootstrap samples of the rows, and a random subset of the attributes at each node.
 
     Attributes
     ----------
@@ -64,8 +64,8 @@ class RandomForestClassifier(_RandomForest, EnsembleClassifier):
     classes_ : array
         The class labels.
     oob_score_ : float
-        Accuracy on rows left out, if `oob_score`; `oob_decision_function_` has the distributions behind it,
-        `inbag_counts_` how often each member had each row.
+        Out-of-bag accuracy, if `oob_score`. `oob_decision_function_` has the out-of-bag class distributions, and
+        `inbag_counts_` the number of times that each member drew each row.
 
     Examples
     --------
@@ -120,15 +120,15 @@ class RandomForestClassifier(_RandomForest, EnsembleClassifier):
     criterion=choice(REGRESSION),
 )
 class RandomForestRegressor(_RandomForest, EnsembleRegressor):
-    """Random forest: bootstrap samples, and every node chooses among attributes drawn for it.
+    """Random forest: bootstrap samples of the rows, and a random subset of the attributes at each node.
 
     Attributes
     ----------
     members_ : list
         The trained members: trees, or fitted estimators.
     oob_score_ : float
-        R squared on rows left out, if `oob_score`; `oob_prediction_` has the predictions behind it,
-        `inbag_counts_` how often each member had each row.
+        Out-of-bag R squared, if `oob_score`. `oob_prediction_` has the out-of-bag predictions, and `inbag_counts_` the
+        number of times that each member drew each row.
 
     Examples
     --------
@@ -181,7 +181,7 @@ class RandomForestRegressor(_RandomForest, EnsembleRegressor):
     bootstrap=BOOTSTRAP_OR_ALL_ROWS,
 )
 class ExtraTreesClassifier(_ExtraTrees, EnsembleClassifier):
-    """Extra trees: all rows, attributes drawn at every node, and a threshold drawn for each of them.
+    """Extra trees: all rows, and at each node a random subset of the attributes with a random threshold for each.
 
     Attributes
     ----------
@@ -190,11 +190,11 @@ class ExtraTreesClassifier(_ExtraTrees, EnsembleClassifier):
     classes_ : array
         The class labels.
     oob_score_ : float
-        Accuracy on rows left out, if `oob_score`; `oob_decision_function_` has the distributions behind it.
+        Out-of-bag accuracy, if `oob_score`. `oob_decision_function_` has the out-of-bag class distributions.
 
     Notes
     -----
-    A nominal attribute is split in the best way.
+    Only thresholds of numeric attributes are drawn; a nominal attribute is split in the best way.
 
     Examples
     --------
@@ -245,18 +245,18 @@ class ExtraTreesClassifier(_ExtraTrees, EnsembleClassifier):
     bootstrap=BOOTSTRAP_OR_ALL_ROWS,
 )
 class ExtraTreesRegressor(_ExtraTrees, EnsembleRegressor):
-    """Extra trees: all rows, attributes drawn at every node, and a threshold drawn for each of them.
+    """Extra trees: all rows, and at each node a random subset of the attributes with a random threshold for each.
 
     Attributes
     ----------
     members_ : list
         The trained members: trees, or fitted estimators.
     oob_score_ : float
-        R squared on rows left out, if `oob_score`; `oob_prediction_` has the predictions behind it.
+        Out-of-bag R squared, if `oob_score`. `oob_prediction_` has the out-of-bag predictions.
 
     Notes
     -----
-    A nominal attribute is split in the best way.
+    Only thresholds of numeric attributes are drawn; a nominal attribute is split in the best way.
 
     Examples
     --------

@@ -48,7 +48,7 @@ BANDWIDTHS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5)
 
 @dataclass(frozen=True)
 class TrainedBefore(Training):
-    """A training some of whose members the search for the amount has trained already."""
+    """Training in which the search for the amount of noise has already trained some members."""
 
     trained: Sequence[Member] = ()
 
@@ -61,7 +61,7 @@ class TrainedBefore(Training):
 
 
 class _SmearedBagging(Ensemble):
-    """What the two ensembles share: what is shaken, and the choice of the amount."""
+    """Base of the two ensembles: the perturbation, and the choice of the amount of noise."""
 
     noise: Any
     amounts: Any
@@ -188,21 +188,22 @@ class _SmearedBagging(Ensemble):
     warm_start="Whether another `fit` keeps the existing members and their amount of noise, and adds the missing ones.",
 )
 class SmearedBaggingClassifier(_SmearedBagging, EnsembleClassifier):
-    """Input smearing: every member is trained on a bootstrap sample with noise on its attribute values.
+    """Input smearing: each member is trained on a bootstrap sample with noise on its attribute values.
 
     Attributes
     ----------
     noise_ : float or array
-        The amount of the members.
+        The amount of noise in training.
     noise_curve_ : NoiseCurve
-        With "auto": the amounts tried, their losses, and how many members were trained for it.
+        With "auto": the amounts tried, their losses, and the number of members trained.
     members_ : list
         The trained members: trees, or fitted estimators.
     classes_ : array
         The class labels.
     oob_score_ : float
-        Accuracy on rows left out, if `oob_score`; `oob_decision_function_` has the distributions behind it,
-        `inbag_counts_` how often each member had each row. Rows that chose the amount judge somewhat too well.
+        Out-of-bag accuracy, if `oob_score`. `oob_decision_function_` has the out-of-bag class distributions, and
+        `inbag_counts_` the number of times that each member drew each row. With "auto" the score is
+        somewhat optimistic: the same rows chose the amount.
 
     Notes
     -----
@@ -286,19 +287,20 @@ class SmearedBaggingClassifier(_SmearedBagging, EnsembleClassifier):
     warm_start="Whether another `fit` keeps the existing members and their amount of noise, and adds the missing ones.",
 )
 class SmearedBaggingRegressor(_SmearedBagging, EnsembleRegressor):
-    """Input smearing: every member is trained on a bootstrap sample with noise on its attribute values.
+    """Input smearing: each member is trained on a bootstrap sample with noise on its attribute values.
 
     Attributes
     ----------
     noise_ : float or array
-        The amount of the members.
+        The amount of noise in training.
     noise_curve_ : NoiseCurve
-        With "auto": the amounts tried, their losses, and how many members were trained for it.
+        With "auto": the amounts tried, their losses, and the number of members trained.
     members_ : list
         The trained members: trees, or fitted estimators.
     oob_score_ : float
-        R squared on rows left out, if `oob_score`; `oob_prediction_` has the predictions behind it,
-        `inbag_counts_` how often each member had each row. Rows that chose the amount judge somewhat too well.
+        Out-of-bag R squared, if `oob_score`. `oob_prediction_` has the out-of-bag predictions, and `inbag_counts_` the
+        number of times that each member drew each row. With "auto" the score is
+        somewhat optimistic: the same rows chose the amount.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""Output smearing and flipping: the target is shaken, all rows and attributes are kept."""
+"""Output smearing and flipping: the target is perturbed, and all rows and attributes are kept."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def as_shares(outputs: np.ndarray) -> np.ndarray:
     bootstrap=BOOTSTRAP_OR_ALL_ROWS,
 )
 class OutputSmearingClassifier(EnsembleClassifier):
-    """Output flipping or smearing: every member is trained on classes that are shaken.
+    """Output flipping or smearing: each member is trained on perturbed classes.
 
     Attributes
     ----------
@@ -68,13 +68,13 @@ class OutputSmearingClassifier(EnsembleClassifier):
     classes_ : array
         The class labels.
     oob_score_ : float
-        Accuracy on rows left out, if `oob_score`; `oob_decision_function_` has the distributions behind it.
+        Out-of-bag accuracy, if `oob_score`. `oob_decision_function_` has the out-of-bag class distributions.
 
     Notes
     -----
-    Breiman (2000) has both. In his smearing one tree has an output for each class and is split by the squared errors of
-    all outputs together; here each output has a tree of its own, which costs as many trees. Averaged outputs are made
-    shares by taking negative ones for 0; the class is that of the largest output either way.
+    Breiman (2000) describes both. In his smearing one tree has an output for each class, and its splits minimize the
+    squared errors of all outputs together. Here each class has its own tree, so a member consists of as many trees as
+    there are classes. In `predict_proba` negative outputs count as 0; this does not change the largest output.
 
     Examples
     --------
@@ -119,8 +119,8 @@ class OutputSmearingClassifier(EnsembleClassifier):
         self.verbose = verbose
 
     def _perturbations(self) -> Sequence[Perturbation]:
-        shaken = SmearedClasses(self.noise) if self.method == "smear" else FlippedClasses(self.rate)
-        return [*self._bootstrap_rows(), shaken]
+        perturbation = SmearedClasses(self.noise) if self.method == "smear" else FlippedClasses(self.rate)
+        return [*self._bootstrap_rows(), perturbation]
 
     def _default_estimator(self) -> BaseEstimator:
         return CARTRegressor() if self.method == "smear" else C45Classifier(confidence=None)
@@ -145,14 +145,14 @@ class OutputSmearingClassifier(EnsembleClassifier):
     bootstrap=BOOTSTRAP_OR_ALL_ROWS,
 )
 class OutputSmearingRegressor(EnsembleRegressor):
-    """Output smearing: every member is trained on a target with Gaussian noise.
+    """Output smearing: each member is trained on a target with Gaussian noise.
 
     Attributes
     ----------
     members_ : list
         The trained members: trees, or fitted estimators.
     oob_score_ : float
-        R squared on rows left out, if `oob_score`; `oob_prediction_` has the predictions behind it.
+        Out-of-bag R squared, if `oob_score`. `oob_prediction_` has the out-of-bag predictions.
 
     Examples
     --------

@@ -21,30 +21,30 @@ Model = TypeVar("Model", bound=Ensemble)
 
 
 def prune_together(model: Model, X_val: Any, y_val: Any) -> Model:
-    """Prune all trees of an ensemble at the one price of a leaf that gives the ensemble its least validation error.
+    """Prune all trees of an ensemble with the cost of a leaf at which the ensemble has the least validation error.
 
     Parameters
     ----------
     model : fitted ensemble of tremula's trees
-        It is left as it is.
+        The ensemble; it is not changed.
     X_val : array, data frame or table of shape (n_rows, n_attributes)
-        Rows to choose the price on, which should not have been in training.
+        Validation rows, which should not be training rows.
     y_val : array of shape (n_rows,)
         Their classes or values.
 
     Returns
     -------
     ensemble
-        A copy with pruned members. Its `pruned_sequence_` has the prices (`alphas`), the validation error or mean
-        squared error of the ensemble at each (`losses`), and the one taken (`alpha`); ties go to the higher price,
-        which is to smaller trees. What was known from rows left out (`oob_score_` and such) is dropped.
+        A copy with pruned members. Its `pruned_sequence_` has the costs (`alphas`), the validation error or mean
+        squared error of the ensemble at each (`losses`), and the chosen cost (`alpha`); ties go to the higher cost,
+        which gives smaller trees. Out-of-bag results such as `oob_score_` are removed.
 
     Notes
     -----
     Each tree has its own sequence of weakest links, by the training errors (or squared errors) of its own sample. The
-    prices of all are merged, and at each of them all trees are pruned. The ensemble answers as ever, by its `combine`,
-    and by its members' votes where they have some. With few validation rows many prices tie, and the highest of them
-    may leave very small trees.
+    costs of all trees are merged, and all trees are pruned at each of them. Predictions are combined as before, by
+    `combine` and by the weights of the members where there are any. With few validation rows many costs tie, and the
+    highest of them may give very small trees.
 
     Examples
     --------
@@ -67,21 +67,22 @@ def prune_together(model: Model, X_val: Any, y_val: Any) -> Model:
 
 
 def prune_each(model: Model, X_val: Any, y_val: Any) -> Model:
-    """Prune each tree of an ensemble at the price of a leaf that gives this tree its least validation error.
+    """Prune each tree of an ensemble with the cost of a leaf at which this tree has the least validation error.
 
     Parameters
     ----------
     model : fitted ensemble of tremula's trees
-        It is left as it is.
+        The ensemble; it is not changed.
     X_val : array, data frame or table of shape (n_rows, n_attributes)
-        Rows to choose the prices on, which should not have been in training.
+        Validation rows, which should not be training rows.
     y_val : array of shape (n_rows,)
         Their classes or values.
 
     Returns
     -------
     ensemble
-        A copy with pruned members; `pruned_sequences_` lists for each what `prune_together` has for all.
+        A copy with pruned members. `pruned_sequences_` lists for each tree what `pruned_sequence_` is in
+        `prune_together`.
 
     Examples
     --------

@@ -23,7 +23,7 @@ from tremula.trees.c45 import C45Classifier
     bootstrap=BOOTSTRAP_OR_ALL_ROWS,
 )
 class RandomizedC45Classifier(EnsembleClassifier):
-    """Randomized C4.5: every node takes one of the best splits, drawn uniformly; all rows are used.
+    """Randomized C4.5: each node draws its split uniformly from the best splits; all rows are used.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class RandomizedC45Classifier(EnsembleClassifier):
     classes_ : array
         The class labels.
     oob_score_ : float
-        Accuracy on rows left out, if `oob_score`; `oob_decision_function_` has the distributions behind it.
+        Out-of-bag accuracy, if `oob_score`. `oob_decision_function_` has the out-of-bag class distributions.
 
     Examples
     --------

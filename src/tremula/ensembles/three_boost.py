@@ -29,7 +29,7 @@ VOTES = (3.0, 2.0, 4.0)
     categorical_features=OWN_COLUMNS,
 )
 class ThreeBoostClassifier(SequentialClassifier):
-    """Boosting as Schapire first had it: three members, each trained on rows that the others make hard.
+    """Schapire's first boosting algorithm: three members, each trained on rows that are hard for the earlier ones.
 
     Attributes
     ----------
@@ -44,16 +44,16 @@ class ThreeBoostClassifier(SequentialClassifier):
 
     Notes
     -----
-    The first member is trained on rows drawn at random. Coins are flipped for the rows of the second: heads takes
-    another row that the first member gets wrong, tails another that it gets right, until there is none of the wanted
-    kind. The third is trained on all rows left over for which the two give different classes. The answer is that of
-    the first two where they agree, else that of the third: as many votes as are written above come to the same, and
-    `predict_proba` gives the shares of these votes.
+    The first member is trained on rows drawn at random. For the second, a coin is flipped for each row: heads takes the
+    next row that the first member gets wrong, tails the next that it gets right, until there is no row of that kind.
+    The third is trained on all remaining rows on which the first two disagree. The prediction is that of the first two
+    where they agree, otherwise that of the third. The votes above are equivalent to this rule, and `predict_proba`
+    gives the shares of these votes.
 
-    Where the first member makes no error on the rows it was not trained on, or the coins give the second no row, it
-    stays alone; where the first two never differ on the rows left over there is no third, and the first decides. A
-    member whose rows are all of one class gives that class always. Rows with `sample_weight` are drawn alike, unless it
-    is 0, and keep their weight.
+    The first member remains the only one if it makes no error on the other rows, or if no row is drawn for the second.
+    If the first two agree on all remaining rows, there is no third, and the first decides. A member whose rows are all
+    of one class always predicts that class. With `sample_weight`, all rows of positive weight are drawn with the same
+    probability and keep their weight.
 
     Examples
     --------
@@ -128,7 +128,7 @@ class ThreeBoostClassifier(SequentialClassifier):
 
 
 def flip_for_rows(wrong: np.ndarray, right: np.ndarray, random: np.random.Generator) -> np.ndarray:
-    """Take the next wrong row at heads, the next right one at tails, until the wanted kind has run out.
+    """Take the next wrong row for heads, the next right row for tails, until no row of that kind is left.
 
     Examples
     --------

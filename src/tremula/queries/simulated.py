@@ -38,7 +38,7 @@ class SimulatedBaggingClassifier(ClassifierMixin, ClassPredictionMixin, Simulate
     classes_ : array
         The class labels.
     schema_ : Schema
-        The attributes that were asked about, and their values.
+        The attributes and their values.
 
     Notes
     -----
@@ -96,9 +96,9 @@ class SimulatedBaggingClassifier(ClassifierMixin, ClassPredictionMixin, Simulate
         Parameters
         ----------
         X : oracle, or array, data frame or table of shape (n_rows, n_attributes)
-            Who answers questions about the table; or rows, which are then counted in memory.
+            An oracle that answers questions about a table; or rows, which are then counted in memory.
         y : array of shape (n_rows,), optional
-            Class labels, where rows are given.
+            Class labels, if `X` are rows.
 
         Returns
         -------
@@ -137,7 +137,7 @@ class SimulatedBaggingRegressor(RegressorMixin, NumberPredictionMixin, Simulated
     members_ : list of Tree
         The trees.
     schema_ : Schema
-        The attributes that were asked about, and their values.
+        The attributes and their values.
 
     Notes
     -----
@@ -191,7 +191,7 @@ class SimulatedBaggingRegressor(RegressorMixin, NumberPredictionMixin, Simulated
         Parameters
         ----------
         X : oracle, or array, data frame or table of shape (n_rows, n_attributes)
-            Who answers questions about the table; or rows, which are then counted in memory.
+            An oracle that answers questions about a table; or rows, which are then counted in memory.
         y : array of shape (n_rows,), optional
             Numbers, where rows are given.
 

@@ -70,8 +70,8 @@ class DualPerturbClassifier(ClassifierMixin, DualPerturb):
 
     Notes
     -----
-    Without noise the answers are those of the model itself, bit for bit. If a model applies a link to the sum of its
-    trees, as boosting does, the sum is smoothed: `predict_proba` is the link of the expected sum, not the expected
+    Without noise the predictions are those of the model itself, bit for bit. If a model applies a link to the sum of
+    its trees, as boosting does, the sum is smoothed: `predict_proba` is the link of the expected sum, not the expected
     probability.
 
     Examples
@@ -141,26 +141,26 @@ class DualPerturbClassifier(ClassifierMixin, DualPerturb):
         return read_known_classes(y, n_rows, self.classes_)
 
     def predict_proba(self, X: Any, X_std: Any = None, return_std: bool = False) -> Any:
-        """Smoothed class distribution of each row.
+        """Return the smoothed class probabilities of each row.
 
         Parameters
         ----------
         X : array, data frame or table of shape (n_rows, n_attributes)
         X_std : array of shape (n_attributes,) or (n_rows, n_attributes), optional
-            Standard deviation of the measurement error of each attribute or value, in its own units; comes on top of
-            the noise.
+            Standard deviation of the measurement error of each attribute or value, in its own units; it is added
+            to the noise.
         return_std : bool, default=False
-            Whether to return also the standard deviation of the model's own prediction under the noise: exact for a
-            single tree, by sampling for several.
+            Whether to also return the standard deviation of the model's prediction under the noise: exact for a
+            single tree, sampled for several.
 
         Returns
         -------
-        array of shape (n_rows, n_classes), or two of them
+        array of shape (n_rows, n_classes), or a tuple of two such arrays
         """
         return self._with_deviations(X, X_std) if return_std else self.smooth(X, X_std).answers
 
     def predict(self, X: Any, X_std: Any = None) -> NDArray[Any]:
-        """Class of the largest smoothed share; ties go to the first class.
+        """Return the class of the largest smoothed probability; ties go to the first class.
 
         Parameters
         ----------
@@ -178,7 +178,7 @@ class DualPerturbClassifier(ClassifierMixin, DualPerturb):
         return np.asarray(self.classes_[largest(self._smoothed(X, smoother, rows, noise).answers)])
 
     def gradient(self, X: Any, X_std: Any = None) -> Floats:
-        """Return the derivative of each smoothed class share in every attribute.
+        """Return the derivative of each smoothed class probability with respect to each attribute.
 
         Parameters
         ----------
@@ -194,7 +194,7 @@ class DualPerturbClassifier(ClassifierMixin, DualPerturb):
         return self._slopes(X, X_std)
 
     def certified_radius(self, X: Any, X_std: Any = None, unit: str = "noise") -> Floats:
-        """Distance that each row may move, in any direction, without a change of its class.
+        """Return the distance that each row may move, in any direction, without a change of its class.
 
         Parameters
         ----------
@@ -202,8 +202,8 @@ class DualPerturbClassifier(ClassifierMixin, DualPerturb):
         X_std : array of shape (n_attributes,) or (n_rows, n_attributes), optional
             Standard deviation of the measurement error of each attribute or value.
         unit : {"noise", "attribute"}, default="noise"
-            "noise" gives one number a row: the length of the move, each attribute in standard deviations of its noise.
-            "attribute" gives for each attribute how far it may move alone, in its own units.
+            "noise" gives one number per row: the length of the move, in standard deviations of the noise.
+            "attribute" gives the distance that each attribute may move alone, in its own units.
 
         Returns
         -------
@@ -213,9 +213,9 @@ class DualPerturbClassifier(ClassifierMixin, DualPerturb):
 
         Notes
         -----
-        Deterministic: the answers are exact, so no move of the given length changes the class. For ``method="path"``,
-        which is not the mean over one noise vector, the radius is divided by the root of the number of tests of an
-        attribute on a path. Models smoothed by sampling have no certificate.
+        The radius is deterministic: predictions are exact, so no move of the given length changes the class. For
+        ``method="path"``, which is not the mean over one noise vector, the radius is divided by the root of the number
+        of tests of an attribute on a path. Models smoothed by sampling have no certificate.
         """
         check_choice("unit", unit, UNITS)
         smoother, rows, noise = self._read(X, X_std)

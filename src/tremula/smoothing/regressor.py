@@ -117,21 +117,21 @@ class DualPerturbRegressor(RegressorMixin, DualPerturb):
         return read_further_target(y, n_rows)
 
     def predict(self, X: Any, X_std: Any = None, return_std: bool = False) -> Any:
-        """Smoothed prediction of each row.
+        """Return the smoothed prediction of each row.
 
         Parameters
         ----------
         X : array, data frame or table of shape (n_rows, n_attributes)
         X_std : array of shape (n_attributes,) or (n_rows, n_attributes), optional
-            Standard deviation of the measurement error of each attribute or value, in its own units; comes on top of
-            the noise.
+            Standard deviation of the measurement error of each attribute or value, in its own units; it is added
+            to the noise.
         return_std : bool, default=False
-            Whether to return also the standard deviation of the model's own prediction under the noise: exact for a
-            single tree, by sampling for several.
+            Whether to also return the standard deviation of the model's prediction under the noise: exact for a
+            single tree, sampled for several.
 
         Returns
         -------
-        array of shape (n_rows,), or two of them
+        array of shape (n_rows,), or a tuple of two such arrays
         """
         if not return_std:
             return self.smooth(X, X_std).answers[:, 0]
@@ -139,7 +139,7 @@ class DualPerturbRegressor(RegressorMixin, DualPerturb):
         return values[:, 0], deviations[:, 0]
 
     def gradient(self, X: Any, X_std: Any = None) -> Floats:
-        """Return the derivative of the smoothed prediction in every attribute.
+        """Return the derivative of the smoothed prediction with respect to each attribute.
 
         Parameters
         ----------
@@ -155,7 +155,7 @@ class DualPerturbRegressor(RegressorMixin, DualPerturb):
         return self._slopes(X, X_std)[:, 0]
 
     def certified_interval(self, X: Any, radius: float = 1.0, X_std: Any = None) -> tuple[Floats, Floats]:
-        """Least and largest smoothed prediction of each row over all moves of at most `radius`.
+        """Return the smallest and largest smoothed prediction of each row over all moves of at most `radius`.
 
         Parameters
         ----------

@@ -179,7 +179,7 @@ class CARTClassifier(_CART, TreeClassifier):
     classes_ : array
         The class labels.
     pruned_sequence_ : PrunedSequence
-        Prices and losses of the subtrees, where one was chosen.
+        Costs of a leaf and losses of the subtrees, if `ccp_alpha` was chosen.
 
     Notes
     -----
@@ -274,12 +274,13 @@ class CARTRegressor(_CART, TreeRegressor):
     tree_ : Tree
         The tree as flat arrays.
     pruned_sequence_ : PrunedSequence
-        Prices and losses of the subtrees, where one was chosen.
+        Costs of a leaf and losses of the subtrees, if `ccp_alpha` was chosen.
 
     Notes
     -----
-    A nominal attribute is split into two sets of levels, ordered by their mean target: for the variance no set of
-    levels is better. Missing values go down both branches in shares.
+    A nominal attribute is split into two sets of levels, ordered by their mean target; the best cut
+    of this order is the best of all divisions. Rows with a missing value go down both branches, with their weight
+    divided.
 
     Examples
     --------

@@ -68,7 +68,7 @@ class M5Regressor(TreeRegressor):
     Attributes
     ----------
     tree_ : ModelTree
-        The rules, and the linear models of their leaves.
+        The tree, and the linear models of its leaves.
 
     See Also
     --------
