@@ -83,7 +83,7 @@ def add_class_noise(y: Any, rate: float, *, random_state: RandomState = None) ->
 
 
 class ClassNoise(TransformerMixin, BaseEstimator):
-    """Class noise as a transformer of `y`: `fit` draws which rows become wrong and how, `transform` does it.
+    """Class noise as a transformer of `y`: `fit` draws the rows and their wrong classes, `transform` applies them.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ class ClassNoise(TransformerMixin, BaseEstimator):
     Attributes
     ----------
     mask_ : ndarray of bool, of shape (n_rows,)
-        The rows whose class is made wrong.
+        The rows that get a wrong class.
     classes_ : ndarray
         The class labels, sorted.
 
@@ -155,9 +155,9 @@ class WeightTrace(ShownAsTable):
     Attributes
     ----------
     corrupted : ndarray of shape (n_rounds,)
-        Mean weight of the rows with a wrong label, in units of a fair share: 1 is the mean of all rows.
+        Mean weight of the rows with a wrong label, relative to the mean weight of all rows.
     clean : ndarray of shape (n_rounds,)
-        The same of the other rows.
+        The same for the other rows.
     n_corrupted : int
         Number of rows with a wrong label.
     """

@@ -56,26 +56,26 @@ def compare(
     Parameters
     ----------
     estimators : dict of str to estimator, or list of (str, estimator)
-        Classifiers or regressors of scikit-learn's kind, by name; they are cloned.
+        Classifiers or regressors with the scikit-learn API, by name; they are cloned.
     X : array, frame or sparse matrix of shape (n_rows, n_attributes)
-        Whatever all the estimators take.
+        Rows, in any form that all estimators take.
     y : array-like of shape (n_rows,)
         Classes or numbers.
-    cv : int, '5x2', splitter or list of (rows to learn from, rows to test on), default=10
+    cv : int, '5x2', splitter or list of (training rows, test rows), default=10
         A number of folds (shuffled; stratified for classifiers), five repetitions of two folds, anything with the
         method `split`, or the splits themselves: one pair is a single test set.
     scoring : str or callable, default=None
         For classifiers "error" (the default), "log_loss" or "brier"; for regressors "squared_error" (the default) or
-        "absolute_error"; or a scorer of scikit-learn or its name, whose sign is turned so that less is better.
+        "absolute_error"; or a scorer of scikit-learn or its name, whose sign is reversed so that less is better.
     groups : array-like of shape (n_rows,), default=None
-        Given to the splitter.
+        Passed to the splitter.
     allow_missing_classes : bool, default=False
-        Whether a split may have no row of some class to learn from; such a class gets probability 0.
+        Whether the training rows of a split may lack a class; such a class gets probability 0.
     n_jobs : int or None, default=None
-        As in joblib, over estimators and splits; in threads unless a `joblib.parallel_config` says otherwise. The
+        As in joblib, over estimators and splits; in threads unless `joblib.parallel_config` sets another backend. The
         result does not depend on it.
     random_state : int, RandomState, Generator or None, default=None
-        Decides the folds, and is where the seeds of all estimators come from whose own `random_state` is None.
+        Determines the folds, and the seeds of all estimators whose `random_state` is None.
 
     Returns
     -------
@@ -147,21 +147,21 @@ class Comparison(ShownAsTable):
     Attributes
     ----------
     names : list of str
-        Of the methods.
+        Names of the methods.
     errors : array of shape (n_methods, n_splits)
-        Less is better; of a scikit-learn scorer, its negative.
+        Errors, less is better; for a scikit-learn scorer, the negative score.
     predictions : list of list of arrays
         By method and split, one value for each of `test_rows`.
     probabilities : list of (list of arrays, or None)
         By method and split, one column for each of `classes`; None for a method that has none.
     train_rows, test_rows : list of arrays
-        Row numbers learned from and tested on, by split.
+        Row numbers for training and testing, by split.
     y : array of shape (n_rows,)
         The target.
     classes : array or None
         Sorted; None for regression.
     scoring : str
-        What `errors` are.
+        The loss in `errors`.
 
     Examples
     --------

@@ -117,16 +117,16 @@ def compare_over_datasets(
     dataset_names: Sequence[str] | None = None,
     confidence: float = 0.95,
 ) -> Ranking:
-    """Rank methods over many datasets, and test whether they differ, as Demšar (2006) advises.
+    """Rank methods over many datasets, and test whether they differ, as recommended by Demšar (2006).
 
     Parameters
     ----------
     results : dict of str to Comparison, list of Comparison, or table of shape (n_datasets, n_methods)
-        What `compare` gave for each dataset, or errors (less is better) as an array or a frame.
+        Results of `compare` for each dataset, or errors (less is better) as an array or a frame.
     names, dataset_names : sequence of str, default=None
-        Of methods and datasets; None for those of the results.
+        Names of methods and datasets; None takes those of the results.
     confidence : float, default=0.95
-        Of Nemenyi's critical difference, and of the groups that `Ranking.cliques` gives.
+        Confidence of Nemenyi's critical difference, and of the groups that `Ranking.cliques` returns.
 
     Returns
     -------
@@ -173,18 +173,18 @@ class Ranking(ShownAsTable):
     Attributes
     ----------
     names, dataset_names : list of str
-        Of methods and datasets.
+        Names of methods and datasets.
     errors, ranks : array of shape (n_datasets, n_methods)
-        As given, and ranked in each dataset; 1 is best.
+        Errors as given, and their ranks within each dataset; 1 is best.
     mean_ranks : array of shape (n_methods,)
     friedman_statistic, friedman_p_value : float
-        Of chi-square, corrected for ties.
+        Friedman's chi-square, corrected for ties.
     iman_davenport_statistic, iman_davenport_p_value : float
-        Of F, the better approximation.
+        The F statistic, which is the better approximation.
     critical_difference : float
-        Of mean ranks, by Nemenyi's test.
+        Critical difference of mean ranks in Nemenyi's test.
     p_values : array of shape (n_methods, n_methods)
-        Of Wilcoxon's signed-rank test of each pair, Holm-adjusted over all pairs.
+        p-values of Wilcoxon's signed-rank test of each pair, Holm-adjusted over all pairs.
     confidence : float
 
     Examples

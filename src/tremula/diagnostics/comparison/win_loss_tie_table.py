@@ -44,21 +44,21 @@ def win_loss_tie(
     correction: str = "none",
     confidence: float = 0.95,
 ) -> WinLossTie:
-    """Count on how many datasets each method is better than each other one.
+    """Count the datasets on which each method is better than each other method.
 
     Parameters
     ----------
     results : dict of str to Comparison, or list of Comparison
-        By dataset; all of the same methods and scoring.
+        Results by dataset, all with the same methods and scoring.
     names : sequence of str, default=None
-        Which, and in what order: the first is the table's first column. None for all, as compared.
+        Methods to show, in this order: the first is the first column of the table. None shows all, in their order.
     test : {'auto', 'dietterich', 'corrected t', 'paired t', '5x2 F', 'mcnemar', 'proportions'}, default='auto'
-        As in `Comparison.test`; "dietterich" is what that paper does: the paired t test over folds, and the difference
-        of proportions on a single test set.
+        As in `Comparison.test`; "dietterich" follows Dietterich (2000): the paired t test over folds, and the
+        difference of proportions on a single test set.
     correction : {'none', 'holm', 'bonferroni', 'benjamini-hochberg'}, default='none'
-        For the number of pairs within a dataset; the paper has none.
+        Correction for the number of pairs within a dataset; the paper uses none.
     confidence : float, default=0.95
-        A difference that the test does not show at this confidence is a tie.
+        A difference that is not significant at this confidence is a tie.
 
     Returns
     -------
@@ -120,19 +120,19 @@ def _escape_markdown(text: str) -> str:
 class WinLossTie:
     """Wins, losses and ties of every pair of methods; made by `win_loss_tie`.
 
-    As in the paper a pair is shown once: with methods A, B, C the columns are A, B and the rows C, B.
+    As in the paper, each pair is shown once: with methods A, B, C the columns are A, B and the rows C, B.
 
     Attributes
     ----------
     names : list of str
-        Of the methods.
+        Names of the methods.
     wins : array of shape (n_methods, n_methods)
         Datasets where the method of the row is better than that of the column.
     n_datasets : int
     verdicts : dict of str to list of Verdict
-        On every pair, by dataset.
+        Verdicts on every pair, by dataset.
     test : str
-        As it was asked for.
+        Name of the test, as given.
     confidence : float
 
     Examples

@@ -43,10 +43,10 @@ def bias_variance(
     Parameters
     ----------
     estimator : estimator
-        Any scikit-learn classifier or regressor; copies of it are trained. A `random_state` of None in it is drawn anew
-        for each copy, so that the learner's own randomness counts as variance; a number stays the same in all.
+        Any scikit-learn classifier or regressor; copies of it are trained. If its `random_state` is None, each copy
+        gets its own seed, so that the learner's own randomness counts as variance; a number is used for all copies.
     X : array-like or frame of shape (n_rows, n_attributes), or callable
-        The data; or a generator of fresh data, ``X(n_rows, seed)``, that returns so many rows and their targets.
+        The data; or a generator of fresh data, ``X(n_rows, seed)``, that returns this many rows and their targets.
     y : array-like of shape (n_rows,), default=None
         The target, unless `X` is a generator.
     loss : {"auto", "error", "class_probability", "squared_error", "log_loss"}, default="auto"
@@ -55,35 +55,35 @@ def bias_variance(
         the divergence from the normalised geometric mean. "auto" is "squared_error" for regressors and "error" for
         classifiers.
     scheme : {"auto", "pool", "fresh", "bootstrap", "subsampled_cv"} or iterable of pairs, default="auto"
-        "pool" draws learning sets without replacement from a pool, and the other rows judge them all; "fresh" cuts the
-        pool into learning sets without common rows, or takes new data from a generator; "bootstrap" draws with
-        replacement and judges by the rows not drawn; "subsampled_cv" repeats a cross-validation with `train_size` of
-        the rows outside each fold. Pairs are row numbers to learn from and to judge by. "auto" is "pool", or
+        "pool" draws learning sets without replacement from a pool and tests all models on the other rows. "fresh"
+        divides the pool into disjoint learning sets, or takes new data from a generator. "bootstrap" draws with
+        replacement and tests on the rows not drawn. "subsampled_cv" repeats a cross-validation with `train_size` of
+        the rows outside each fold. Pairs are row numbers for training and for testing. "auto" is "pool", or
         "fresh" for a generator.
     n_models : int, default=50
-        Learning sets; with "subsampled_cv" rounds of cross-validation, that is models that judge each row.
+        Number of learning sets; with "subsampled_cv", repetitions of the cross-validation.
     train_size : int, float or None, default=None
-        Rows to learn from, or their share. None is a quarter of all rows for "pool", an equal part of the pool for
-        "fresh", as many as the pool has for "bootstrap", half of all rows for "subsampled_cv".
+        Number or share of training rows. None is a quarter of all rows for "pool", an equal part of the pool for
+        "fresh", the size of the pool for "bootstrap", and half of all rows for "subsampled_cv".
     test_size : int, float or None, default=None
-        Rows that judge, outside the pool. None leaves a pool of twice `train_size` for "pool", but takes at least half
-        of the rows beside a learning set; a third of the rows for "fresh" (1000 from a generator), and the rows not
-        drawn for "bootstrap".
+        Number or share of test rows, outside the pool. None leaves a pool of twice `train_size` for "pool", but tests
+        on at least half of the rows outside a learning set; it is a third of the rows for "fresh" (1000 from a
+        generator), and the rows not drawn for "bootstrap".
     truth : array-like, callable or None, default=None
-        What is known of the data: class probabilities (n_rows, n_classes) in the order of the sorted classes, or the
-        mean of a numeric target; or a function of `X` that gives them. Without it the observed target stands in.
+        True class probabilities (n_rows, n_classes) in the order of the sorted classes, or the true mean of a numeric
+        target; or a function of `X` that returns them. None uses the observed target instead.
     noise : float, "replicates" or None, default=None
-        Noise in units of the loss, where `truth` is not known; "replicates" estimates it from rows with equal
-        attributes. With neither the noise is counted in the bias.
+        Noise in units of the loss, if `truth` is not known; "replicates" estimates it from rows with equal
+        attributes. With neither, the noise is part of the bias.
     bias_correction : {"both", "weka", "none"}, default="both"
-        Whether bias and variance are freed of the finite number of models: both of them, the bias alone as in Weka's
-        BVDecompose (the terms then sum to less than the error), or neither.
+        Which terms are corrected for the finite number of models: both, only the bias as in Weka's BVDecompose (the
+        terms then sum to less than the error), or neither.
     least_probability : float, default=1e-06
-        For "log_loss": lower class probabilities count as this.
+        For "log_loss": smaller class probabilities are replaced by this one.
     confidence : float, default=0.95
-        Of the intervals.
+        Confidence of the intervals.
     n_jobs : int or None, default=None
-        Models trained at once, as in joblib.
+        Number of models trained in parallel, as in joblib.
     random_state : int, RandomState, Generator or None, default=None
         Draws learning sets and the seeds of the copies.
 
@@ -93,14 +93,15 @@ def bias_variance(
 
     Notes
     -----
-    A learning set of one class (or a constant target) gives a model that always answers just that. Classes that a
-    learning set lacks have probability zero in its model.
+    A learning set of one class (or with a constant target) gives a constant model. Classes that a learning set lacks
+    have probability zero in its model.
 
-    An interval is for other test rows and other learning sets drawn in the same way: its variance is the sum of that
-    of a mean over rows and the jackknife's over models. It does not cover the choice of the pool, nor of the data
-    that the rows came from; learning sets that overlap make it narrower than fresh ones would. In simulations intervals
-    of 95 % covered the truth 92 to 96 times in 100 with fifty models; the variance's covers less with few models whose
-    differences are the same at all rows (88 in 100 with ten). With two models there are none: NaN.
+    Intervals account for other test rows and other learning sets drawn in the same way: their variance is the sum of
+    the variance of a mean over rows and the jackknife variance over models. They do not account for the choice of the
+    pool or of the data, and they are narrower for overlapping learning sets than for fresh ones. In simulations
+    intervals of 95 % covered the truth in 92 to 96 % of cases with fifty models. The interval of the variance covers
+    less with few models whose differences are the same at all rows (88 % with ten). With two models intervals are
+    NaN.
 
     Examples
     --------
@@ -152,9 +153,9 @@ def bias_variance_curve(
     y : array-like of shape (n_rows,), default=None
         As for `bias_variance`.
     parameter : str
-        The parameter, as `set_params` calls it: "max_depth", "estimator__max_depth".
+        Name of the parameter, as in `set_params`: "max_depth", "estimator__max_depth".
     values : sequence
-        Its values.
+        Values of the parameter.
     **options
         As for `bias_variance`.
 

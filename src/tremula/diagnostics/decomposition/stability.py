@@ -34,30 +34,30 @@ GRADES = ((0.05, "stable"), (0.1, "fairly stable"), (np.inf, "unstable"))
 
 @dataclass(frozen=True, repr=False)
 class Stability(ShownAsTable):
-    """How much models of one learner differ, and what their combination gains.
+    """How much the models of one learner differ, and how much combining them lowers the error.
 
     Attributes
     ----------
     kind : str
         "classification" or "regression".
     disagreement : float
-        Classification: the share of cases on which two models give different classes. Regression: the variance of the
-        models' answers to a case, averaged over cases, over the variance of the target.
+        Classification: the share of rows on which two models predict different classes. Regression: the variance of the
+        models' predictions for a row, averaged over rows, divided by the variance of the target.
     interval : tuple of float
         Its confidence interval, over test rows and models.
     error : float
-        Of a single model, on average: share of wrong answers, or mean squared error. It is trained on a resample, and
-        so a little worse than one that is trained on all rows.
+        Mean error of a single model: share of wrong predictions, or mean squared error. The model is trained on a
+        resample, so its error is slightly higher than that of a model trained on all rows.
     combined_error : float
-        Of the vote, or the mean, of the models that did not learn from the row.
+        Error of the vote, or the mean, of the models that were not trained on the row.
     gain_interval : tuple of float
-        Confidence interval of the first less the second, over test rows and for these models.
+        Confidence interval of `error` minus `combined_error`, over test rows and for these models.
     per_row : ndarray
         Disagreement at each test row.
     n_models : int
-        Models trained.
+        Number of models.
     confidence : float
-        Of the interval.
+        Confidence of the interval.
     """
 
     kind: str
@@ -120,7 +120,7 @@ def stability(
     n_jobs: int | None = None,
     random_state: RandomState = None,
 ) -> Stability:
-    """Measure how much a learner's models differ when they are trained on resamples of the same data.
+    """Measure how much the models of a learner differ when they are trained on resamples of the same data.
 
     Parameters
     ----------
@@ -131,17 +131,17 @@ def stability(
     y : array-like of shape (n_rows,)
         The target.
     scheme : {"pool", "fresh", "bootstrap", "subsampled_cv"} or iterable of pairs, default="bootstrap"
-        Where learning sets come from, as for `bias_variance`; "bootstrap" is what bagging does.
+        How learning sets are drawn, as for `bias_variance`; "bootstrap" is what bagging does.
     n_models : int, default=25
-        Learning sets.
+        Number of learning sets.
     train_size : int, float or None, default=None
         As for `bias_variance`.
     test_size : int, float or None, default=None
-        As for `bias_variance`; None with "bootstrap" compares the models on the rows they did not draw.
+        As for `bias_variance`; None with "bootstrap" compares the models on their out-of-bag rows.
     confidence : float, default=0.95
-        Of the interval.
+        Confidence of the interval.
     n_jobs : int or None, default=None
-        Models trained at once, as in joblib.
+        Number of models trained in parallel, as in joblib.
     random_state : int, RandomState, Generator or None, default=None
         Draws learning sets and the seeds of the copies.
 

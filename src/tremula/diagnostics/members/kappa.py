@@ -23,12 +23,12 @@ KINDS = dict.fromkeys("biuf", "numbers") | dict.fromkeys("UST", "strings")  # by
 
 @dataclass(frozen=True, repr=False)
 class KappaError(ShownAsTable):
-    """Agreement and error of the pairs of an ensemble's members.
+    """Agreement and error of the pairs of members of an ensemble.
 
     Attributes
     ----------
     kappa : array (n_pairs,)
-        Agreement of each pair beyond chance: 1 for the same answers, 0 for what chance gives, negative below it.
+        Agreement of each pair beyond chance: 1 for equal predictions, 0 for chance agreement, negative below chance.
     mean_error : array (n_pairs,)
         Mean of the two error rates of each pair.
     pairs : array (n_pairs, 2)
@@ -166,9 +166,9 @@ def kappa_error(ensemble: Any, X: Any, y: Any) -> KappaError:
 
     Notes
     -----
-    With C the table of counts of two members' answers and m the number of rows, ``Theta1 = sum_i C_ii / m``,
+    With C the contingency table of two members' predictions and m the number of rows, ``Theta1 = sum_i C_ii / m``,
     ``Theta2 = sum_i (C_i. / m) (C_.i / m)`` and ``kappa = (Theta1 - Theta2) / (1 - Theta2)``, or 1 if Theta2 is 1
-    (Dietterich 2000, after Margineantu and Dietterich 1997). The summaries of diversity but for kappa are those of
+    (Dietterich 2000, after Margineantu and Dietterich 1997). The summaries of diversity, except kappa, are those of
     Kuncheva and Whitaker (2003).
 
     Examples

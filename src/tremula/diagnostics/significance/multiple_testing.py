@@ -34,15 +34,15 @@ CORRECTIONS: dict[str, Callable[[Floats], Floats]] = {
 
 
 def adjust_p_values(p_values: ArrayLike, correction: str = "holm") -> Floats:
-    """Adjust the p-values of several tests, so that each can be compared with the error rate meant for all of them.
+    """Adjust the p-values of several tests, so that each can be compared with the error rate for all tests.
 
     Parameters
     ----------
     p_values : array-like of shape (n_tests,)
-        As each test gives them alone.
+        Unadjusted p-values.
     correction : {'holm', 'bonferroni', 'benjamini-hochberg', 'none'}, default='holm'
-        Holm's steps and Bonferroni's bound keep the probability of any false finding below that rate (Holm's never
-        find less); Benjamini and Hochberg's keep the expected share of false findings below it.
+        Holm and Bonferroni bound the probability of any false positive (Holm is never less powerful); Benjamini and
+        Hochberg bound the expected share of false positives.
 
     Returns
     -------

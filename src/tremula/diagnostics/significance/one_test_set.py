@@ -26,18 +26,18 @@ def mcnemar_test(
 ) -> TestResult:
     """Compare two classifiers on one test set by the rows that only one of them gets wrong (McNemar).
 
-    The interval takes the number of those rows as given: it is that of their share (Clopper and Pearson's, or Wilson's
-    with continuity for "chi-square"), written as a difference of error rates.
+    The interval is conditional on the number of those rows: it is that of their share (Clopper and Pearson's, or
+    Wilson's with continuity for "chi-square"), written as a difference of error rates.
 
     Parameters
     ----------
     first_wrong, second_wrong : array-like of bool of shape (n_rows,)
-        Whether each of the two classifiers errs on each row.
+        Whether each of the two classifiers is wrong on each row.
     method : {'auto', 'exact', 'chi-square'}, default='auto'
-        The binomial distribution, or chi-square with continuity correction; "auto" takes the first where fewer than 25
-        rows are wrong in one only.
+        The binomial distribution, or chi-square with continuity correction; "auto" takes the first if fewer than 25
+        rows are wrong for only one of the classifiers.
     confidence : float, default=0.95
-        Of the interval.
+        Confidence of the interval.
 
     Returns
     -------
@@ -160,9 +160,9 @@ def binomial_interval(
     Parameters
     ----------
     n_wrong, n_rows : int
-        Rows answered wrongly, and all rows.
+        Number of wrong predictions, and of all rows.
     confidence : float, default=0.95
-        Of the interval.
+        Confidence of the interval.
     method : {'wilson', 'exact', 'normal'}, default='wilson'
         Wilson's, Clopper and Pearson's, or the normal approximation, which is the ± of Dietterich (2000).
 

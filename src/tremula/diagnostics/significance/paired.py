@@ -28,19 +28,19 @@ class TestResult:
     Attributes
     ----------
     test : str
-        The test's name.
+        Name of the test.
     statistic : float
-        What is compared with its distribution under no difference.
+        Test statistic.
     p_value : float
-        How probable a statistic as far out is if there is no difference, on both sides.
+        Two-sided p-value.
     degrees_of_freedom : float, tuple of two floats or None
-        Those of Student's t or of F; None where there are none.
+        Degrees of freedom of Student's t or of F; None for other tests.
     difference : float
         Mean of first minus second, in the units given.
     interval : tuple of two floats
-        Of the difference, at `confidence`.
+        Confidence interval of the difference.
     confidence : float
-        Between 0 and 1.
+        Confidence of the interval, between 0 and 1.
     effect_size : float or None
         The mean difference in standard deviations of the differences (Cohen's d_z); of two proportions, Cohen's h.
 
@@ -148,16 +148,16 @@ def _t_test(name: str, differences: Floats, inflation: float, confidence: float)
 def paired_t_test(a: ArrayLike, b: ArrayLike, *, confidence: float = 0.95) -> TestResult:
     """Compare two methods by Student's t of their paired differences.
 
-    Dietterich (2000) uses it over the ten folds of a cross-validation. It takes the differences for independent. Those
-    of splits that share training rows are not: then the test finds differences where there are none, a little too
-    often over ten folds and very often over many random splits. See `corrected_t_test`.
+    Dietterich (2000) uses it over the ten folds of a cross-validation. It assumes that the differences are independent.
+    If splits share training rows, they are not, and the test has too many false positives: slightly too many over ten
+    folds, and very many over many random splits. See `corrected_t_test`.
 
     Parameters
     ----------
     a, b : array-like of shape (n_splits,)
         Errors or scores of the two methods on the same splits.
     confidence : float, default=0.95
-        Of the interval.
+        Confidence of the interval.
 
     Returns
     -------
@@ -178,17 +178,17 @@ def corrected_t_test(
 ) -> TestResult:
     """Compare two methods on splits that share training rows: the corrected resampled t test.
 
-    Nadeau and Bengio (2003) take (1/J + n_test/n_train) s² for the variance of the mean difference instead of s²/J,
-    because the J training sets overlap and their differences go together.
+    Nadeau and Bengio (2003) use (1/J + n_test/n_train) s² for the variance of the mean difference instead of s²/J,
+    because the J training sets overlap and their differences are correlated.
 
     Parameters
     ----------
     a, b : array-like of shape (n_splits,)
         Errors or scores of the two methods on the same splits.
     n_train, n_test : float or array-like of shape (n_splits,)
-        Rows learned from and tested on; where splits differ, the mean of their ratio counts.
+        Number of training and test rows; if splits differ, the mean of their ratio is used.
     confidence : float, default=0.95
-        Of the interval.
+        Confidence of the interval.
 
     Returns
     -------
@@ -225,15 +225,15 @@ def _ratio_of_sizes(n_train: ArrayLike, n_test: ArrayLike, n_splits: int) -> flo
 def five_by_two_f_test(a: ArrayLike, b: ArrayLike, *, confidence: float = 0.95) -> TestResult:
     """Compare two methods by Alpaydin's combined F over five repetitions of two-fold cross-validation.
 
-    The interval holds every difference that the test would not reject; it is NaN to NaN in the rare case that it
+    The interval contains every difference that the test would not reject; it is NaN to NaN in the rare case that it
     rejects them all, which happens when the repetitions differ far more than the folds within them.
 
     Parameters
     ----------
     a, b : array-like of shape (10,) or (5, 2)
-        Errors or scores, the two folds of a repetition next to each other.
+        Errors or scores; the two folds of a repetition are adjacent.
     confidence : float, default=0.95
-        Of the interval.
+        Confidence of the interval.
 
     Returns
     -------
