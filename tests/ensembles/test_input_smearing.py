@@ -27,7 +27,7 @@ from tremula.ensembles.smeared_table import replace_values
 from tremula.ensembles.smearing_noise import make_folds
 from tremula.errors import InvalidInput, InvalidParameter
 from tremula.perturb import AttributeSubset, Bootstrap, DisjointParts, RandomSplits, Sample, SmearedInputs
-from tremula.perturb.sample import ASIDE, Values
+from tremula.perturb.sample import SEPARATE, Values
 from tremula.seeds import make_root_seed, member_generator
 
 X, Y = load_iris(return_X_y=True)
@@ -49,8 +49,8 @@ def naive_smear(table: np.ndarray, seed: int, member: int, amount: float) -> tup
     """The training set of a member, written out: rows drawn, and fresh noise on every value of every copy."""
     root = make_root_seed(seed)
     rows = np.sort(member_generator(root, member).integers(len(table), size=len(table)))
-    aside = np.random.SeedSequence(root, spawn_key=(member, ASIDE, 0)).spawn(5)[0]
-    noise = np.random.default_rng(aside)
+    seed_of_noise = np.random.SeedSequence(root, spawn_key=(member, SEPARATE, 0)).spawn(5)[0]
+    noise = np.random.default_rng(seed_of_noise)
     smeared = np.empty((len(rows), table.shape[1]))
     for copy, row in enumerate(rows):
         for attribute in range(table.shape[1]):
