@@ -193,7 +193,7 @@ def test_a_csv_file_with_nominal_and_missing_values(capsys: pytest.CaptureFixtur
     assert (about["numeric"], about["nominal"], about["missing"], about["classes"]) == (1, 1, 9, 2)
     assert errors_of(results)["c45"] == [0.0] * 3
     assert results["guesses"] == [
-        "Target: the column 'outcome', as it is the last; --target names another.",
+        "Target: the column 'outcome' (because it is the last); use --target to choose another.",
         "Task: classification, as the target holds words (2 classes).",
     ]
 

@@ -62,7 +62,7 @@ def test_folds_can_be_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
 def test_in_words(capsys: pytest.CaptureFixture[str]) -> None:
     done("fit", "costs.csv", "--method", "m5", "--cv", "3")
     told = " ".join(capsys.readouterr().out.split())
-    assert "Target: the column 'cost', as it is the last" in told
+    assert "Target: the column 'cost' (because it is the last)" in told
     assert "M5 model tree predicts 'cost' with RMSE" in told
 
 
@@ -202,7 +202,7 @@ def test_a_bare_booster_of_lightgbm_answers_with_classes(capsys: pytest.CaptureF
         (("rows.csv", "--keep", "keys"), EXIT_BAD_INPUT, "no column 'keys'"),
         (("clash.csv", "--keep", "prediction"), EXIT_BAD_INPUT, "--keep 'prediction'"),
         (("clash.csv", "--probabilities", "--keep", "probability of ill"), EXIT_BAD_INPUT, "rename yours"),
-        (("costs.csv",), EXIT_BAD_INPUT, "has no columns 'age', 'colour'"),
+        (("costs.csv",), EXIT_BAD_INPUT, "lacks columns 'age', 'colour'"),
         (("iris",), EXIT_BAD_INPUT, "is not a file of rows"),
         (("nowhere.csv",), EXIT_BAD_INPUT, "no file 'nowhere.csv'"),
     ],

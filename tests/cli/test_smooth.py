@@ -165,7 +165,7 @@ def test_a_skops_file_with_an_unsound_tree_is_refused(capsys: pytest.CaptureFixt
     nodes["first_child"][0] = 10**9
     forest.members_[1] = tm.Tree(nodes, tree.values, tree.subsets, tree.n_levels, tree.strict)
     skops.dump(forest, "forest.skops")
-    assert "no sound model" in smooth(capsys, "forest.skops", *HELD_OUT, code=EXIT_BAD_INPUT)
+    assert "does not contain a valid skops model" in smooth(capsys, "forest.skops", *HELD_OUT, code=EXIT_BAD_INPUT)
 
 
 def test_what_is_taken_for_harmless_is_a_class() -> None:
@@ -264,7 +264,7 @@ def test_what_fit_wrote_of_another_library_is_read_as_trees(method: str, capsys:
     [
         ("nowhere.tremula", HELD_OUT, EXIT_FILE_ERROR, "no file 'nowhere.tremula'"),
         (".", HELD_OUT, EXIT_FILE_ERROR, "is a folder"),
-        ("held_out.csv", HELD_OUT, EXIT_BAD_INPUT, "is no file that tm.save wrote"),
+        ("held_out.csv", HELD_OUT, EXIT_BAD_INPUT, "was not written by tm.save"),
         ("wrong.json", HELD_OUT, EXIT_BAD_INPUT, "is no model of XGBoost"),
         ("wrong.txt", HELD_OUT, EXIT_BAD_INPUT, "is no model of LightGBM"),
         ("tree.tremula", ("--data", "iris"), EXIT_BAD_INPUT, "needs a column 'a size'"),

@@ -72,7 +72,7 @@ def _read_own(path: Path, trust: bool) -> Any:
         if path.read_bytes()[:2] == b"PK":
             raise
         endings = listed(READERS)
-        raise FileDamaged(f"{error}; of other kinds, files ending in {endings} are read") from error
+        raise FileDamaged(f"{error}. Other readable files end in {endings}") from error
 
 
 def _read_skops(path: Path, trust: bool) -> Any:
@@ -91,7 +91,7 @@ def _read_skops(path: Path, trust: bool) -> Any:
         model = skops.load(path, trusted=unknown)
         _check_trees(model)
     except Exception as error:  # such as types of other releases
-        raise FileDamaged(f"{str(path)!r} holds no sound model of skops: {_first_line(error)}") from error
+        raise FileDamaged(f"{str(path)!r} does not contain a valid skops model: {_first_line(error)}") from error
     return model
 
 

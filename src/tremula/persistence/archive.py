@@ -102,8 +102,8 @@ def load(path: str | os.PathLike[str]) -> Any:
         raise
     except Exception as error:  # a file that tremula did not write may raise anything
         raise FileDamaged(
-            f"{os.fspath(path)!r} holds no sound model ({error}), though its checksum is right: something other than "
-            "tremula wrote it; save the model again"
+            f"{os.fspath(path)!r} does not contain a valid model ({error}), although its checksum "
+            "matches: something other than tremula wrote it; save the model again"
         ) from error
 
 
@@ -136,12 +136,14 @@ def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
 def _check_checksum(content: bytes, path: str | os.PathLike[str]) -> None:
     name = os.fspath(path)
     if not content.startswith(b"PK"):
-        raise FileDamaged(f"{name!r} is no file that tm.save wrote: give the path of one")
+        raise FileDamaged(f"{name!r} was not written by tm.save: give the path of a file that was")
     summed, digits = content[:-N_DIGITS], content[-N_DIGITS:]
     if not summed.endswith(CHECKSUM):
-        raise FileDamaged(f"{name!r} is no file that tm.save wrote, or its end was lost: copy it again, or save anew")
+        raise FileDamaged(f"{name!r} was not written by tm.save, or is cut short: copy it again, or save it again")
     if hashlib.sha256(summed).hexdigest().encode() != digits:
-        raise FileDamaged(f"{name!r} was changed after it was written (wrong checksum): copy it again, or save anew")
+        raise FileDamaged(
+            f"{name!r} was changed after it was written (wrong checksum): copy it again, or save it again"
+        )
 
 
 def _unpack(archive: zipfile.ZipFile, path: str | os.PathLike[str]) -> Any:

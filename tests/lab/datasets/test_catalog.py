@@ -133,7 +133,7 @@ def test_a_folder_of_parquet_files_gives_names(tmp_path: Path, monkeypatch: pyte
         (["size,target", "1,a", "2,a"], "1 class in 2 rows"),
         (["size,target", "1,0.5", "2,0.7"], "holds numbers, not classes"),
         (["size,target", "1,a", "2"], "line 3 of .* has 1 values"),
-        (["size,size,target", "1,2,a", "2,3,b"], "names a column twice"),
+        (["size,size,target", "1,2,a", "2,3,b"], "has two columns named"),
         (["target", "a", "b"], "at least one attribute"),
         (["size,target", "inf,a", "2,b"], "infinit"),
         (["size,target"], "has no rows"),

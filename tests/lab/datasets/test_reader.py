@@ -199,7 +199,7 @@ def test_text_in_utf_16_that_was_cut_is_refused() -> None:
 
 def test_a_line_of_endless_letters_is_refused() -> None:
     assert len(read(["size,kind", f"{'x' * 140_000},a", "2,b"]).schema.levels[0][1]) == 140_000
-    with pytest.raises(UnusableDataset, match="a line of over two million letters"):
+    with pytest.raises(UnusableDataset, match="a line of more than two million characters"):
         read(["size,kind", f"{'x' * 3_000_000},a", "2,b"])
 
 
@@ -313,7 +313,7 @@ def test_huge_whole_numbers_are_read_and_noted() -> None:
 
 def test_a_name_of_the_row_is_noted() -> None:
     reading = read(["name,kind", *(f"person {number},{'ab'[number % 2]}" for number in range(30))])
-    assert "--drop 'name' leaves it out" in reading.notes[0]
+    assert "--drop 'name' removes it" in reading.notes[0]
 
 
 def test_a_word_among_numbers_is_noted() -> None:
@@ -404,7 +404,7 @@ def test_a_task_that_is_given_is_not_guessed() -> None:
         (numbered("size,day", "2024-01-01", "2024-01-02"), {"target": "day"}, "."),
         (["kind", "a", "b"], {}, "has 1 column: a target and at least one attribute"),
         (["empty,kind", ",a", ",b"], {}, "no attribute with a value"),
-        (["size,size,kind", "1,2,a", "2,3,b"], {}, "names a column twice, 'size'"),
+        (["size,size,kind", "1,2,a", "2,3,b"], {}, "has two columns named 'size'"),
         (["5.1,3.5,0", "4.9,3.0,1"], {}, "first line of table.csv holds numbers"),
         (["size,kind", "1,a", "2"], {}, "line 3 of table.csv has 1 values, but there are 2 columns"),
         (["size,kind", "inf,a", "2,b"], {}, "column 'size' of table.csv is infinite .* in row 1"),
@@ -476,8 +476,11 @@ def test_a_level_that_is_new_counts_as_missing_and_that_is_said() -> None:
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        (["ages,colour,seen", "5,red,"], "new.csv has no column 'age', which the model needs: did you mean 'ages'"),
-        (["x", "5"], "has no columns 'age', 'colour', 'seen', which the model needs"),
+        (
+            ["ages,colour,seen", "5,red,"],
+            "new.csv lacks column 'age', which the model was trained on: did you mean 'ages'",
+        ),
+        (["x", "5"], "lacks columns 'age', 'colour', 'seen', which the model was trained on: add them"),
         (["age,colour,seen", "5,red,", "old,red,"], "column 'age' of new.csv has 'old' in row 2, but .* numbers"),
         (["age,colour,seen", "5,red,soon"], "column 'seen' of new.csv has 'soon' in row 1, but .* dates"),
         (["age,colour,seen", "inf,red,"], "infinite in row 1"),

@@ -46,8 +46,8 @@ def choose_target(names: Sequence[str], target: str | None, source: str) -> tupl
     for usual in USUAL_TARGETS:
         for name in names:
             if name.lower() == usual:
-                return name, f"Target: the column {name!r}, by its name; --target names another."
-    return names[-1], f"Target: the column {names[-1]!r}, as it is the last; --target names another."
+                return name, f"Target: the column {name!r} (because of its name); use --target to choose another."
+    return names[-1], f"Target: the column {names[-1]!r} (because it is the last); use --target to choose another."
 
 
 def with_target(columns: dict[str, Column], target: str, described: str) -> tuple[dict[str, Column], int]:
@@ -185,7 +185,7 @@ def _notes_on_levels(name: str, levels: Sequence[str], n_rows: int) -> list[str]
         ]
     if len(levels) > MANY_LEVELS and len(levels) > NEARLY_EVERY_ROW * n_rows:
         return [
-            f"Column {name!r} has {len(levels)} different words in {n_rows} rows: a name or number of the row tells "
-            f"nothing about other rows; --drop {name!r} leaves it out."
+            f"Column {name!r} has {len(levels)} different words in {n_rows} rows: it looks like a row identifier; "
+            f"--drop {name!r} removes it."
         ]
     return []

@@ -153,9 +153,9 @@ def check_names(names: Sequence[str], schema: TableSchema, source: str) -> None:
     if not missing:
         return
     spare = [name for name in names if name not in schema.names]
-    hint = did_you_mean(missing[0], spare) or f": the model was trained on {show(schema.names)}"
+    hint = did_you_mean(missing[0], spare) or (": add it" if len(missing) == 1 else ": add them")
     lacking = f"column {missing[0]!r}" if len(missing) == 1 else f"columns {show(missing)}"
-    raise ColumnMismatch(f"{source} has no {lacking}, which the model needs{hint}")
+    raise ColumnMismatch(f"{source} lacks {lacking}, which the model was trained on{hint}")
 
 
 def table_of(dataset: Dataset, with_names: bool = True) -> Any:

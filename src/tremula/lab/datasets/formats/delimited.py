@@ -111,7 +111,9 @@ def explainer(path: Path) -> Callable[[duckdb.Error], Exception]:
             line, expected, given = width.groups()
             return UnusableDataset(f"line {line} of {path} has {given} values, but there are {expected} columns")
         if LONG_LINE in message:
-            return UnusableDataset(f"{path} has a line of over two million letters: shorten it, or see to its quotes")
+            return UnusableDataset(
+                f"{path} has a line of more than two million characters: check for an unclosed quote"
+            )
         if "quote" in message:
             return UnusableDataset(f"{path} is not valid CSV: look for a quotation mark that is not closed")
         return UnusableDataset(f"{path} cannot be read: {message.splitlines()[0]}")
@@ -213,7 +215,7 @@ def _check_names(names: Sequence[str], path: Path) -> None:
     if len(names) > 1 and all(map(is_number, names)):
         raise UnusableDataset(f"the first line of {path} holds numbers: it must hold the names of the columns")
     if twice:
-        raise UnusableDataset(f"{path} names a column twice, {twice[0]!r}: give each column a name of its own")
+        raise UnusableDataset(f"{path} has two columns named {twice[0]!r}: rename one")
 
 
 def is_number(word: str) -> bool:

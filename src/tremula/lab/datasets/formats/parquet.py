@@ -41,7 +41,7 @@ def open_parquet(path: Path) -> Iterator[Relation]:
             f"SELECT name FROM parquet_schema({quote_text(str(path))}) WHERE num_children IS NULL"
         ).fetchall()
         if len(set(names)) < len(names) and len(names) == len(fields):
-            raise UnusableDataset(f"{path} names a column twice: give each column a name of its own")
+            raise UnusableDataset(f"{path} has two columns of the same name: rename one")
         yield Relation(connection, sql, fields, path.stem, str(path), explain)
 
 
