@@ -29,7 +29,7 @@ X, y = load_iris(return_X_y=True)
         ({"noise": [0.1, -1, 0, 0]}, "noise holds -1.0"),
         ({"noise": [0.1, 0.2]}, r"shape \(2,\), but there are 4 attributes"),
         ({"noise": "lots"}, "noise='lots' was given; expected a number, one for each attribute, or 'auto'"),
-        ({"noise": [["a"]]}, "expected 'auto', a number or one number an attribute"),
+        ({"noise": [["a"]]}, "expected 'auto', a number or one number per attribute"),
         ({"scale": [1.0]}, r"scale has shape \(1,\)"),
         ({"scale": [1, 1, -1, 1]}, "scale holds -1.0"),
         ({"method": "exakt"}, "did you mean 'exact'"),

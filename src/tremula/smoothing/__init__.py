@@ -1,5 +1,5 @@
-"""Dual perturb and combine: the average answer of a trained model when the row to predict is perturbed.
+"""Dual perturb and combine: the mean prediction of a trained model when the row to predict is perturbed.
 
-`classifier.py` and `regressor.py` hold the estimators. Open `methods.py` to see how an answer is averaged: exactly for
-trees (`exact.py`) and linear models (`linear.py`), by sampling for others (`sampled.py`).
+`classifier.py` and `regressor.py` have the estimators. Trees (`exact.py`) and linear models (`linear.py`) are averaged
+exactly, others by sampling (`sampled.py`). Open `methods.py` first.
 """

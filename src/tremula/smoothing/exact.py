@@ -65,7 +65,7 @@ def soften(
         expected answer), or anew at every test (the product along the path).
     flip : float, default=0.0
         Probability that a level is replaced by another one, drawn by how frequent the others are.
-    level_shares : sequence of arrays, one an attribute, optional
+    level_shares : sequence of arrays, one per attribute, optional
         How frequent each level of a nominal attribute is; None for a numeric one. Needed if levels are flipped.
     tol : float, default=1e-9
         Part of a tree's weight that may be cut off: subtrees that hardly any noise leads to count with the mean of the

@@ -133,7 +133,7 @@ def _check_noise(model: TreeSum, rows: NDArray[np.float64], noise_sd: ArrayLike)
     noise = np.asarray(noise_sd, dtype=np.float64)
     if noise.shape not in ((model.n_attributes,), rows.shape):
         raise InvalidParameter(
-            f"noise_sd has shape {noise.shape}: expected ({model.n_attributes},), one an attribute, "
+            f"noise_sd has shape {noise.shape}: expected ({model.n_attributes},), one per attribute, "
             f"or {rows.shape}, one a value"
         )
     noise = np.where(model.n_levels > 0, 0.0, np.atleast_2d(noise))
@@ -151,7 +151,7 @@ def _check_shares(model: TreeSum, level_shares: Sequence[ArrayLike | None] | Non
     if level_shares is None or len(level_shares) != model.n_attributes:
         given = "None" if level_shares is None else f"{len(level_shares)} entries"
         raise InvalidParameter(
-            f"level_shares has {given}: to flip levels it needs {model.n_attributes}, one an attribute "
+            f"level_shares has {given}: to flip levels it needs {model.n_attributes}, one per attribute "
             f"(None where it is numeric)"
         )
     parts = []

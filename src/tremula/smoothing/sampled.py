@@ -106,7 +106,7 @@ def sample_answers(
     draws : Draws
     flip : float, default=0.0
         Probability that the level of a nominal attribute is replaced.
-    level_shares : tuple of arrays or None, one an attribute
+    level_shares : tuple of arrays or None, one per attribute
         Training shares of the levels of nominal attributes.
     n_jobs : int or None, default=None
 

@@ -58,7 +58,7 @@ class TreeSum:
     link : {"identity", "logistic", "softmax", "exponential", "positive"}
         Turns margins into class shares or numbers. "identity" leaves them as they are; "positive" counts negative
         margins as 0 and divides by the sum.
-    shares : tuple of float64 arrays, one a tree
+    shares : tuple of float64 arrays, one per tree
         For every node the share of its parent's weight that it receives if the tested value is missing. In tremula's
         trees shares follow training weights; other libraries send a missing value down one branch.
     single_precision : bool
@@ -82,7 +82,7 @@ class TreeSum:
 
     @property
     def n_margins(self) -> int:
-        """Number of margins: one a class, or 1."""
+        """Number of margins: one per class, or 1."""
         return len(self.offset)
 
     @property

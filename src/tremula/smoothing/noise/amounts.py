@@ -26,7 +26,7 @@ class Noise:
         Standard deviation for every attribute, or value; 0 for nominal attributes.
     flip : float
         Probability that the level of a nominal attribute is replaced by another.
-    level_shares : tuple of arrays or None, one an attribute
+    level_shares : tuple of arrays or None, one per attribute
         Training shares of the levels of nominal attributes.
     """
 
@@ -60,7 +60,7 @@ def read_amounts(name: str, given: Any, n_attributes: int) -> float | Floats:
     >>> read_amounts("noise", 0.2, 3), read_amounts("noise", [0.1, 0.2], 2)
     (0.2, array([0.1, 0.2]))
     """
-    amounts = _numbers(name, given, "'auto', a number or one number an attribute")
+    amounts = _numbers(name, given, "'auto', a number or one number per attribute")
     if amounts.ndim == 0:
         return float(amounts)
     if amounts.shape != (n_attributes,):
@@ -72,8 +72,8 @@ def read_amounts(name: str, given: Any, n_attributes: int) -> float | Floats:
 
 
 def read_scale(given: Any, n_levels: NDArray[np.int32]) -> Floats:
-    """Return one standard deviation an attribute, 0 for nominal ones."""
-    scale = _numbers("scale", given, "one standard deviation an attribute")
+    """Return one standard deviation per attribute, 0 for nominal ones."""
+    scale = _numbers("scale", given, "one standard deviation per attribute")
     if scale.shape != (len(n_levels),):
         raise InvalidParameter(
             f"scale has shape {scale.shape}, but there are {len(n_levels)} attributes: give one standard deviation each"
