@@ -185,6 +185,21 @@ def test_what_the_tour_names_and_the_code_lacks_is_seen() -> None:
     assert missing_from_the_code("`make_generators` in `seeds.py`") == ["make_generators"]
 
 
+def packages_without_a_paper() -> list[Path]:
+    """Packages inside tremula, but for those that define a single paper."""
+    files = sorted(PACKAGE_SOURCES.glob("*/**/__init__.py"))
+    return [file.parent for file in files if "\nPAPER = " not in file.read_text(encoding="utf-8")]
+
+
+@pytest.mark.parametrize("package", packages_without_a_paper(), ids=lambda path: str(path.relative_to(PACKAGE_SOURCES)))
+def test_a_package_says_which_file_to_open_first(package: Path) -> None:
+    docstring = ast.get_docstring(ast.parse((package / "__init__.py").read_text(encoding="utf-8"))) or ""
+    first = re.search(r"Open `([^`]+)` first", docstring)
+    assert first is not None
+    named = [word for word in re.findall(r"`([^`\s]+)`", docstring) if re.search(r"^\w.*(/|\.pyx?)$", word)]
+    assert [path for path in named if not (package / path).exists()] == []
+
+
 def test_the_version_of_the_build_heads_the_changes() -> None:
     version = re.search(r"version: '([^']+)'", (REPOSITORY / "meson.build").read_text(encoding="utf-8"))
     headings = re.findall(r"^## (\S+)", (REPOSITORY / "CHANGELOG.md").read_text(encoding="utf-8"), re.M)

@@ -1,6 +1,8 @@
 """Diagnostics of ensembles and tests of differences, for any scikit-learn estimator.
 
-Names are found when they are first used, so that ``import tremula`` reads none of these modules.
+`comparison/` compares methods, `significance/` has the tests, `decomposition/` bias and variance, `members/` diversity,
+`displays/` the figures. Names are imported on first use, so that ``import tremula`` stays fast.
+Open `comparison/comparison.py` first.
 """
 
 from importlib import import_module

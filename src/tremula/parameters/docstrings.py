@@ -1,4 +1,7 @@
-"""The decorator that gives an estimator its checks and the Parameters section of its docstring."""
+"""The decorator that gives an estimator its checks and the Parameters section of its docstring.
+
+The texts are in `table.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
 """Perturbations of a member's training set or of its splits; a list of them defines an ensemble.
 
+`sample.py` has the base class; the other files are named after what they perturb. Open `sample.py` first.
+
 >>> from tremula.perturb import Bootstrap, RandomSplits
 >>> [Bootstrap(), RandomSplits(n_best_splits=20)]
 [Bootstrap(max_samples=1.0, bootstrap=True), RandomSplits(n_best_splits=20)]

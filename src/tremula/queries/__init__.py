@@ -1,6 +1,7 @@
 """Learning from counts: oracles answer questions about a table with counts, and no row leaves the table.
 
-`question` defines questions and answers, `oracle` the protocol; `growing` and `simulated` learn from any oracle.
+`question.py` defines questions and answers, `oracle.py` the protocol; `growing.py` and `simulated.py` learn from any
+oracle; `sql/` asks databases. Open `question.py` first.
 """
 
 from tremula.queries.adtree import ADTreeOracle
