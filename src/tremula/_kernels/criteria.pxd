@@ -1,4 +1,4 @@
-"""What a split is worth, from two sums over its branches.
+"""Split criteria, computed from two sums over the branches.
 
 With n_b the weight of branch b and n_bc that of class c in it:
 
@@ -12,7 +12,8 @@ fifth root     sum of n_b * variance_b^(1/5)       unused
 =============  ==================================  ==============================
 
 All worths are weight times impurity, so that rows whose value is missing add nothing: C4.5's factor (1 - share
-missing) comes by itself. A new criterion is one more function, its line in `worth_of` and its column in `walks.h`.
+missing) follows automatically. A new criterion is one more function, its line in `worth_of` and its column in
+`walks.h`.
 """
 
 from libc.math cimport pow
@@ -56,7 +57,7 @@ cdef inline double term_of(int criterion, double class_weight) noexcept nogil:
 
 
 cdef inline double fifth_root_term(double weight, double total, double total_of_squares, double noise) noexcept nogil:
-    """A sum of squares up to `noise` is none: the fifth root of what rounding leaves would not be small."""
+    """A sum of squares of at most `noise` counts as 0: the fifth root of what rounding leaves would not be small."""
     cdef double squares = total_of_squares - total * total / weight
     return weight * pow(squares / weight, 0.2) if squares > noise else 0.0
 

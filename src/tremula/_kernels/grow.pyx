@@ -13,6 +13,7 @@ from libc.string cimport memcpy, memset
 
 from numpy.random cimport bitgen_t
 
+from tremula._kernels.buffers cimport reserve_frames, reserve_nodes, reserve_rows
 from tremula._kernels.choose cimport choose_split
 from tremula._kernels.criteria cimport (
     ENTROPY, FIFTH_ROOT_VARIANCE, GAIN_RATIO, GINI, N_CRITERIA, SYMMETRIC_UNCERTAINTY, VARIANCE, choose_x_log_x,
@@ -23,7 +24,6 @@ from tremula._kernels.grower cimport (
 )
 from tremula._kernels.nodes cimport Node
 from tremula._kernels.partition cimport bounds_of_frame
-from tremula._kernels.room cimport room_for_frames, room_for_nodes, room_for_rows
 from tremula._kernels.rules cimport Rules
 from tremula._kernels.split cimport is_terminal, make_leaf, split_node
 from tremula._kernels.statistics cimport (
@@ -100,7 +100,7 @@ cdef struct Arena:
 
 
 cdef void* take(Arena* arena, int64_t n, size_t size) noexcept nogil:
-    """Room for n items."""
+    """Allocate memory for n items."""
     cdef void* block = malloc(n * size)
     arena.blocks[arena.n_blocks] = block
     arena.n_blocks += 1
@@ -333,10 +333,10 @@ cdef bint plant_root(Grower* g, int64_t n_present) noexcept nogil:
     """Node 0, with all rows present, on the stack unless it is a leaf; False if there is no memory."""
     cdef int64_t row, q = 0
     cdef double weight
-    if not room_for_nodes(g, 1) or not room_for_frames(g, 1):
+    if not reserve_nodes(g, 1) or not reserve_frames(g, 1):
         return False
     memset(g.output.statistics, 0, g.rows.n_statistics * sizeof(double))
-    if g.columns.has_missing and not room_for_rows(g, n_present):
+    if g.columns.has_missing and not reserve_rows(g, n_present):
         return False
     g.node.counted = g.rows.terms != NULL
     for row in range(g.rows.n_rows):

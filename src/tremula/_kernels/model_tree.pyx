@@ -19,7 +19,7 @@ cdef enum:
     MAX_TRIES = 12              # of a ridge ten times larger than the last
 
 cdef struct Problem:
-    # The least squares problem of one node, and room to solve it for some of its attributes.
+    # The least squares problem of one node, and scratch to solve it for some of its attributes.
     double weight
     double ridge
     int64_t width               # of `products`: the node's attributes, and the target last
@@ -242,14 +242,14 @@ def choose_models(object lapack_dposv, double ridge, double collinear, const Nod
     cdef const double[::1] means = filled.means, products = filled.products
     cdef Dposv dposv = <Dposv> PyCapsule_GetPointer(lapack_dposv, PyCapsule_GetName(lapack_dposv))
     cdef int64_t node, a, k, most = models.shape[1]
-    cdef double[:, ::1] room = np.empty((most + 4, most))
+    cdef double[:, ::1] scratch = np.empty((most + 4, most))
     cdef int64_t[::1] chosen = np.empty(most, np.int64)
-    cdef double* model = &room[most + 3, 0]
+    cdef double* model = &scratch[most + 3, 0]
     cdef const double* mean
     cdef Problem problem
     problem.chosen, problem.ridge = &chosen[0], ridge
-    problem.matrix, problem.coefficients = &room[0, 0], &room[most, 0]
-    problem.sizes, problem.scales = &room[most + 1, 0], &room[most + 2, 0]
+    problem.matrix, problem.coefficients = &scratch[0, 0], &scratch[most, 0]
+    problem.sizes, problem.scales = &scratch[most + 1, 0], &scratch[most + 2, 0]
     with nogil:
         for node in range(nodes.shape[0]):
             k = firsts[node + 1] - firsts[node]

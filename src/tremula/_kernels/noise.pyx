@@ -49,7 +49,7 @@ cdef inline double information(const int64_t* counts, Py_ssize_t n_classes) noex
 
 
 def branch_gains(const int64_t[:, :, ::1] tables, int64_t[::1] sums, double[::1] gains):
-    """Gain per row of a branch for every value but the last, which is missing; `sums` is room for one line."""
+    """Gain per row of a branch for every value but the last, which is missing; `sums` is scratch for one line."""
     cdef Py_ssize_t table, value, label, n_classes = tables.shape[2], n_values = tables.shape[1] - 1
     cdef int64_t n_rows
     cdef double gain
@@ -71,7 +71,7 @@ def branch_gains(const int64_t[:, :, ::1] tables, int64_t[::1] sums, double[::1]
 def best_cuts(const int64_t[:, :, ::1] tables, int64_t[:, ::1] sides, double[::1] gains, int64_t[::1] cuts):
     """Largest gain per row of cutting the values in two, and after which; -inf where no cut has rows on both sides.
 
-    `sides` is room for two lines: the classes below and above a cut.
+    `sides` is scratch for two lines: the classes below and above a cut.
     """
     cdef Py_ssize_t table, value, label, n_classes = tables.shape[2], n_values = tables.shape[1] - 1
     cdef int64_t n_rows, n_below, n_known

@@ -7,10 +7,10 @@ place and more: rows whose value is missing go to every child. The order within 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memmove, memset
 
+from tremula._kernels.buffers cimport reserve_items, reserve_rows, reserve_spare_rows
 from tremula._kernels.grower cimport WEIGHTED, Cut, Frame, Grower, Stretch
 from tremula._kernels.lists cimport list_bounds
 from tremula._kernels.nodes cimport NUMERIC_SPLIT
-from tremula._kernels.room cimport grow_room, room_for_rows, room_for_spare_rows
 from tremula._kernels.words cimport without_count
 
 cdef enum:
@@ -99,7 +99,7 @@ cdef inline bint divide_in_two(Grower* g, int64_t a, int64_t start, int64_t end,
     if g.division.n_survivors == 1 and not sharing:
         g.division.sizes[0] = keep_first(g.columns.lists[a], start, end, flag, row_mask) - start
         return True
-    if not grow_room(<void**> &g.division.spare, &g.division.spare_capacity, end - start + 1, sizeof(uint64_t)):
+    if not reserve_items(<void**> &g.division.spare, &g.division.spare_capacity, end - start + 1, sizeof(uint64_t)):
         return False
     if sharing and g.rows.kind == WEIGHTED:
         place = divide_two_sharing(g.columns.lists[a], start, end, flag, row_mask, g.division.spare, &n_second)
@@ -110,7 +110,7 @@ cdef inline bint divide_in_two(Grower* g, int64_t a, int64_t start, int64_t end,
         place = divide_two(g.columns.lists[a], start, end, flag, row_mask, g.division.spare, &n_second)
     g.division.sizes[0] = place - start
     g.division.sizes[1] = n_second
-    if not grow_room(<void**> &g.columns.lists[a], &g.columns.capacity[a], place + n_second, sizeof(uint64_t)):
+    if not reserve_items(<void**> &g.columns.lists[a], &g.columns.capacity[a], place + n_second, sizeof(uint64_t)):
         return False
     memcpy(g.columns.lists[a] + place, g.division.spare, n_second * sizeof(uint64_t))
     return True
@@ -133,9 +133,9 @@ cdef inline bint divide_in_many(Grower* g, int64_t a, int64_t start, int64_t end
     for s in range(n_survivors):
         g.division.places[s] = total
         total += g.division.sizes[s]
-    if not grow_room(<void**> &g.division.spare, &g.division.spare_capacity, total + 1, sizeof(uint64_t)):
+    if not reserve_items(<void**> &g.division.spare, &g.division.spare_capacity, total + 1, sizeof(uint64_t)):
         return False
-    if not grow_room(<void**> &g.columns.lists[a], &g.columns.capacity[a], start + total, sizeof(uint64_t)):
+    if not reserve_items(<void**> &g.columns.lists[a], &g.columns.capacity[a], start + total, sizeof(uint64_t)):
         return False
     words = g.columns.lists[a]
     for p in range(start, end):
@@ -169,7 +169,7 @@ cdef inline bint divide_rows(Grower* g, const Frame* frame) noexcept nogil:
     for s in range(n_survivors):
         g.division.places[s] = total
         total += g.division.sizes[s]
-    if not room_for_rows(g, frame.start + total) or not room_for_spare_rows(g, total):
+    if not reserve_rows(g, frame.start + total) or not reserve_spare_rows(g, total):
         return False
     for p in range(frame.start, frame.end):
         survivor = g.division.branch[g.pending.rows[p]]

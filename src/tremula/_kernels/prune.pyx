@@ -61,7 +61,7 @@ def compact(const Node[::1] nodes, Node[::1] kept, int32_t[::1] origin):
 
 
 def collapse(Node[::1] nodes, const double[::1] errors, double[::1] scratch, double slack):
-    """C4.5: a split whose leaves make as many training errors as the node itself would, becomes a leaf."""
+    """C4.5: a split whose leaves make as many training errors as the node itself would becomes a leaf."""
     cdef Py_ssize_t node
     scratch[:] = errors
     sum_over_leaves(nodes, scratch)
@@ -71,9 +71,9 @@ def collapse(Node[::1] nodes, const double[::1] errors, double[::1] scratch, dou
 
 
 def reduce_errors(Node[::1] nodes, const double[::1] errors, double[::1] best, double slack):
-    """A split whose branches do not make fewer errors (on held-out rows) than the node as a leaf, becomes a leaf.
+    """A split whose branches do not make fewer errors (on held-out rows) than the node as a leaf becomes a leaf.
 
-    Fewer by no more than `slack` are not fewer. `best` is scratch, one number a node.
+    A reduction of at most `slack` is ignored. `best` is scratch, one number per node.
     """
     cdef Py_ssize_t node, child
     cdef double below
@@ -109,7 +109,7 @@ cdef struct Pruner:
     const int32_t* codes
     Estimate estimate
     bint raising
-    # rows of the nodes on the path at hand, one stretch after another
+    # rows of the nodes on the current path, one range after another
     int32_t* rows
     double* weights
     int32_t* branches
@@ -143,7 +143,7 @@ cdef double estimated_errors(const Pruner* p, const double* distribution) noexce
     return total - largest + extra_errors(&p.estimate, total, total - largest)
 
 
-cdef bint room_for(Pruner* p, int64_t needed) noexcept nogil:
+cdef bint reserve_rows(Pruner* p, int64_t needed) noexcept nogil:
     cdef int64_t capacity
     cdef void* buffer
     if needed <= p.capacity:
@@ -200,7 +200,7 @@ cdef bint divide(Pruner* p, const Node* node, int64_t start, int64_t end, int64_
         places[b + 1] += places[b] + (n_missing if shares[b] > 0.0 else 0)
         next_place[b] = places[b]
     total = places[k]
-    if not room_for(p, total):
+    if not reserve_rows(p, total):
         free(shares)
         free(next_place)
         return False
@@ -222,7 +222,7 @@ cdef bint divide(Pruner* p, const Node* node, int64_t start, int64_t end, int64_
 
 
 cdef double estimate_subtree(Pruner* p, int64_t node, int64_t start, int64_t end, int64_t top) noexcept nogil:
-    """Errors to expect of a subtree, as it stands, on the rows from start to end; negative if memory ran out.
+    """Expected errors of a subtree, as it stands, on the rows from start to end; negative if memory ran out.
 
     Rows are free to be written from `top` on.
     """
@@ -268,7 +268,7 @@ cdef void lift(Node* node, const Node* branch) noexcept nogil:
 
 
 cdef double prune_node(Pruner* p, int64_t node, int64_t start, int64_t end, int64_t top) noexcept nogil:
-    """Prune below a node that these rows reach, and the node; errors to expect, negative if memory ran out."""
+    """Prune below a node that these rows reach, and the node; the expected errors, negative if memory ran out."""
     cdef double* distribution = p.statistics + node * p.n_classes
     cdef double as_leaf, as_tree = 0.0, as_branch = INFINITY, part
     cdef int64_t b, heaviest, code
@@ -340,7 +340,7 @@ def prune_by_error(Node[::1] nodes, double[:, ::1] statistics, const uint8_t[::1
     p.capacity = 0
     p.distribution = <double*> malloc(p.n_classes * sizeof(double))
     with nogil:
-        if p.distribution != NULL and room_for(&p, 2 * values.shape[0]):
+        if p.distribution != NULL and reserve_rows(&p, 2 * values.shape[0]):
             for row in range(values.shape[0]):
                 if weights[row] > 0.0:
                     p.rows[n] = <int32_t> row
@@ -380,9 +380,9 @@ cdef void refresh(const Node[::1] nodes, Py_ssize_t node, const double[::1] risk
 
 def weakest_links(const Node[::1] nodes, const int64_t[::1] parents, const double[::1] risk, double[::1] below,
                   double[::1] leaves, double[::1] weakest, double[::1] alpha, double tolerance):
-    """The complexity price at which each split is given up, in `alpha`; below a split it is never higher.
+    """Write the alpha at which each split is pruned; below a split it is never higher.
 
-    `below`, `leaves` and `weakest` are scratch, one number a node.
+    `below`, `leaves` and `weakest` are scratch, one number per node.
     """
     cdef Py_ssize_t node, child, n = nodes.shape[0]
     cdef double price = 0.0

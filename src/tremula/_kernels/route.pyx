@@ -23,7 +23,7 @@ cdef inline int32_t branch_at(
     const Node* here, const uint8_t[::1] subsets, const int32_t[::1] n_levels, bint strict, double x,
 ) except FAILED nogil:
     """Branch that value x takes at a split, or MISSING."""
-    if here.index == NUMERIC_SPLIT:         # no look at arrays that may be empty
+    if here.index == NUMERIC_SPLIT:         # do not read arrays that may be empty
         return branch_taken(here, NULL, NULL, strict, x)
     return branch_taken(here, &subsets[0] if subsets.shape[0] > 0 else NULL, &n_levels[0], strict, x)
 
@@ -61,7 +61,7 @@ cdef inline int32_t descend_from(
     const Node[::1] nodes, const uint8_t[::1] subsets, const int32_t[::1] n_levels, bint strict,
     const double[:, :] X, Py_ssize_t row, int32_t node,
 ) except FAILED nogil:
-    """Node where one row stops that goes on from `node`: its leaf, or the next split at which it has no value."""
+    """Node where a row starting at `node` stops: its leaf, or the next split at which it has no value."""
     cdef const Node* here = &nodes[node]
     cdef int32_t branch
     while here.n_branches > 0:
@@ -87,7 +87,7 @@ cdef inline double share_of(const Node* here, const Node* child, double total) n
 
 
 cdef class Mixture:
-    """Leaf values to be mixed where values are missing, and room for it in a tree of this depth.
+    """Leaf values to be mixed where values are missing, and buffers for it in a tree of this depth.
 
     Row `level` of the arrays describes the split open at that level: `pending` holds the node and its next branch,
     `shares` the weight of its branches and the share of the one being followed, `sums` the sum so far.
@@ -104,7 +104,7 @@ cdef class Mixture:
         self.values, self.depth, self.is_ready = values, depth, False
 
     cdef int prepare(self) except FAILED:
-        """Make the room, which most calls do not need."""
+        """Allocate the buffers, which most calls do not need."""
         self.pending, self.shares = np.empty((self.depth, 2), np.int32), np.empty((self.depth, 2))
         self.sums = np.empty((self.depth, self.values.shape[1]))
         self.is_ready = True
@@ -365,7 +365,7 @@ def index_leaves(
     """Write the class distribution of every leaf to `values` and its row to the leaf's `index`; returns rows written.
 
     Pure leaves of one class share a row; leaves that no weight reached share that of their nearest ancestor with some.
-    `node_rows` and `class_rows` come filled with -1; `sources` is room for the node whose counts each node goes by.
+    `node_rows` and `class_rows` come filled with -1; `sources` is scratch for the node whose counts each node goes by.
     """
     cdef Py_ssize_t node, source, column, first, last, n_columns = counts.shape[1]
     cdef int32_t child, row, n_rows = 0

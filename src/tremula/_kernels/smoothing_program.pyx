@@ -17,7 +17,7 @@ FIRST_SHARED = 2
 
 
 def fill_preorder(const Node[::1] nodes, int32_t[::1] n_below, int32_t[::1] out):
-    """Write the place of every node in a descent that takes first branches first; `n_below` is room."""
+    """Write the place of every node in a descent that takes first branches first; `n_below` is scratch."""
     cdef Py_ssize_t node
     cdef int32_t child, place
     n_below[:] = 1
@@ -32,8 +32,8 @@ def fill_preorder(const Node[::1] nodes, int32_t[::1] n_below, int32_t[::1] out)
             place += n_below[child]
 
 
-cdef void* more(Buffer* buffer, Py_ssize_t n_bytes) except NULL:
-    """Room for so many bytes at the end of a buffer that grows."""
+cdef void* reserve_bytes(Buffer* buffer, Py_ssize_t n_bytes) except NULL:
+    """Append so many bytes to a buffer, which grows if it must, and return where they start."""
     cdef char* data
     cdef Py_ssize_t capacity
     if buffer.data == NULL or buffer.used + n_bytes > buffer.capacity:
@@ -210,7 +210,7 @@ cdef class TreeProgram:
         cdef Step* step
         cdef int32_t k, edge, attribute, tested_above
         place.step = <int32_t> (self.steps.used // sizeof(Step))
-        step = <Step*> more(&self.steps, sizeof(Step))
+        step = <Step*> reserve_bytes(&self.steps, sizeof(Step))
         step.source, step.split, step.next = 0, -1, self.nodes[node].index
         step.first_factor = <int32_t> (self.factors.used // sizeof(Factor))
         if node > 0:
@@ -236,7 +236,7 @@ cdef class TreeProgram:
         return 0
 
     cdef int add_factor(self, Buffer* buffer, int32_t edge) except -1:
-        cdef Factor* factor = <Factor*> more(buffer, sizeof(Factor))
+        cdef Factor* factor = <Factor*> reserve_bytes(buffer, sizeof(Factor))
         factor.high, factor.low = self.places[edge].high, self.places[edge].low
         factor.missing = self.places[edge].missing
         return 0
@@ -250,7 +250,7 @@ cdef class TreeProgram:
         cdef int32_t column = self.columns[node], n_slots, before
         cdef bint is_sloped = self.is_sloped(node)
         (<Step*> self.steps.data)[place.step].split = <int32_t> (self.splits.used // sizeof(Split))
-        split = <Split*> more(&self.splits, sizeof(Split))
+        split = <Split*> reserve_bytes(&self.splits, sizeof(Split))
         split.threshold, split.last = threshold, self.last[node]
         split.attribute, split.n_branches = here.attribute, here.n_branches
         split.n_levels = self.n_levels[here.attribute]
@@ -330,7 +330,7 @@ cdef class TreeProgram:
         for k in range(here.n_branches):
             child = here.first_child + k
             self.places[child].kept = <int32_t> (self.kept.used // sizeof(double))
-            kept = <double*> more(&self.kept, (n_levels + 1) * sizeof(double))
+            kept = <double*> reserve_bytes(&self.kept, (n_levels + 1) * sizeof(double))
             kept[n_levels] = 0.0
             for level in range(n_levels):
                 branch = level if here.index == MULTIWAY_SPLIT else self.subsets[here.index + level]
@@ -402,7 +402,7 @@ cdef class TreeProgram:
             right = <int32_t> i + 2 if steps[i + 1].split < 0 else steps[i + 1].next
             sources[right] = max(sources[i], 1)     # register 0 keeps the weights of the root
             sources[i + 1] = sources[right] + 1
-            fork = <Fork*> more(&self.forks, sizeof(Fork))
+            fork = <Fork*> reserve_bytes(&self.forks, sizeof(Fork))
             fork.source, fork.split = sources[i], steps[i].split
             fork.column, fork.low, fork.middle, fork.high = split.column, split.low, split.middle, split.high
             n_forks += 1

@@ -35,7 +35,7 @@ cdef extern from "soften.h" nogil:
     void choose_processor(int plain)
 
 cdef enum:
-    GROUP = 8                   # blocks that follow one tree before the next, so that its steps are at hand
+    GROUP = 8                   # blocks that follow one tree before the next, so that its steps stay in cache
     MOST_BYTES = 1 << 24        # of columns in a group
 
 ROWS_IN_BLOCK = BLOCK
@@ -44,7 +44,7 @@ choose_processor(0)
 
 
 def use_plain_instructions(bint plain):
-    """Do without the instructions that only some processors have: for tests, which find the same bits."""
+    """Disable processor-specific instructions, so that tests can check that results are identical."""
     choose_processor(plain)
 
 
@@ -57,7 +57,7 @@ def fill_normal_below(const double[::1] z, double[::1] out):
 
 # ---- memory
 
-cdef struct Room:
+cdef struct Buffers:
     Block[GROUP] blocks
     char* data
 
@@ -66,8 +66,9 @@ cdef inline char* aligned(char* data) noexcept nogil:
     return data + (64 - <size_t> data % 64) % 64
 
 
-cdef int make_room(
-    Room* room, Setting* setting, int n_blocks, Py_ssize_t n_columns, Py_ssize_t n_attributes, Py_ssize_t n_registers,
+cdef int reserve_buffers(
+    Buffers* buffers, Setting* setting, int n_blocks, Py_ssize_t n_columns, Py_ssize_t n_attributes,
+    Py_ssize_t n_registers,
 ) noexcept nogil:
     """Allocate all that a group of blocks needs; False if there is not enough memory."""
     cdef Py_ssize_t row_bytes = BLOCK * sizeof(double), n_outputs = setting.n_outputs
@@ -76,13 +77,13 @@ cdef int make_room(
     cdef char* data
     cdef Block* block
     cdef int b, j
-    room.data = <char*> malloc(64 + n_blocks * (n_vectors * row_bytes + n_flags) + (n_registers + 2) * row_bytes
-                               + n_registers)
-    if room.data == NULL:
+    buffers.data = <char*> malloc(64 + n_blocks * (n_vectors * row_bytes + n_flags) + (n_registers + 2) * row_bytes
+                                  + n_registers)
+    if buffers.data == NULL:
         return False
-    data = aligned(room.data)
+    data = aligned(buffers.data)
     for b in range(n_blocks):
-        block = &room.blocks[b]
+        block = &buffers.blocks[b]
         block.columns = <double*> data
         block.x = block.columns + n_columns * BLOCK
         block.inverse = block.x + n_attributes * BLOCK
@@ -109,7 +110,7 @@ cdef int load_block(
     Block* block, const double[:, ::1] X, const double[:, ::1] inverse, const uint8_t[::1] is_missing,
     Py_ssize_t first, int n_rows, const Setting* setting,
 ) except -1 nogil:
-    """Turn rows into vectors, one an attribute; the last row fills up the block."""
+    """Turn rows into vectors, one per attribute; the last row fills up the block."""
     cdef Py_ssize_t attribute, row, n_attributes = X.shape[1]
     cdef int j
     block.has_missing = False
@@ -137,7 +138,7 @@ cdef int unload_block(
 
 
 cdef int run_groups(
-    const Program* programs, Py_ssize_t n_programs, tuple rows, Room* room, const Setting* setting, int n_group,
+    const Program* programs, Py_ssize_t n_programs, tuple rows, Buffers* buffers, const Setting* setting, int n_group,
     double[:, ::1] out, double[::1] bound,
 ) except -1:
     """Send all rows through all programs, a group of blocks at a time."""
@@ -149,13 +150,13 @@ cdef int run_groups(
         while first < n_rows:
             n_blocks = <int> min(n_group, (n_rows - first + BLOCK - 1) // BLOCK)
             for b in range(n_blocks):
-                load_block(&room.blocks[b], X, inverse, is_missing, first + b * BLOCK,
+                load_block(&buffers.blocks[b], X, inverse, is_missing, first + b * BLOCK,
                            <int> min(BLOCK, n_rows - first - b * BLOCK), setting)
             for k in range(n_programs):
                 for b in range(n_blocks):
-                    run_program(setting, &programs[k], &room.blocks[b])
+                    run_program(setting, &programs[k], &buffers.blocks[b])
             for b in range(n_blocks):
-                unload_block(&room.blocks[b], first + b * BLOCK, <int> min(BLOCK, n_rows - first - b * BLOCK), out,
+                unload_block(&buffers.blocks[b], first + b * BLOCK, <int> min(BLOCK, n_rows - first - b * BLOCK), out,
                              bound)
             first += n_group * BLOCK
     return 0
@@ -185,7 +186,7 @@ def run(
     cdef int n_group
     cdef Program* each
     cdef Setting setting
-    cdef Room room
+    cdef Buffers buffers
     cdef MadeProgram program
     if n_rows == 0 or n_programs == 0:
         return
@@ -202,11 +203,11 @@ def run(
         raise MemoryError
     for k in range(n_programs):
         each[k] = (<MadeProgram> programs[k]).program
-    if not make_room(&room, &setting, n_group, n_columns, n_attributes, n_registers):
+    if not reserve_buffers(&buffers, &setting, n_group, n_columns, n_attributes, n_registers):
         free(each)
         raise MemoryError
     try:
-        run_groups(each, n_programs, rows, &room, &setting, n_group, out, bound)
+        run_groups(each, n_programs, rows, &buffers, &setting, n_group, out, bound)
     finally:
-        free(room.data)
+        free(buffers.data)
         free(each)

@@ -4,13 +4,13 @@ from libc.math cimport NAN, isnan
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
 
+from tremula._kernels.buffers cimport reserve_frames, reserve_items, reserve_nodes
 from tremula._kernels.columns cimport first_above, value_at
 from tremula._kernels.grower cimport MEASURED, Cut, Frame, Grower, Segment, Stretch
 from tremula._kernels.lists cimport has_gathered_values, list_of
 from tremula._kernels.nodes cimport MULTIWAY_SPLIT, NUMERIC_SPLIT, Node
 from tremula._kernels.nominal cimport order_groups, tabulate_groups
 from tremula._kernels.partition cimport BOTH, NEITHER, already_divided, divide_lists, divide_rows, flag_rows
-from tremula._kernels.room cimport grow_room, room_for_frames, room_for_nodes
 from tremula._kernels.statistics cimport add_row, add_words, weight_of
 from tremula._kernels.unsorted cimport part_by_threshold
 
@@ -47,8 +47,8 @@ cdef inline bint segment_by_subset(Grower* g, const Cut* cut, const Stretch* lis
     cdef int64_t n_first = cut.place - order * g.groups.n_groups, i, group, level
     cdef uint8_t* branches
     order_groups(g, order)
-    if not grow_room(<void**> &g.output.subsets, &g.output.subsets_capacity, g.output.n_subsets + n_levels,
-                     sizeof(uint8_t)):
+    if not reserve_items(<void**> &g.output.subsets, &g.output.subsets_capacity, g.output.n_subsets + n_levels,
+                         sizeof(uint8_t)):
         return False
     node.index = <int32_t> g.output.n_subsets
     branches = g.output.subsets + g.output.n_subsets
@@ -250,7 +250,7 @@ cdef inline bint split_node(Grower* g, const Frame* frame, Cut* cut) noexcept no
     cdef double* statistics
     if not segment_list(g, cut, &list, &node):
         return False
-    if not room_for_nodes(g, node.n_branches) or not room_for_frames(g, node.n_branches):
+    if not reserve_nodes(g, node.n_branches) or not reserve_frames(g, node.n_branches):
         return False
     first_child = g.output.n_nodes
     statistics = g.output.statistics + first_child * g.rows.n_statistics
