@@ -1,7 +1,7 @@
 """Parameters of estimators: what each means, which values it takes, and how it is documented.
 
-The texts are in `table.py`, where every parameter stands once. `checks.py` has the checks, `docstrings.py` the decorator
-that gives an estimator its checks and the Parameters section of its docstring. Open `table.py` first.
+The texts are in `table.py`, where every parameter stands once. `checks.py` has the checks, `docstrings.py` the
+decorator that gives an estimator its checks and the Parameters section of its docstring. Open `table.py` first.
 """
 
 from tremula.parameters.checks import check_choice, check_flag, check_number

@@ -1,7 +1,7 @@
 """The papers that can be reproduced, by name; the module of a paper is imported on demand.
 
-`paper.py` defines a paper and its parts, `published.py` reads the published numbers, `verdict.py` compares ours with them.
-A new paper is a module with a `Paper` called ``PAPER``, and one line of `PAPERS`. Open `paper.py` first.
+`paper.py` defines a paper and its parts, `published.py` reads the published numbers, `verdict.py` compares ours with
+them. A new paper is a module with a `Paper` called ``PAPER``, and one line of `PAPERS`. Open `paper.py` first.
 """
 
 from __future__ import annotations
