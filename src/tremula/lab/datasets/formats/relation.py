@@ -13,6 +13,8 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
+from tremula.data.column import show
+from tremula.errors import counted
 from tremula.lab.datasets.column import Column
 from tremula.lab.datasets.errors import UnusableDataset
 
@@ -171,7 +173,7 @@ class Relation:
             self.connection.execute("DROP TABLE IF EXISTS loaded")
         commas = [name for name, reading in readings.items() if reading == "decimal comma"]
         if commas:
-            self.notes.append(f"Decimal commas were read as points in {len(commas)} columns, {commas[0]!r} first.")
+            self.notes.append(f"Decimal commas were read in {counted(len(commas), 'column')}: {show(commas)}.")
         if not all(map(len, columns.values())):
             raise UnusableDataset(f"{self.source} has no rows: at least one is needed")
         return columns
