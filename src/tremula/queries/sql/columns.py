@@ -85,7 +85,7 @@ def read_class_labels(database: Database, target: str, task: str) -> tuple[Any, 
             "choose another target if it identifies rows"
         )
     if len(classes) < 2:
-        raise OneClassTarget(f"target {target!r} has rows of {counted(len(classes), 'class')}: at least 2 are needed")
+        raise OneClassTarget(f"target {target!r} has rows of {len(classes)} class: at least 2 are needed")
     return tuple(sorted(classes))
 
 

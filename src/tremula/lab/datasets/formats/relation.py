@@ -232,10 +232,10 @@ class Relation:
             f"count(*) FILTER ({has_comma}) FROM (SELECT name, {self.cleaned.format('value')} AS x FROM ({values})) "
             "GROUP BY name"
         )
-        counted = {name: numbers for name, *numbers in counts.fetchall()}
+        counts_of = {name: numbers for name, *numbers in counts.fetchall()}
         readings = {}
         for number, each in enumerate(fields):
-            n_present, n_numbers, n_dates, n_commas = counted.get(f"v{number}", (0, 0, 0, 0))
+            n_present, n_numbers, n_dates, n_commas = counts_of.get(f"v{number}", (0, 0, 0, 0))
             shares = {"number": n_numbers, "date text": n_dates, "decimal comma": n_commas}
             excluded = {"number" if each.type == "string" else "", "date text" if each.name in undated else ""}
             fitting = [reading for reading, n in shares.items() if n == n_present and reading not in excluded]
