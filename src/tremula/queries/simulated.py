@@ -111,7 +111,7 @@ class SimulatedBaggingClassifier(ClassifierMixin, ClassPredictionMixin, Simulate
                 f"target {oracle.schema.target!r} is numeric: use SimulatedBaggingRegressor, or make the oracle with "
                 'task="classification" to treat its numbers as classes'
             )
-        present = np.count_nonzero(count_rows(oracle))
+        present = int(np.count_nonzero(count_rows(oracle)))
         if present < 2:
             raise OneClassTarget(
                 f"target {oracle.schema.target!r} has rows of {counted(present, 'class')}: at least 2 are needed"

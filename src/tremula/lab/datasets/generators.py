@@ -37,7 +37,7 @@ def _dataset(name: str, X: Floats, y: NDArray[Any], task: str = "classification"
 
 
 def wave_shapes() -> Floats:
-    """Return the three triangular waves that `waveform` mixes, one a row."""
+    """Return the three triangular waves that `waveform` mixes, one per row."""
     places = np.arange(1, 22)
     return np.asarray(np.maximum(6 - np.abs(places - np.array([[11], [15], [7]])), 0).astype(np.float64))
 
