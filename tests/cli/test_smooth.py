@@ -165,7 +165,7 @@ def test_a_skops_file_with_an_unsound_tree_is_refused(capsys: pytest.CaptureFixt
     nodes["first_child"][0] = 10**9
     forest.members_[1] = tm.Tree(nodes, tree.values, tree.subsets, tree.n_levels, tree.strict)
     skops.dump(forest, "forest.skops")
-    assert "not contain a valid skops model" in smooth(capsys, "forest.skops", *HELD_OUT, code=EXIT_BAD_INPUT)
+    assert "does not contain a valid skops model" in smooth(capsys, "forest.skops", *HELD_OUT, code=EXIT_BAD_INPUT)
 
 
 def test_what_is_taken_for_harmless_is_a_class() -> None:

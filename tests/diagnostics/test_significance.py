@@ -232,7 +232,7 @@ def test_five_by_two_needs_ten_values() -> None:
 
 @pytest.mark.parametrize(
     ("first", "second", "message"),
-    [([True], [True, False], "1 rows and second_wrong has 2"), ([], [], "must be one"), ([0.5], [0.2], "must be one")],
+    [([True], [True, False], "1 row and second_wrong has 2"), ([], [], "must be one"), ([0.5], [0.2], "must be one")],
 )
 def test_marks_that_mcnemar_cannot_use(first: list[bool], second: list[bool], message: str) -> None:
     with pytest.raises(InvalidInput, match=message):

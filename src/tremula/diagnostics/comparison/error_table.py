@@ -88,7 +88,7 @@ def _read_array(results: Any) -> ErrorTable:
         ) from error
     if errors.ndim != 2:
         raise InvalidInput(
-            f"the errors have {errors.ndim} dimensions: give a table, datasets in rows, methods in columns"
+            f"the errors have {counted(errors.ndim, 'dimension')}: give a table, datasets in rows, methods in columns"
         )
     names = [f"method {place}" for place in range(errors.shape[1])]
     datasets = [f"dataset {place}" for place in range(errors.shape[0])]
