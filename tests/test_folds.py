@@ -70,8 +70,8 @@ def test_estimators_cut_rows_as_the_naive_twin(n_classes: int) -> None:
 def test_noise_is_tuned_on_the_folds_of_the_naive_twin() -> None:
     folds = make_tuning_folds(CLASSES, True, 4, np.random.default_rng(3))
     expected = naive_parts(list(range(13)), CLASSES, 4, np.random.default_rng(3))
-    assert [fold.judging.tolist() for fold in folds] == [sorted(part) for part in expected]
-    assert all(sorted([*fold.training, *fold.judging]) == list(range(13)) for fold in folds)
+    assert [fold.validation.tolist() for fold in folds] == [sorted(part) for part in expected]
+    assert all(sorted([*fold.training, *fold.validation]) == list(range(13)) for fold in folds)
 
 
 @pytest.mark.parametrize("stratified", [True, False])

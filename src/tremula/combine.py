@@ -99,7 +99,7 @@ def largest(shares: np.ndarray) -> np.ndarray:
 
 
 class RowSums:
-    """Weighted sums of predictions, row by row, over members that predict some rows each: those they did not see.
+    """Weighted sums of predictions, row by row, where each member predicts only its out-of-bag rows.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ class RowSums:
 
     @classmethod
     def of(cls, total: np.ndarray, weight: np.ndarray) -> RowSums:
-        """Return sums to go on from; the arrays are copied."""
+        """Return sums to continue from; the arrays are copied."""
         sums = cls(*total.shape)
         sums.total += total
         sums.weight += weight

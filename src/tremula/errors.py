@@ -112,3 +112,15 @@ def listed(names: Iterable[str]) -> str:
     "'age', 'income'"
     """
     return ", ".join(repr(name) for name in names)
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, in the plural unless it is 1.
+
+    Examples
+    --------
+    >>> counted(1, "row"), counted(0, "class"), counted(1797, "row")
+    ('1 row', '0 classes', '1,797 rows')
+    """
+    plural = "" if number == 1 else "es" if noun.endswith("s") else "s"
+    return f"{number:,} {noun}{plural}"

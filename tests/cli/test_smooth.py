@@ -75,9 +75,9 @@ def test_a_tree_of_tremula(capsys: pytest.CaptureFixture[str]) -> None:
     assert set(soft.predict(X)) == {"large", "small"}
 
 
-def test_rows_that_chose_do_not_judge(capsys: pytest.CaptureFixture[str]) -> None:
+def test_rows_that_choose_the_noise_are_not_tested_on(capsys: pytest.CaptureFixture[str]) -> None:
     tm.save(tm.C45Classifier().fit(X, KIND), "tree.tremula")
-    told = as_json(capsys, "tree.tremula", *HELD_OUT, "--judge", "0.4")
+    told = as_json(capsys, "tree.tremula", *HELD_OUT, "--test-share", "0.4")
     assert (told["rows_choosing"], told["rows_judging"]) == (180, 120)
     error, log_loss = told["changes"]
     assert (error["measure"], log_loss["measure"]) == ("error", "log loss")
@@ -130,7 +130,7 @@ def test_a_model_without_trees_goes_into_a_skops_file(capsys: pytest.CaptureFixt
     assert "ends in .skops" in message
     told = as_json(capsys, "line.joblib", *HELD_OUT, "--trust", "--noise", "0.5")
     assert told["out"] == "line_soft.skops"
-    assert "tm.load does not" in " ".join(told["notes"])
+    assert "tm.load cannot" in " ".join(told["notes"])
     soft = load_model(Path("line_soft.skops"))
     assert (soft.noise_, type(soft.estimator_)) == (0.5, type(line))
     assert abs(soft.predict_proba(X[:9]) - line.predict_proba(X[:9])).max() < 0.2
@@ -201,20 +201,20 @@ def test_names_of_classes_of_a_model_without_trees(capsys: pytest.CaptureFixture
     assert (load_model(Path("soft.joblib"), trust=True).predict(X) == KIND).mean() > 0.8
 
 
-@pytest.mark.parametrize(("n_rare", "judge", "in_parts"), [(2, 0.5, [1, 1]), (4, 0.25, [1, 3]), (1, 0.5, [0, 1])])
-def test_rare_classes_are_in_both_parts(n_rare: int, judge: float, in_parts: list[int]) -> None:
+@pytest.mark.parametrize(("n_rare", "test_share", "in_parts"), [(2, 0.5, [1, 1]), (4, 0.25, [1, 3]), (1, 0.5, [0, 1])])
+def test_rare_classes_are_in_both_parts(n_rare: int, test_share: float, in_parts: list[int]) -> None:
     y = np.zeros(100, dtype=int)
     y[:n_rare] = 1
     problem = Problem(np.zeros((100, 1)), y, np.array(["often", "rare"]))
     for seed in range(5):
-        assert sorted(int(y[part].sum()) for part in _divide(problem, judge, seed)) == in_parts
+        assert sorted(int(y[part].sum()) for part in _divide(problem, test_share, seed)) == in_parts
 
 
 def test_numbers_and_too_many_classes_are_divided_at_random() -> None:
     many = np.repeat(np.arange(12), 2)
     for problem in (Problem(many[:, None], many, np.arange(12)), Problem(many[:, None], many.astype(float), None)):
-        choosing, judging = _divide(problem, 0.1, 0)
-        assert (len(choosing), len(judging)) == (21, 3)
+        choosing, test = _divide(problem, 0.1, 0)
+        assert (len(choosing), len(test)) == (21, 3)
 
 
 def test_training_rows_are_suspected(capsys: pytest.CaptureFixture[str]) -> None:
@@ -265,8 +265,8 @@ def test_what_fit_wrote_of_another_library_is_read_as_trees(method: str, capsys:
         ("nowhere.tremula", HELD_OUT, EXIT_FILE_ERROR, "no file 'nowhere.tremula'"),
         (".", HELD_OUT, EXIT_FILE_ERROR, "is a folder"),
         ("held_out.csv", HELD_OUT, EXIT_BAD_INPUT, "was not written by tm.save"),
-        ("wrong.json", HELD_OUT, EXIT_BAD_INPUT, "is no model of XGBoost"),
-        ("wrong.txt", HELD_OUT, EXIT_BAD_INPUT, "is no model of LightGBM"),
+        ("wrong.json", HELD_OUT, EXIT_BAD_INPUT, "is not an XGBoost model"),
+        ("wrong.txt", HELD_OUT, EXIT_BAD_INPUT, "is not a LightGBM model"),
         ("tree.tremula", ("--data", "iris"), EXIT_BAD_INPUT, "needs a column 'a size'"),
         ("tree.tremula", ("--data", "nowhere.csv"), EXIT_BAD_INPUT, "no file 'nowhere.csv'"),
         ("tree.tremula", (*HELD_OUT, "--classes", "one"), EXIT_BAD_INPUT, "the model has 2 classes"),

@@ -99,7 +99,7 @@ def test_one_class_is_refused() -> None:
 
 
 def test_only_rows_of_positive_weight_count_as_classes() -> None:
-    with pytest.raises(OneClassTarget, match="y has one class, 'yes', in all 1 rows of positive weight"):
+    with pytest.raises(OneClassTarget, match="y has one class, 'yes', in 1 row of positive weight"):
         read_classes(["yes", "no"], 2, np.array([1.0, 0.0]))
     classes, _ = read_classes(["yes", "no", "maybe"], 3, np.array([1.0, 1.0, 0.0]))
     assert classes.tolist() == ["maybe", "no", "yes"]

@@ -132,7 +132,7 @@ def test_kappa_error_without_histograms() -> None:
 
 
 def test_kappa_error_refuses_arrays_of_different_lengths() -> None:
-    with pytest.raises(InvalidInput, match="every pair"):
+    with pytest.raises(InvalidInput, match="per pair"):
         KappaErrorDisplay([0.1, 0.2], [0.3]).plot()
 
 
@@ -394,5 +394,5 @@ def test_weight_trace_from_estimator_draws_the_trace() -> None:
 
 
 def test_weight_trace_refuses_curves_of_different_lengths() -> None:
-    with pytest.raises(InvalidInput, match="every round"):
+    with pytest.raises(InvalidInput, match="per round"):
         WeightTraceDisplay([1.0, 2.0], [1.0]).plot()

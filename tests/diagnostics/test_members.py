@@ -203,7 +203,7 @@ def test_fewer_than_two_members_are_refused(answers: Any) -> None:
     ("model", "message"),
     [
         (RandomForestRegressor(n_estimators=2), "predicts numbers"),
-        (GradientBoostingClassifier(n_estimators=2), "no classifier"),
+        (GradientBoostingClassifier(n_estimators=2), "not a classifier"),
         (OneVsRestClassifier(GaussianNB()), "no members that each predict the class"),
         (GaussianNB(), "no members that each predict the class"),
     ],

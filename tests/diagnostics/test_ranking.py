@@ -187,11 +187,12 @@ def test_frame_needs_pandas(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("errors", "message"),
     [
-        ([[0.1, 0.2]], "1 dataset: a ranking needs at least 2"),
-        ([[0.1], [0.2]], "1 method: a ranking needs at least 2"),
+        ([[0.1, 0.2]], "1 dataset given: a ranking needs at least 2"),
+        ([[0.1], [0.2]], "1 method given: a ranking needs at least 2"),
+        ([[], []], "0 methods given"),
         ([[0.1, 0.2], [math.nan, 0.1]], "error of 'method 0' on 'dataset 1' is nan"),
-        ([0.1, 0.2], "1 dimensions: give a table"),
-        (pd.DataFrame({"dataset": ["iris", "wine"], "A": [0.1, 0.2]}), "no table of numbers"),
+        ([0.1, 0.2], "1 dimension: give a table"),
+        (pd.DataFrame({"dataset": ["iris", "wine"], "A": [0.1, 0.2]}), "not a table of numbers"),
     ],
 )
 def test_tables_that_cannot_be_ranked(errors: Any, message: str) -> None:
@@ -205,9 +206,9 @@ def test_names_may_be_an_index_of_pandas() -> None:
 
 
 def test_names_must_fit() -> None:
-    with pytest.raises(InvalidInput, match="give 3 names, each once"):
+    with pytest.raises(InvalidInput, match="give 3 distinct names"):
         compare_over_datasets(ERRORS, names=["A", "B"])
-    with pytest.raises(InvalidInput, match="give 6 names, each once"):
+    with pytest.raises(InvalidInput, match="give 6 distinct names"):
         compare_over_datasets(ERRORS, dataset_names=["d"] * 6)
 
 

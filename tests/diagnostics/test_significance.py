@@ -209,7 +209,7 @@ def test_sentence_says_what_was_found() -> None:
         ([0.1, math.nan], [0.1, 0.2], "a is nan at split 1"),
         ([0.1, 0.2], [math.inf, 0.2], "b is inf at split 0"),
         ([[0.1, 0.2]], [0.1, 0.2], "a has 2 dimensions"),
-        ([0.1, 0.2], ["low", "high"], "b holds something that is no number"),
+        ([0.1, 0.2], ["low", "high"], "b holds something that is not a number"),
     ],
 )
 def test_splits_that_cannot_be_paired(a: list[float], b: list[float], message: str) -> None:
@@ -232,7 +232,7 @@ def test_five_by_two_needs_ten_values() -> None:
 
 @pytest.mark.parametrize(
     ("first", "second", "message"),
-    [([True], [True, False], "1 rows and second_wrong has 2"), ([], [], "must be one"), ([0.5], [0.2], "must be one")],
+    [([True], [True, False], "1 row and second_wrong has 2"), ([], [], "must be one"), ([0.5], [0.2], "must be one")],
 )
 def test_marks_that_mcnemar_cannot_use(first: list[bool], second: list[bool], message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
@@ -258,7 +258,7 @@ def test_p_values_that_cannot_be(p_values: list[float]) -> None:
 
 
 def test_p_values_that_are_no_numbers() -> None:
-    with pytest.raises(InvalidInput, match="p_values holds something that is no number"):
+    with pytest.raises(InvalidInput, match="p_values holds something that is not a number"):
         adjust_p_values(["small"])
 
 

@@ -137,7 +137,7 @@ def test_classes_and_attributes_that_are_not_shown_are_counted(summary: dict[str
 @pytest.mark.usefixtures("without_library")
 def test_one_method_alone_makes_a_page(summary: dict[str, Any]) -> None:
     summary["methods"], summary["pairs"], summary["analyses"] = summary["methods"][:1], [], {}
-    assert "Which differences are real?" not in render_page(summary)
+    assert "Which differences are significant?" not in render_page(summary)
 
 
 @pytest.mark.usefixtures("without_library")

@@ -98,7 +98,7 @@ def compare(
         bool, typer.Option("--model/--no-model", help="Train the best method on all rows and save it.")
     ] = True,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Skip the analyses of the page (members, bias and variance, noise).")
+        bool, typer.Option("--quick", help="Skip the analyses in the report (members, bias and variance, noise).")
     ] = False,
     seed: Annotated[
         int,
@@ -114,9 +114,9 @@ def compare(
 ) -> None:
     """Compare methods on your data by cross-validation.
 
-    Prints a ranked table with intervals and says which differences are real. Writes a report page, the results, and
-    the best method trained on all rows. Each result is stored immediately: if interrupted, run the same command again
-    to resume.
+    Prints a ranked table with intervals and says which differences are significant. Writes a report page, the results,
+    and the best method trained on all rows. Each result is stored immediately: if interrupted, run the same command
+    again to resume.
     """
     begin = time.monotonic()
     command = command_of(locals())
@@ -198,7 +198,7 @@ def _check_outputs(out: Path, report: bool, store: bool, model: bool) -> _Output
 def _run_analyses(
     reading: Reading, ranked: Sequence[Method], validation: CrossValidation, store: Store | None, jobs: int
 ) -> dict[str, Any]:
-    """Run the analyses of the page, with a budget in proportion to the time of the cross-validation."""
+    """Run the analyses of the report, with a budget in proportion to the time of the cross-validation."""
     by_method = validation.results.items()
     spent = sum(result.fit_seconds + result.predict_seconds for _, results in by_method for result in results)
     seconds = {name: sum(result.fit_seconds for result in results) / len(results) for name, results in by_method}

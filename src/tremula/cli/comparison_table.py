@@ -7,6 +7,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from tremula.errors import counted
 from tremula.lab.datasets.reader import Reading
 
 N_SENTENCES = 2
@@ -18,8 +19,8 @@ def print_data(reading: Reading, notes: Sequence[str]) -> None:
     data = reading.dataset
     n_rows, n_attributes = data.X.shape
     nominal = len(data.nominal)
-    kinds = f"{n_attributes - nominal} numeric and {nominal} nominal attributes"
-    heading = f"{data.name} ({data.source}): {n_rows:,} rows, {kinds}."
+    kinds = f"{n_attributes - nominal} numeric and {counted(nominal, 'nominal attribute')}"
+    heading = f"{data.name} ({data.source}): {counted(n_rows, 'row')}, {kinds}."
     console = Console(highlight=False)
     for line in (heading, *reading.guesses, *reading.notes, *notes):
         console.print(line, markup=False)
@@ -43,9 +44,9 @@ def _explanations(summary: Mapping[str, Any]) -> Iterator[str]:
     main, baseline = summary["metrics"][0], summary["dataset"]["baseline"]
     marked = any(pair["verdict"] != NOT_SHOWN for pair in _with_the_best(summary))
     yield (
-        f"By {summary['protocol']['words']}. {baseline['label'].capitalize()} has {main['label']} "
+        f"By {summary['protocol']['words']}. {baseline['label'].capitalize()} gives an {main['label']} of "
         f"{_number(baseline['error'], main)}{_unit(main)}. Times are medians; prediction time is per row."
-        + (" A star marks a shown difference from the best." if marked else "")
+        + (" * marks a significant difference from the best." if marked else "")
     )
     for row in summary["methods"]:
         if "error" in row:
@@ -82,7 +83,7 @@ def _with_the_best(summary: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _behind(summary: Mapping[str, Any]) -> dict[str, str]:
-    """Return the difference of each method from the best, with a star if it is shown."""
+    """Return the difference of each method from the best, with a star if it is significant."""
     main = summary["metrics"][0]
     return {
         pair["second"]: f"{_number(abs(pair['difference']), main)}{' ' if pair['verdict'] == NOT_SHOWN else '*'}"

@@ -12,6 +12,7 @@ from rich.table import Table
 
 from tremula.cli.help_text import describe, show_examples
 from tremula.cli.options import Task
+from tremula.errors import counted
 from tremula.lab.datasets import (
     BUNDLED,
     KnownDataset,
@@ -65,7 +66,7 @@ def list_datasets(
     console = Console(highlight=False)
     console.print(_table_of(chosen))
     n_here = sum(_is_here(row["found"]) for row in chosen)
-    console.print(f"{len(chosen)} datasets, {n_here} of them on this machine. {_advice()}", markup=False)
+    console.print(f"{counted(len(chosen), 'dataset')}, {n_here} of them on this machine. {_advice()}", markup=False)
 
 
 def _where(known: KnownDataset) -> str:
@@ -156,8 +157,9 @@ def _describe(place: str, target: str | None) -> dict[str, Any]:
 
 def _print_columns(console: Console, described: Mapping[str, Any]) -> None:
     console.print(
-        f"{described['name']} ({described['source']}): {described['rows']:,} rows, "
-        f"{len(described['attributes'])} attributes, {described['missing']:,} missing values; {described['task']}.",
+        f"{described['name']} ({described['source']}): {counted(described['rows'], 'row')}, "
+        f"{counted(len(described['attributes']), 'attribute')}, {counted(described['missing'], 'missing value')}; "
+        f"{described['task']}.",
         markup=False,
     )
     console.print(f"Target: {_words_of_target(described['target'])}", markup=False)
@@ -203,8 +205,9 @@ WORDS: dict[str, Callable[[Mapping[str, Any]], str]] = {"numeric": _words_of_num
 def _print_origin(console: Console, origin: Mapping[str, Any], is_here: bool) -> None:
     if not is_here:
         console.print(
-            f"{origin['name']}: {origin['rows']:,} rows, {origin['numeric']} numeric and {origin['nominal']} nominal "
-            f"attributes; {origin['task']}. It is not on this machine: tremula data fetch {origin['name']}",
+            f"{origin['name']}: {counted(origin['rows'], 'row')}, {origin['numeric']} numeric and "
+            f"{counted(origin['nominal'], 'nominal attribute')}; {origin['task']}. It is not on this machine: "
+            f"tremula data fetch {origin['name']}",
             markup=False,
         )
     openml = "" if origin["openml"] is None else f"; OpenML {origin['openml']}"
@@ -231,7 +234,7 @@ def fetch(
         found = load_dataset(name, task=None)
         fetched.append({"name": name, "source": found.source, "rows": len(found.X)})
         if not as_json:
-            console.print(f"{name}: {len(found.X):,} rows, {found.source}", markup=False)
+            console.print(f"{name}: {counted(len(found.X), 'row')}, {found.source}", markup=False)
     if as_json:
         print(json.dumps(fetched, indent=2, ensure_ascii=False))
 

@@ -23,6 +23,7 @@ from tremula.errors import (
     InvalidParameter,
     MissingLibrary,
     UnsupportedModel,
+    counted,
     did_you_mean,
     listed,
 )
@@ -36,7 +37,7 @@ from tremula.trees.packing import check_trees_fit
 NO_NAMES = re.compile(r"Column_\d+")  # what LightGBM calls the columns of an array
 TRUST = "--trust"
 OWN_ENDING = ".tremula"
-# Classes alone, and by their full names: a skops file may name any function too, and have it called.
+# Classes only, by their full names: a skops file can also name any function, and have it called.
 HARMLESS = frozenset(map(full_name, storable_classes()))
 
 
@@ -80,7 +81,7 @@ def _read_skops(path: Path, trust: bool) -> Any:
     try:
         unknown = skops.get_untrusted_types(file=path)
     except Exception as error:  # whatever a broken archive sets off
-        raise FileDamaged(f"{str(path)!r} is no skops file: {_first_line(error)}") from error
+        raise FileDamaged(f"{str(path)!r} is not a skops file: {_first_line(error)}") from error
     others = [name for name in unknown if name not in HARMLESS]
     if others and not trust:
         raise InvalidInput(
@@ -96,7 +97,7 @@ def _read_skops(path: Path, trust: bool) -> Any:
 
 
 def _check_trees(model: Any) -> None:
-    """Refuse unsound trees wherever they are in a model, as `tm.load` does: the loops behind trust what they get."""
+    """Refuse unsound trees wherever they are in a model, as `tm.load` does: the compiled loops do not check them."""
     seen: dict[int, Any] = {}
     waiting = [model]
     while waiting:
@@ -119,7 +120,7 @@ def _check_trees(model: Any) -> None:
 def _read_pickle(path: Path, trust: bool) -> Any:
     if not trust:
         raise InvalidInput(
-            f"{str(path)!r} is a pickle, which can run any program when it is read: if you made the file yourself, "
+            f"{str(path)!r} is a pickle, which can run any program when it is read. If you made the file yourself, "
             f"give {TRUST}; if not, ask for a skops file or the model file of its library"
         )
     import joblib
@@ -144,18 +145,18 @@ def _read_xgboost(path: Path, trust: bool) -> Any:
         model = kinds[kind[1]]()
         model.load_model(path)
     except xgboost.core.XGBoostError as error:
-        raise FileDamaged(f"{str(path)!r} is no model of XGBoost: {_first_line(error)}") from error
+        raise FileDamaged(f"{str(path)!r} is not an XGBoost model: {_first_line(error)}") from error
     return model
 
 
 def _read_lightgbm(path: Path, trust: bool) -> Any:
     if not path.read_bytes().startswith(b"tree\n"):  # LightGBM prints before it raises
-        raise FileDamaged(f"{str(path)!r} is no model of LightGBM, which begins with the line 'tree'")
+        raise FileDamaged(f"{str(path)!r} is not a LightGBM model: such a file begins with the line 'tree'")
     lightgbm = _import("lightgbm", "LightGBM's models")
     try:
         return lightgbm.Booster(model_file=path)
     except lightgbm.basic.LightGBMError as error:
-        raise FileDamaged(f"{str(path)!r} is no model of LightGBM: {_first_line(error)}") from error
+        raise FileDamaged(f"{str(path)!r} is not a LightGBM model: {_first_line(error)}") from error
 
 
 READERS: dict[str, Callable[[Path, bool], Any]] = {
@@ -271,7 +272,7 @@ def _conforming(data: Dataset, schema: TableSchema, with_names: bool) -> Any:
 
 
 def own_levels(model: Any, table: Any) -> Any:
-    """Return a frame whose levels are of the types that the model was trained on, where these are no words.
+    """Return a frame whose levels are of the types that the model was trained on, where these are not words.
 
     A table as read has levels such as True and 3 as words; a model that was trained on the values themselves wants
     them back.
@@ -299,8 +300,8 @@ def matching_columns(model: Any, data: Dataset) -> tuple[str, ...]:
         n_expected = _n_columns(model)
         if n_expected is not None and n_expected != len(names):
             raise ColumnMismatch(
-                f"{data.source} has {len(names)} columns beside the target, but {type(model).__name__} was trained on "
-                f"{n_expected}: give the same columns in the same order"
+                f"{data.source} has {counted(len(names), 'column')} besides the target, but {type(model).__name__} "
+                f"was trained on {n_expected}: give the same columns in the same order"
             )
         return names
     given = {plain_name(name): name for name in names}

@@ -18,7 +18,7 @@ from tremula.cli.model_files import check_place, column_names, load_model, own_l
 from tremula.cli.options import split_words
 from tremula.data.column import show
 from tremula.data.table_schema import TableSchema
-from tremula.errors import ColumnMismatch, InvalidInput, InvalidParameter, did_you_mean
+from tremula.errors import ColumnMismatch, InvalidInput, InvalidParameter, counted, did_you_mean
 from tremula.lab.comparison.refit import SCHEMA_ATTRIBUTE
 from tremula.lab.datasets.column import Column
 from tremula.lab.datasets.formats.parquet import import_pyarrow
@@ -175,9 +175,9 @@ def _judged(model: Any, columns: Mapping[str, Column], answers: Sequence[Any]) -
         if truth.kind != "number":
             return []
         rmse = np.sqrt(np.mean((truth.values - np.asarray(answers))[known] ** 2))
-        return [f"{schema.target!r} is known in {n_known} rows: RMSE {rmse:.4g}{SEEN}"]
+        return [f"{schema.target!r} is known in {counted(n_known, 'row')}: RMSE {rmse:.4g}{SEEN}"]
     n_wrong = int(_is_wrong(truth, answers)[known].sum())
-    return [f"{schema.target!r} is known in {n_known} rows: error {100 * n_wrong / n_known:.2f} %{SEEN}"]
+    return [f"{schema.target!r} is known in {counted(n_known, 'row')}: error {100 * n_wrong / n_known:.2f} %{SEEN}"]
 
 
 def _is_wrong(truth: Column, answers: Sequence[Any]) -> NDArray[np.bool_]:
@@ -203,7 +203,7 @@ def _write(answers: Mapping[str, Sequence[Any]], out: Path | None, as_json: bool
     else:
         write_atomically(out, _as_csv(answers).encode())
     n_rows = len(answers[PREDICTION])
-    Console(stderr=True, soft_wrap=True).print(f"wrote {out}: {n_rows:,} rows", markup=False, highlight=False)
+    Console(stderr=True, soft_wrap=True).print(f"wrote {out}: {counted(n_rows, 'row')}", markup=False, highlight=False)
 
 
 def _as_csv(answers: Mapping[str, Sequence[Any]]) -> str:

@@ -1,7 +1,7 @@
 """``tremula smooth``: smooths a trained model with an amount of noise chosen on held-out rows, and reports the gain.
 
-The rows are divided: one part chooses the amount of noise, the other estimates the loss before and after. Nothing is
-trained again.
+The rows are divided: one part is used to choose the amount of noise, the other to estimate the loss before and after.
+Nothing is retrained.
 """
 
 import json
@@ -25,7 +25,7 @@ from tremula.cli.smoothed_model_files import choose_place, save_smoothed
 from tremula.cli.unwrapping import model_inside
 from tremula.data.table_schema import TableSchema
 from tremula.data.take import take_rows
-from tremula.errors import InvalidInput, listed
+from tremula.errors import InvalidInput, counted, listed
 from tremula.lab.comparison.model_pair import Change, compare_classes, compare_numbers
 from tremula.lab.comparison.refit import SCHEMA_ATTRIBUTE
 from tremula.lab.datasets.dataset import Dataset
@@ -37,8 +37,8 @@ LEAST_ROWS = 20
 # datasets, the log loss chose noise with as few errors and better probabilities.
 DEFAULT_SCORING = {False: "log_loss", True: "squared_error"}
 HELD_OUT = (
-    "The rows must not be training rows of the model: on these any model looks better than it is, and the chosen "
-    "amount of noise is too small."
+    "The rows must not be training rows of the model: on training rows, any model looks better than it is, and the "
+    "chosen amount of noise is too small."
 )
 
 
@@ -73,9 +73,13 @@ def smooth(
     noise: Annotated[
         str, typer.Option(help="Amount of noise, in standard deviations of each column; auto chooses it on the rows.")
     ] = "auto",
-    judge: Annotated[
+    test_share: Annotated[
         float,
-        typer.Option(min=0.1, max=0.9, help="Share of the rows that estimate the gain; the others choose the noise."),
+        typer.Option(
+            min=0.1,
+            max=0.9,
+            help="Share of rows used to estimate the gain; the rest are used to choose the noise.",
+        ),
     ] = 0.5,
     scoring: Annotated[
         Scoring | None,
@@ -84,8 +88,8 @@ def smooth(
     classes: Annotated[
         str | None,
         typer.Option(
-            help="Names of the classes, comma-separated, in the order of the model's class numbers, if the model has "
-            "only numbers.",
+            help="Names of the classes, comma-separated, in the order of the model's class numbers, if the model "
+            "stores only class numbers.",
             show_default=False,
         ),
     ] = None,
@@ -96,15 +100,17 @@ def smooth(
     trust: Annotated[
         bool, typer.Option(TRUST, help="Read a pickle, which can run arbitrary code: use only for files you trust.")
     ] = False,
-    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Determines which rows estimate the gain.")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, max=2**32 - 1, help="Determines which rows are used to estimate the gain.")
+    ] = 0,
     jobs: Annotated[int, typer.Option(help="Number of processors; -1 uses all.")] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON instead of a table.")] = False,
 ) -> None:
     """Smooth a trained model: predict the mean of its predictions over small random changes of each row.
 
-    Works with models of tremula, scikit-learn, XGBoost and LightGBM, without training. Some of the rows choose the
-    amount of noise; the others estimate the loss before and after. The smoothed model is saved for tremula predict and
-    tm.load.
+    Works with models of tremula, scikit-learn, XGBoost and LightGBM, without retraining. Some of the rows are used to
+    choose the amount of noise, the rest to estimate the loss before and after. The smoothed model is saved for tremula
+    predict and tm.load.
     """
     amount = _read_amount(noise)
     given, notes = _without_smoothing(load_model(model, trust))
@@ -119,8 +125,8 @@ def smooth(
     )
     rows = reading.dataset
     problem = _problem(given, rows, names, is_classifier)
-    soft, judging = _smooth(given, problem, amount, judge, scoring, seed, jobs)
-    changes = _compare(given, soft, problem, judging)
+    soft, test = _smooth(given, problem, amount, test_share, scoring, seed, jobs)
+    changes = _compare(given, soft, problem, test)
     notes += _notes(soft, changes)
     how = save_smoothed(soft, given, place, reading, names)
     report = {
@@ -128,9 +134,9 @@ def smooth(
         "kind": f"{type(given).__name__} of {type(given).__module__.split('.')[0]}",
         "data": rows.source,
         "target": reading.schema.target,
-        "rows_choosing": 0 if amount is not None else len(problem.y) - len(judging),
-        "rows_judging": len(judging),
-        **_as_dict(soft, changes, len(judging)),
+        "rows_choosing": 0 if amount is not None else len(problem.y) - len(test),
+        "rows_judging": len(test),
+        **_as_dict(soft, changes, len(test)),
         "notes": [*reading.guesses, *reading.notes, *notes, how, HELD_OUT],
         "out": str(place),
     }
@@ -211,7 +217,8 @@ class Problem:
 def _problem(model: Any, rows: Dataset, classes: NDArray[Any] | None, is_classifier: bool) -> Problem:
     if len(rows.y) < LEAST_ROWS:
         raise InvalidInput(
-            f"{rows.source} has {len(rows.y)} rows: at least {LEAST_ROWS} are needed to choose and judge the noise"
+            f"{rows.source} has {counted(len(rows.y), 'row')}: at least {LEAST_ROWS} are needed to choose the "
+            "noise and test it"
         )
     X = rows_for(model, rows)
     if not is_classifier:
@@ -220,7 +227,7 @@ def _problem(model: Any, rows: Dataset, classes: NDArray[Any] | None, is_classif
     names = [str(label) for label in (labels if classes is None else classes).tolist()]
     if len(names) != len(labels):
         raise InvalidInput(
-            f"--classes has {len(names)} names, but the model has {len(labels)} classes: name all of them"
+            f"--classes has {counted(len(names), 'name')}, but the model has {len(labels)} classes: name all of them"
         )
     code_of = {name: code for code, name in enumerate(names)}
     given = [str(label) for label in rows.y.tolist()]
@@ -237,12 +244,12 @@ def _problem(model: Any, rows: Dataset, classes: NDArray[Any] | None, is_classif
 
 
 def _smooth(
-    model: Any, problem: Problem, amount: float | None, judge: float, scoring: Scoring | None, seed: int, jobs: int
+    model: Any, problem: Problem, amount: float | None, test_share: float, scoring: Scoring | None, seed: int, jobs: int
 ) -> tuple[Any, NDArray[np.intp]]:
     """Return the smoothed model, and the rows that were not used to choose its noise."""
-    choosing = judging = np.arange(len(problem.y))
+    choosing = test = np.arange(len(problem.y))
     if amount is None:
-        choosing, judging = _divide(problem, judge, seed)
+        choosing, test = _divide(problem, test_share, seed)
     wrapper: Any = tm.DualPerturbRegressor if problem.labels is None else tm.DualPerturbClassifier
     options = {"scoring": scoring.value if scoring is not None else DEFAULT_SCORING[problem.labels is None]}
     soft = wrapper(
@@ -250,27 +257,27 @@ def _smooth(
     )
     X = take_rows(problem.X, choosing)
     validation = {} if amount is not None else {"X_val": X, "y_val": problem.target[choosing]}
-    return soft.fit(X, **validation), judging
+    return soft.fit(X, **validation), test
 
 
-def _divide(problem: Problem, judge: float, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def _divide(problem: Problem, test_share: float, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     n_rows = len(problem.y)
-    stratify = problem.y if _has_each_class_in_both(problem, judge) else None
-    choosing, judging = train_test_split(np.arange(n_rows), test_size=judge, random_state=seed, stratify=stratify)
-    return np.sort(choosing), np.sort(judging)
+    stratify = problem.y if _has_each_class_in_both(problem, test_share) else None
+    choosing, test = train_test_split(np.arange(n_rows), test_size=test_share, random_state=seed, stratify=stratify)
+    return np.sort(choosing), np.sort(test)
 
 
-def _has_each_class_in_both(problem: Problem, judge: float) -> bool:
+def _has_each_class_in_both(problem: Problem, test_share: float) -> bool:
     """Return whether the rows can be divided so that both parts have rows of each class."""
     if problem.labels is None:
         return False
     counts = np.unique(problem.y, return_counts=True)[1]
-    n_judging = int(np.ceil(judge * len(problem.y)))
-    return counts.min() >= 2 and min(n_judging, len(problem.y) - n_judging) >= len(counts)
+    n_test = int(np.ceil(test_share * len(problem.y)))
+    return counts.min() >= 2 and min(n_test, len(problem.y) - n_test) >= len(counts)
 
 
-def _compare(model: Any, soft: Any, problem: Problem, judging: NDArray[np.intp]) -> list[Change]:
-    X, y = take_rows(problem.X, judging), problem.y[judging]
+def _compare(model: Any, soft: Any, problem: Problem, test: NDArray[np.intp]) -> list[Change]:
+    X, y = take_rows(problem.X, test), problem.y[test]
     hard = type(soft)(model, noise=0.0, prefit=True, scale=soft.scale_).fit(X)
     if problem.labels is None:
         return compare_numbers((hard.predict(X), soft.predict(X)), y)

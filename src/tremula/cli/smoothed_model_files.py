@@ -19,10 +19,10 @@ from tremula.smoothing.models import read_model, store_trees
 
 FORMATS = {
     OWN_ENDING: "tremula predict and tm.load can read the file.",
-    ".skops": f"The file is one of skops: tremula predict reads it (with {TRUST} where it holds types that skops does "
-    "not know), tm.load does not.",
+    ".skops": f"This is a skops file: tremula predict can read it (with {TRUST} if it holds types that skops does not "
+    "know), tm.load cannot.",
 }
-A_PICKLE = f"The file is a pickle, which tremula predict reads with {TRUST}: who reads it runs what it holds."
+A_PICKLE = f"The file is a pickle, which tremula predict reads only with {TRUST}: reading it runs the code it holds."
 
 
 def choose_place(model: Any, file: Path, out: Path | None) -> Path:
@@ -36,7 +36,7 @@ def choose_place(model: Any, file: Path, out: Path | None) -> Path:
     if out is None and find_spec("skops"):
         return place.with_suffix(".skops")
     raise NotStorable(
-        f"{type(model).__name__} is no model of trees that can be read, so {str(place)!r} cannot hold it: give "
+        f"{type(model).__name__} is not a tree model that tremula can read, so {str(place)!r} cannot hold it: give "
         "--out a name that ends in .skops (which needs skops), or in .joblib for a pickle"
     )
 
@@ -55,7 +55,7 @@ def save_smoothed(soft: Any, model: Any, place: Path, reading: Reading, classes:
             soft.classes_ = classes
         try:
             write_model(_with_schema(soft, schema), place)
-            return _of_format(place)
+            return _format_note(place)
         except NotStorable:
             pass
     trees = store_trees(read_model(model))
@@ -66,7 +66,7 @@ def save_smoothed(soft: Any, model: Any, place: Path, reading: Reading, classes:
     write_model(_with_schema(kept, schema), place)
     library = type(model).__module__.split(".")[0]
     needless = "" if library in ("sklearn", "tremula") else f", and {library} is not needed to predict"
-    return f"The file holds the trees that were read{needless}. {_of_format(place)}"
+    return f"The file holds a copy of the trees{needless}. {_format_note(place)}"
 
 
 def _can_be_read(model: Any) -> bool:
@@ -84,7 +84,7 @@ def _with_schema(model: Any, schema: TableSchema | None) -> Any:
 
 
 def _schema(model: Any, reading: Reading) -> TableSchema | None:
-    """Tell what the columns are, as the model knows them; None where it has levels that it does not tell."""
+    """Return the columns as the model knows them; None if its levels are unknown."""
     known: TableSchema | None = getattr(model, SCHEMA_ATTRIBUTE, None)
     if known is not None:
         return known
@@ -99,7 +99,7 @@ def _schema(model: Any, reading: Reading) -> TableSchema | None:
 
 
 def _levels(model: Any) -> tuple[tuple[str, ...] | None, ...] | None:
-    """Return the levels that a model knows, in words; None where it does not tell."""
+    """Return the levels that a model knows, as strings; None if they are unknown."""
     encoder = getattr(model, "encoder_", None)
     if encoder is None:
         try:
@@ -109,6 +109,6 @@ def _levels(model: Any) -> tuple[tuple[str, ...] | None, ...] | None:
     return tuple(None if found is None else tuple(map(str, found.tolist())) for found in encoder.levels)
 
 
-def _of_format(place: Path) -> str:
+def _format_note(place: Path) -> str:
     ending = place.suffix.lower()
     return FORMATS.get(ending, A_PICKLE if ending in WRITERS else FORMATS[OWN_ENDING])

@@ -1,4 +1,4 @@
-"""What ``tremula fit`` and ``compare`` put around a model of another library, taken off where trees are wanted."""
+"""Removes the wrappers that ``tremula fit`` and ``compare`` add to a model of another library."""
 
 from typing import Any
 
@@ -15,10 +15,10 @@ from tremula.smoothing.models import read_model
 
 
 def model_inside(model: Any) -> tuple[Any, NDArray[Any] | None]:
-    """Return the model of trees inside, with its table, and the labels of its class codes where it has only these.
+    """Return the tree model inside the wrappers, with its table, and its class labels if it knows only class codes.
 
-    The model given is returned where nothing is around it, where levels would have to be coded, or where what is
-    inside is not read as trees.
+    The given model is returned if it has no wrappers, if levels would have to be coded, or if the model inside cannot
+    be read as trees.
     """
     schema: TableSchema | None = getattr(model, SCHEMA_ATTRIBUTE, None)
     is_ours = isinstance(model, Pipeline) and isinstance(model.steps[0][1], ReadColumns)

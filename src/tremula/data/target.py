@@ -101,8 +101,9 @@ def read_classes(y: Any, n_rows: int, weights: Floats | None = None) -> tuple[Ar
         )
     counted = codes if weights is None else codes[weights > 0]
     if (counted == counted[0]).all():
+        rows = "1 row" if len(counted) == 1 else f"all {len(counted)} rows"
         raise OneClassTarget(
-            f"y has one class, {classes.tolist()[counted[0]]!r}, in all {len(counted)} rows of positive weight: "
+            f"y has one class, {classes.tolist()[counted[0]]!r}, in {rows} of positive weight: "
             "a classifier needs rows of two classes or more"
         )
     return classes, codes

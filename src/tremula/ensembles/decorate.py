@@ -185,7 +185,7 @@ class RowFactory:
     n_levels : int array (n_attributes,)
         0 for a numeric attribute.
     means, spreads : arrays (n_attributes,)
-        Of the known values of numeric attributes; NaN where there is none.
+        Means and standard deviations of the known values of numeric attributes; NaN if there are none.
     frequencies : list of arrays
         Probabilities of the levels of each nominal attribute; empty for a numeric one.
     """

@@ -40,7 +40,7 @@ def replace_values(table: Any, rows: np.ndarray, known: Values, smeared: np.ndar
     Returns
     -------
     array or data frame
-        Of the same type as `table`.
+        A table of the same type as `table`.
 
     Examples
     --------

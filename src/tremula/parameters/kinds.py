@@ -118,7 +118,7 @@ def check_row_count(name: str, given: Any) -> None:
 
 
 def check_finite(name: str, given: Any) -> None:
-    """Refuse what is no finite number of at least 0."""
+    """Refuse anything but a finite number of at least 0."""
     check_number(name, given, 0.0)
     if not np.isfinite(given):
         raise InvalidParameter(f"{name}={given!r} was given; expected a finite number")

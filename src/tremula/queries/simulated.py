@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from tremula.data.target import read_classes, read_target
-from tremula.errors import InvalidTarget, OneClassTarget
+from tremula.errors import InvalidTarget, OneClassTarget, counted
 from tremula.parameters import with_parameters
 from tremula.parameters.kinds import number
 from tremula.persistence.registry import storable
@@ -111,9 +111,11 @@ class SimulatedBaggingClassifier(ClassifierMixin, ClassPredictionMixin, Simulate
                 f"target {oracle.schema.target!r} is numeric: use SimulatedBaggingRegressor, or make the oracle with "
                 'task="classification" to treat its numbers as classes'
             )
-        present = np.count_nonzero(count_rows(oracle))
+        present = int(np.count_nonzero(count_rows(oracle)))
         if present < 2:
-            raise OneClassTarget(f"target {oracle.schema.target!r} has rows of {present} class: at least 2 are needed")
+            raise OneClassTarget(
+                f"target {oracle.schema.target!r} has rows of {counted(present, 'class')}: at least 2 are needed"
+            )
         self._grow(oracle, encoder)
         self.classes_ = labels
         self.n_classes_ = len(self.classes_)

@@ -28,7 +28,7 @@ class SplitChoices:
     cut: NDArray[np.int64]
 
     @classmethod
-    def none_yet(cls, n_nodes: int, min_gain: float) -> SplitChoices:
+    def empty(cls, n_nodes: int, min_gain: float) -> SplitChoices:
         """Start without any split; only a gain above `min_gain` is accepted."""
         return cls(np.full(n_nodes, min_gain), np.full(n_nodes, -1), np.full(n_nodes, -1))
 
@@ -70,7 +70,7 @@ def choose_splits(
         Tables that were resampled jointly; they replace those that are resampled here.
     random : numpy.random.Generator
     """
-    choices = SplitChoices.none_yet(len(answers), LEAST_GAIN)
+    choices = SplitChoices.empty(len(answers), LEAST_GAIN)
     for attribute, nodes in _nodes_by_attribute(candidates, len(schema.attributes)):
         tables = answers[nodes][:, schema.cells(attribute)]
         known = (tables != UNKNOWN).any(axis=(1, 2)) if schema.classes is not None else np.full(len(nodes), True)
@@ -137,7 +137,7 @@ def _best_attributes(schema: Schema, answer: NDArray[Any], attributes: Sequence[
     """Return the attributes of largest gain on the counts of one node, not resampled."""
     gains = []
     for attribute in attributes:
-        choice = SplitChoices.none_yet(1, -np.inf)
+        choice = SplitChoices.empty(1, -np.inf)
         choice.consider(schema, attribute, np.zeros(1, dtype=np.int64), answer[schema.cells(attribute)][None])
         gains.append(choice.gain[0])
     order = np.argsort(-np.array(gains), kind="stable")

@@ -36,7 +36,7 @@ def _target_classes(y: NDArray[Any]) -> dict[str, Any]:
     return {
         "classes": len(labels),
         "majority_error": error,
-        "baseline": {"label": "always the most frequent class", "error": error},
+        "baseline": {"label": "always predicting the most frequent class", "error": error},
         "class_counts": [{"label": str(labels[place]), "rows": int(counts[place])} for place in order],
         "target_range": None,
     }
@@ -46,7 +46,7 @@ def _target_numbers(y: NDArray[Any]) -> dict[str, Any]:
     return {
         "classes": None,
         "majority_error": None,
-        "baseline": {"label": "always the mean", "error": float(y.std())},
+        "baseline": {"label": "always predicting the mean", "error": float(y.std())},
         "class_counts": None,
         "target_range": {"low": float(y.min()), "mean": float(y.mean()), "high": float(y.max()), "sd": float(y.std())},
     }

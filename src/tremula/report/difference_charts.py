@@ -57,14 +57,14 @@ def kohavi(summary: Summary) -> Chart | None:
     rows = relative_differences(summary, main)
     best = ranked(summary, main)[0]["label"]
     verdicts = [row["verdict"] for row in rows if row["against"] == best]
-    real = sum(verdict != OUTCOMES[1] for verdict in verdicts)
+    n_significant = sum(verdict != OUTCOMES[1] for verdict in verdicts)
     return Chart(
         "kohavi",
         "Differences relative to one method",
         f"Kohavi's plot, with methods in place of datasets. Lines are {percent(summary)} intervals of the "
         f"{summary['protocol'].get('test', '')} test of one pair. Colours and shapes are verdicts after correction for "
         "the number of pairs, so the verdict may be “no difference shown” although a line does not include 0.",
-        f"Differences from {best}: {real} of {len(verdicts)} other methods differ from it.",
+        f"Differences from {best}: {n_significant} of {len(verdicts)} other methods differ significantly.",
         specs,
         [title for _, title, _ in COLUMNS],
         [[row[name] for name, _, _ in COLUMNS] for row in rows],

@@ -178,6 +178,7 @@ def test_other_separators_are_found(separator: str, said: str) -> None:
 def test_decimal_commas_are_read_beside_semicolons() -> None:
     reading = read(["size;kind", "1,5;a", "2;b", ";a"])
     np.testing.assert_array_equal(reading.dataset.X[:, 0], [1.5, 2, np.nan])
+    assert "Decimal commas were read in 1 column: 'size'." in reading.notes
 
 
 def test_windows_text_is_read_and_that_is_said() -> None:

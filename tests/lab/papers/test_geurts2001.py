@@ -9,8 +9,8 @@ from tremula.lab.experiments.cell import Cell, Outcome
 from tremula.lab.experiments.result import Result
 from tremula.lab.papers.geurts2001.curves import (
     AMOUNTS,
+    MeasureAmount,
     MeasureBoundary,
-    MeasureLevel,
     boundary_experiment,
     curves_experiment,
     decompose,
@@ -21,14 +21,14 @@ from tremula.lab.papers.geurts2001.problems import PROBLEMS, PROXY, divide
 from tremula.lab.papers.geurts2001.protocol import (
     BAGGED,
     TREE,
+    MeasureAttributeNoise,
     MeasureDivision,
     MeasureDraw,
-    MeasureLevels,
+    attribute_noise_experiment,
     draws_experiment,
-    levels_experiment,
     table2_experiment,
 )
-from tremula.lab.papers.geurts2001.tables import show_draws, show_levels, show_table2
+from tremula.lab.papers.geurts2001.tables import show_attribute_noise, show_draws, show_table2
 from tremula.lab.papers.paper import ShownTable
 from tremula.lab.papers.published import read_published
 
@@ -78,12 +78,12 @@ def test_bagged_trees_are_also_softened_by_the_noise_of_one_tree() -> None:
 
 
 def test_levels_by_attribute_are_compared_with_a_common_one() -> None:
-    outcome = MeasureLevels(3)(Cell(PROXY, TREE, 0))
+    outcome = MeasureAttributeNoise(3)(Cell(PROXY, TREE, 0))
     assert set(outcome.values) == {"error_common", "error_each", "log_loss_common", "log_loss_each"}
 
 
 def test_little_noise_lowers_bias_and_variance_on_the_diagonal() -> None:
-    hard, soft = (MeasureLevel(5)(Cell("diagonal square", "path", AMOUNTS.index(level))) for level in (0.0, 0.2))
+    hard, soft = (MeasureAmount(5)(Cell("diagonal square", "path", AMOUNTS.index(level))) for level in (0.0, 0.2))
     assert all(soft.values[name] < hard.values[name] for name in ("error", "bias", "variance", "share_variance"))
 
 
@@ -118,10 +118,10 @@ def test_a_cell_that_failed_is_told_in_the_notes() -> None:
 
 
 def test_levels_are_shown_with_their_change() -> None:
-    cells = levels_experiment("quick").cells
+    cells = attribute_noise_experiment("quick").cells
     names = ("error_common", "error_each", "log_loss_common", "log_loss_each")
     results = [result(cell, dict.fromkeys(names, 0.2 + 0.01 * cell.split)) for cell in cells]
-    (table,) = show_levels(results, "quick")
+    (table,) = show_attribute_noise(results, "quick")
     assert {row[2] for row in table.rows} == {"error", "log_loss"}
 
 

@@ -1,6 +1,6 @@
 """Comparison of methods on one dataset: the same splits for all, all predictions kept, differences tested in pairs.
 
-Errors are such that less is better, whatever the scoring.
+Lower errors are always better, whatever the scoring.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def compare(
     Parameters
     ----------
     estimators : dict of str to estimator, or list of (str, estimator)
-        Classifiers or regressors with the scikit-learn API, by name; they are cloned.
+        scikit-learn classifiers or regressors, by name; they are cloned.
     X : array, frame or sparse matrix of shape (n_rows, n_attributes)
         Rows, in any form that all estimators take.
     y : array-like of shape (n_rows,)
@@ -66,7 +66,7 @@ def compare(
         method `split`, or the splits themselves: one pair is a single test set.
     scoring : str or callable, default=None
         For classifiers "error" (the default), "log_loss" or "brier"; for regressors "squared_error" (the default) or
-        "absolute_error"; or a scorer of scikit-learn or its name, whose sign is reversed so that less is better.
+        "absolute_error"; or a scorer of scikit-learn or its name, whose sign is reversed so that lower is better.
     groups : array-like of shape (n_rows,), default=None
         Passed to the splitter.
     allow_missing_classes : bool, default=False
@@ -75,7 +75,7 @@ def compare(
         As in joblib, over estimators and splits; in threads unless `joblib.parallel_config` sets another backend. The
         result does not depend on it.
     random_state : int, RandomState, Generator or None, default=None
-        Determines the folds, and the seeds of all estimators whose `random_state` is None.
+        Seeds the folds, and every estimator whose `random_state` is None.
 
     Returns
     -------
@@ -149,7 +149,7 @@ class Comparison(ShownAsTable):
     names : list of str
         Names of the methods.
     errors : array of shape (n_methods, n_splits)
-        Errors, less is better; for a scikit-learn scorer, the negative score.
+        Errors, lower is better; for a scikit-learn scorer, the negative score.
     predictions : list of list of arrays
         By method and split, one value for each of `test_rows`.
     probabilities : list of (list of arrays, or None)
@@ -222,14 +222,14 @@ class Comparison(ShownAsTable):
             loss, answers = OF_PROBABILITIES[self.scoring], self.probabilities[place] or []
             truth = np.searchsorted(self.classes, self.y)
         else:
-            raise InvalidParameter(f"scoring {self.scoring!r} is no mean over rows, so that single rows have no loss")
+            raise InvalidParameter(f"scoring {self.scoring!r} is not a mean over rows, so there are no losses per row")
         return [loss(truth[rows], answer) for rows, answer in zip(self.test_rows, answers)]
 
     def choose_test(self) -> str:
         """Return the test that "auto" stands for: the one whose assumptions the splits meet best.
 
-        McNemar's on a single test set (for another loss than the error, t over its rows), 5x2 F for five repetitions
-        of two folds, and the corrected t test for all other splits, since their training sets overlap.
+        McNemar's on a single test set (the paired t test over its rows for losses other than the error), 5x2 F for
+        five repetitions of two folds, and the corrected t test for all other splits, since their training sets overlap.
         """
         if len(self.test_rows) == 1:
             return "mcnemar" if self.scoring == "error" else "paired t"
@@ -245,7 +245,7 @@ class Comparison(ShownAsTable):
         test : {'auto', 'corrected t', 'paired t', '5x2 F', 'mcnemar', 'proportions'}, default='auto'
             "auto" is what `choose_test` gives.
         confidence : float, default=0.95
-            Of the interval.
+            Confidence of the interval.
         """
         check_choice("test", test, ["auto", *TESTS])
         chosen = self.choose_test() if test == "auto" else test
@@ -265,7 +265,7 @@ class Comparison(ShownAsTable):
         correction : {'holm', 'bonferroni', 'benjamini-hochberg', 'none'}, default='holm'
             For the number of pairs.
         confidence : float, default=0.95
-            A difference is real where the adjusted p-value is at most one minus this.
+            A difference counts as significant if the adjusted p-value is at most 1 - confidence.
         """
         if len(self.names) < 2:
             raise InvalidInput(f"there is one method, {self.names[0]!r}: a verdict needs two")

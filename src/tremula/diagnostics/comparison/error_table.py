@@ -1,6 +1,6 @@
 """Errors of methods on datasets as one table, from comparisons by dataset, an array or a frame.
 
-Behind it all datasets have the same methods and scoring, and no error is missing.
+After reading, all datasets have the same methods and scoring, and no error is missing.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tremula.diagnostics.comparison.comparison import Comparison
-from tremula.errors import InvalidInput
+from tremula.errors import InvalidInput, counted
 
 Floats = NDArray[np.float64]
 
@@ -40,7 +40,7 @@ def read_results(results: Any, names: Sequence[str] | None, dataset_names: Seque
     renamed = ErrorTable(table.errors, methods, table.dataset_names if dataset_names is None else list(dataset_names))
     for what, given, length in (("names", renamed.names, 1), ("dataset_names", renamed.dataset_names, 0)):
         if len(given) != table.errors.shape[length] or len(set(given)) < len(given):
-            raise InvalidInput(f"{what} is {given}: give {table.errors.shape[length]} names, each once")
+            raise InvalidInput(f"{what} is {given}: give {table.errors.shape[length]} distinct names")
     _refuse_too_few(renamed)
     return renamed
 
@@ -84,11 +84,11 @@ def _read_array(results: Any) -> ErrorTable:
         errors = np.asarray(frame.to_numpy() if isinstance(frame, nw.DataFrame) else results, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InvalidInput(
-            f"the errors are no table of numbers ({error}): give datasets in rows, methods in columns"
+            f"the errors are not a table of numbers ({error}): give datasets in rows, methods in columns"
         ) from error
     if errors.ndim != 2:
         raise InvalidInput(
-            f"the errors have {errors.ndim} dimensions: give a table, datasets in rows, methods in columns"
+            f"the errors have {counted(errors.ndim, 'dimension')}: give a table, datasets in rows, methods in columns"
         )
     names = [f"method {place}" for place in range(errors.shape[1])]
     datasets = [f"dataset {place}" for place in range(errors.shape[0])]
@@ -102,10 +102,10 @@ def _read_array(results: Any) -> ErrorTable:
 def _refuse_too_few(table: ErrorTable) -> None:
     n_datasets, n_methods = table.errors.shape
     if n_methods < 2:
-        raise InvalidInput(f"there is {n_methods} method: a ranking needs at least 2")
+        raise InvalidInput(f"{counted(n_methods, 'method')} given: a ranking needs at least 2")
     if n_datasets < 2:
         raise InvalidInput(
-            f"there is {n_datasets} dataset: a ranking needs at least 2; on one, use compare and its tests"
+            f"{counted(n_datasets, 'dataset')} given: a ranking needs at least 2; on one, use compare and its tests"
         )
     if not np.isfinite(table.errors).all():
         row, column = np.argwhere(~np.isfinite(table.errors))[0]

@@ -122,7 +122,7 @@ def compare_over_datasets(
     Parameters
     ----------
     results : dict of str to Comparison, list of Comparison, or table of shape (n_datasets, n_methods)
-        Results of `compare` for each dataset, or errors (less is better) as an array or a frame.
+        Results of `compare` for each dataset, or errors (lower is better) as an array or a frame.
     names, dataset_names : sequence of str, default=None
         Names of methods and datasets; None takes those of the results.
     confidence : float, default=0.95

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import RepeatedKFold, RepeatedStratifiedKFold
 
 from tremula.data.column import show
-from tremula.errors import InvalidInput, InvalidParameter
+from tremula.errors import InvalidInput, InvalidParameter, counted
 from tremula.folds import Rows, Split, max_folds, no_warning_of_rare_classes, shuffled_folds
 
 FIVE_BY_TWO = "5x2"
@@ -38,7 +38,7 @@ def make_splits(cv: Any, X: Any, y: NDArray[Any], groups: Any, stratified: bool,
 def _folds(n_folds: int, y: NDArray[Any], stratified: bool, seed: int | None) -> list[Split]:
     most = max_folds(y, stratified)
     if not 2 <= n_folds <= most:
-        limit = f"the largest class has {most} rows" if stratified else f"there are {most} rows"
+        limit = f"the largest class has {counted(most, 'row')}" if stratified else f"there are {most} rows"
         raise InvalidParameter(f"cv is {n_folds} folds, but {limit}: give a number from 2 to {most}")
     return shuffled_folds(y, n_folds, seed, stratified)
 
@@ -62,7 +62,7 @@ def read_split(number: int, split: Any, n_rows: int) -> Split:
         ) from error
     if not len(train) or not len(test):
         raise InvalidParameter(
-            f"split {number} has {len(train)} rows to learn from and {len(test)} to test on: both need some"
+            f"split {number} has {counted(len(train), 'row')} to learn from and {len(test)} to test on: both need some"
         )
     if max(train.max(), test.max()) >= n_rows or min(train.min(), test.min()) < 0:
         raise InvalidParameter(f"split {number} names rows outside 0 to {n_rows - 1}: X has {n_rows} rows")

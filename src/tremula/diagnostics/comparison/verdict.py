@@ -1,4 +1,4 @@
-"""A verdict on two methods in plain words: which is better, by how much, and how sure that is."""
+"""A verdict on two methods in plain words: which is better, by how much, and how certain that is."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from tremula.diagnostics.significance.paired import TestResult, say_p
 class Verdict:
     """Result of a test of two methods, corrected for the number of pairs tested.
 
-    The interval is that of this pair alone; whether the difference is real is decided by the adjusted p-value.
+    The interval is that of this pair alone; whether the difference is significant is decided by the adjusted p-value.
 
     Attributes
     ----------
     first, second : str
         Names of the methods.
     result : TestResult
-        Of the errors of the first minus those of the second.
+        Test of the errors of the first method minus those of the second.
     adjusted_p_value : float
-        After correction.
+        p-value after correction.
     correction : str
-        Its name.
+        Name of the correction.
     n_pairs : int
-        How many pairs were tested at once.
+        Number of pairs tested together.
     scoring : str
-        What the difference is one of.
+        Loss that the difference is measured in.
 
     Examples
     --------
@@ -47,7 +47,7 @@ class Verdict:
 
     @property
     def better(self) -> str | None:
-        """Name of the method that is better, None where no difference is shown."""
+        """Name of the method that is better, None if no difference is shown."""
         if self.adjusted_p_value > 1 - self.result.confidence + 1e-12 or self.result.difference == 0:
             return None
         return self._ahead[0]

@@ -173,7 +173,7 @@ class WinLossTie:
         return self.names[:0:-1]
 
     def _cells(self, between: str = "-") -> list[list[str]]:
-        """Return the counts row by row, empty where a pair is shown elsewhere or is none."""
+        """Return the counts row by row, empty where a pair is shown elsewhere or is not a pair."""
         places = {name: place for place, name in enumerate(self.names)}
         return [
             [
@@ -192,7 +192,7 @@ class WinLossTie:
         return "\n".join("  ".join([start, *cells]).rstrip() for start, cells in zip(first, rest))
 
     def to_latex(self) -> str:
-        """Return a tabular for LaTeX with the package booktabs."""
+        """Return a LaTeX tabular; it needs the package booktabs."""
         head = " & ".join(["", *map(_escape_latex, self.columns)])
         body = [" & ".join([_escape_latex(row), *cells]) + r" \\" for row, cells in zip(self.rows, self._cells("--"))]
         start = rf"\begin{{tabular}}{{l{'c' * len(self.columns)}}}"
@@ -201,7 +201,7 @@ class WinLossTie:
         )
 
     def to_html(self) -> str:
-        """Return a table element."""
+        """Return an HTML table."""
         head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in self.columns)
         body = [
             f'<tr><th scope="row">{html.escape(row)}</th>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>'
@@ -211,7 +211,7 @@ class WinLossTie:
         return "\n".join([start, *body, "</tbody></table>"])
 
     def to_markdown(self) -> str:
-        """Return a table for Markdown with tables."""
+        """Return a Markdown table."""
         lines = [["", *map(_escape_markdown, self.columns)]]
         lines += [[_escape_markdown(row), *cells] for row, cells in zip(self.rows, self._cells())]
         written = [f"| {' | '.join(line)} |" for line in lines]

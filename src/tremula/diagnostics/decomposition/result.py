@@ -35,7 +35,7 @@ class BiasVariance(ShownAsTable):
     n_models : int
         Models trained.
     confidence : float
-        Of the intervals.
+        Confidence of the intervals.
     """
 
     loss: str

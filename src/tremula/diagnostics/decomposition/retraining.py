@@ -78,7 +78,7 @@ def ask_labels(model: Any, X: Any, classes: np.ndarray | None) -> np.ndarray:
     if not (classes[codes] == predicted).all():
         unknown = predicted[classes[codes] != predicted]
         raise InvalidInput(
-            f"{type(model).__name__} predicts {show(unknown.tolist())}, which is no class of y: use a classifier"
+            f"{type(model).__name__} predicts {show(unknown.tolist())}, which is not a class of y: use a classifier"
         )
     return np.asarray(np.eye(len(classes))[codes])
 

@@ -1,7 +1,7 @@
 """Stability of a learner: how much its models differ between resamples, and what combining them gains.
 
-The disagreement does not look at the true targets: for classes it is the chance that two models answer a case
-differently, for numbers the squared difference of two answers in units of that of two targets.
+The disagreement does not look at the true targets: for classes it is the chance that two models predict
+different classes for a row, for numbers the squared difference of two predictions divided by the same for two targets.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Bias, variance and noise stacked along a parameter, with the error they add up to."""
+"""Bias, variance and noise stacked, as functions of a parameter, with the error they add up to."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TERMS = {"bias": ("bias²", BLUE), "variance": ("variance", ORANGE), "noise": ("
 
 
 def positions_of(values: Any) -> tuple[np.ndarray, bool]:
-    """Return where values stand on an axis, and whether they are numbers; others stand one after the other.
+    """Return the positions of values on an axis, and whether they are numbers; other values are placed in their order.
 
     Examples
     --------
@@ -30,28 +30,28 @@ def positions_of(values: Any) -> tuple[np.ndarray, bool]:
 
 
 class BiasVarianceDisplay:
-    """Bias², variance and noise along a parameter, one upon the other, and the error as a line.
+    """Bias², variance and noise as functions of a parameter, stacked, and the error as a line.
 
     Parameters
     ----------
     values : sequence
-        Of the parameter; numbers make areas, anything else bars.
+        Values of the parameter; numbers are drawn as areas, anything else as bars.
     bias, variance : array (n_values,)
         The terms; bias is already squared.
     noise : array (n_values,) or None, default=None
         The third term; left out if None, or 0 everywhere.
     error : array (n_values,) or None, default=None
-        What they add up to; drawn as a line unless None.
+        The sum of the terms; drawn as a line unless None.
     parameter : str, default="parameter"
-        Its name, for the axis.
+        Name of the parameter, for the axis.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Where it was drawn.
+        Axes of the drawing.
     figure_ : matplotlib Figure
     terms_ : dict of str to array
-        What was stacked, from below.
+        The stacked terms, from the bottom.
 
     Examples
     --------
@@ -80,19 +80,19 @@ class BiasVarianceDisplay:
         Parameters
         ----------
         estimator : estimator
-            Is cloned and fitted, not changed.
+            It is cloned and fitted, not changed.
         X : array or data frame of shape (n_rows, n_attributes), or callable
             As for `bias_variance`.
         y : array of shape (n_rows,) or None, default=None
             As for `bias_variance`.
         parameter : str
-            Which parameter of the estimator to vary.
+            Name of the parameter to vary.
         values : sequence
             Its values.
         ax : matplotlib Axes or None, default=None
             Where to draw; None makes a figure.
         **kwargs
-            Handed to `bias_variance_curve`.
+            Passed to `bias_variance_curve`.
 
         Returns
         -------
@@ -113,7 +113,7 @@ class BiasVarianceDisplay:
         ax : matplotlib Axes or None, default=None
             Where to draw; None makes a figure.
         **kwargs
-            Handed to `plot`.
+            Passed to `plot`.
 
         Returns
         -------
@@ -166,8 +166,8 @@ class BiasVarianceDisplay:
         wrong = [name for name, term in terms.items() if term.shape != order.shape]
         if wrong or not len(order):
             raise InvalidInput(
-                f"{len(order)} values of {self.parameter!r} were given and {wrong[0] if wrong else 'terms'} of another "
-                "number: give one of each for every value"
+                f"{len(order)} values of {self.parameter!r} were given, but {wrong[0] if wrong else 'terms'} of "
+                "another length: give one per value"
             )
         return {name: term[order] for name, term in terms.items() if name != "noise" or term.any()}
 

@@ -1,4 +1,4 @@
-"""Which class a classifier gives each point of a plane, and how sure it is."""
+"""Decision regions: the class that a classifier predicts at each point of a plane, and how certain it is."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tremula.data.take import take_rows
 from tremula.diagnostics.displays.style import MARKERS, PALETTE, canvas, legend_above
 from tremula.errors import InvalidInput, InvalidParameter
 
-STRONGEST = 0.55  # share of its colour that a class has where it is certain; the rest is white
+STRONGEST = 0.55  # share of colour where a class is certain; the rest is white
 MARGIN = 0.08  # of the range of the data, on every side
 
 
 def shades(codes: np.ndarray, probabilities: np.ndarray | None) -> np.ndarray:
-    """Return the colour of each point: that of its class, the whiter the less certain.
+    """Return the colour of each point: that of its class, paler where it is less certain.
 
     Parameters
     ----------
@@ -47,24 +47,24 @@ class BoundaryDisplay:
     Parameters
     ----------
     x, y : array (width,) and array (height,)
-        Where the classifier was asked, along the two axes.
+        Coordinates of the grid along the two axes.
     codes : array of int (height, width)
         Number of the class at each point.
     classes : sequence
         Labels of the classes.
     probabilities : array (height, width, n_classes) or None, default=None
-        Of the classes at each point; without them regions have one shade.
+        Class probabilities at each point; without them, all points of a region have the same shade.
     points : array (n_rows, 2) or None, default=None
         Rows to draw over the regions.
     labels : array (n_rows,) or None, default=None
         Their classes.
     names : sequence of two str, default=("x", "y")
-        Of the axes.
+        Labels of the axes.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Where it was drawn.
+        Axes of the drawing.
     figure_ : matplotlib Figure
     image_ : matplotlib AxesImage
         The regions.
@@ -118,9 +118,9 @@ class BoundaryDisplay:
         Parameters
         ----------
         estimator : fitted classifier
-            Its ``predict_proba`` is used where there is one.
+            Its ``predict_proba`` is used if it has one.
         X : array or data frame of shape (n_rows, n_attributes)
-            Rows that tell the range; they are drawn as points if y is given.
+            Rows that determine the range; they are drawn as points if y is given.
         y : array of shape (n_rows,) or None, default=None
             Their classes.
         features : tuple of two int, default=(0, 1)
@@ -132,7 +132,7 @@ class BoundaryDisplay:
         ax : matplotlib Axes or None, default=None
             Where to draw; None makes a figure.
         **kwargs
-            Handed to `plot`.
+            Passed to `plot`.
 
         Returns
         -------
@@ -140,7 +140,7 @@ class BoundaryDisplay:
         """
         if not hasattr(estimator, "classes_"):
             check_is_fitted(estimator)
-            raise InvalidParameter(f"{type(estimator).__name__} has no classes_: regions are those of a classifier")
+            raise InvalidParameter(f"{type(estimator).__name__} has no classes_: give a classifier")
         names, points = _two_columns(X, features)
         axes = [_axis(column, name, resolution) for column, name in zip(points.T, names)]
         grid = _grid(X, names, features, reference, np.stack(np.meshgrid(*axes), axis=-1).reshape(-1, 2))
@@ -160,7 +160,7 @@ class BoundaryDisplay:
         legend : bool, default=True
             Whether to name the classes above the axes.
         **kwargs
-            Handed to matplotlib's `scatter`, for the points.
+            Passed to matplotlib's `scatter`, for the points.
 
         Returns
         -------
@@ -168,12 +168,12 @@ class BoundaryDisplay:
         """
         codes, n_classes = np.asarray(self.codes), len(self.classes)
         if n_classes > len(PALETTE):
-            raise InvalidInput(f"{n_classes} classes were given: there are colours for {len(PALETTE)}")
+            raise InvalidInput(f"{n_classes} classes were given: at most {len(PALETTE)} can be drawn")
         with canvas(ax, height=3.0) as ax:
             extent = (self.x[0], self.x[-1], self.y[0], self.y[-1])
             colours = shades(codes, None if self.probabilities is None else np.asarray(self.probabilities))
             self.image_ = ax.imshow(colours, extent=extent, origin="lower", aspect="auto", interpolation="nearest")
-            for code in np.unique(codes)[1:]:  # one class fewer than there are encloses them all
+            for code in np.unique(codes)[1:]:  # the outlines of all classes but one show every boundary
                 ax.contour(self.x, self.y, codes == code, [0.5], colors=["#222222"], linewidths=0.9)
             self._draw_points(ax, kwargs)
             ax.set(xlabel=self.names[0], ylabel=self.names[1], xlim=extent[:2], ylim=extent[2:])
@@ -215,7 +215,7 @@ def _check_features(features: Any, n_columns: int) -> None:
 def _axis(column: np.ndarray, name: str, resolution: int) -> np.ndarray:
     known = column[np.isfinite(column)]
     if not len(known) or np.ptp(known) == 0:
-        raise InvalidInput(f"{name} has fewer than two values: take another attribute as an axis")
+        raise InvalidInput(f"{name} has fewer than two values: choose another attribute for this axis")
     margin = MARGIN * np.ptp(known)
     return np.linspace(known.min() - margin, known.max() + margin, resolution)
 

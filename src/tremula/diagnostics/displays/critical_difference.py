@@ -1,4 +1,4 @@
-"""Demšar's diagram: mean ranks of methods over datasets, and bars that join those no test tells apart."""
+"""Demšar's diagram: mean ranks of methods over datasets; bars join methods that do not differ significantly."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST_TICKS = 8
 
 
 def joined_ranks(ranks: np.ndarray, critical_difference: float) -> list[tuple[float, float]]:
-    """Return the longest stretches of ranks that differ by less than the critical difference.
+    """Return the longest ranges of ranks that differ by less than the critical difference.
 
     Examples
     --------
@@ -37,27 +37,27 @@ def joined_ranks(ranks: np.ndarray, critical_difference: float) -> list[tuple[fl
 class CriticalDifferenceDisplay:
     """Critical difference diagram of methods compared over datasets.
 
-    Methods stand at their mean ranks, the best at the left; a bar joins those whose ranks differ by less than the
+    Methods are placed at their mean ranks, the best on the left; a bar joins those whose ranks differ by less than the
     critical difference.
 
     Parameters
     ----------
     names : sequence of str
-        Of the methods.
+        Names of the methods.
     mean_ranks : array (n_methods,)
-        Their mean ranks over the datasets, 1 the best.
+        Their mean ranks over the datasets; 1 is best.
     critical_difference : float or None, default=None
-        Difference of mean ranks from which two methods differ; None shows none.
+        Smallest significant difference of mean ranks; None shows none.
     cliques : sequence of sequences of str, default=None
         Names of methods to join; None joins those whose ranks differ by less than the critical difference.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Where it was drawn.
+        Axes of the drawing.
     figure_ : matplotlib Figure
     bars_ : list of tuple of float
-        Stretches of ranks that are joined.
+        Ranges of ranks that are joined.
 
     Examples
     --------
@@ -86,11 +86,11 @@ class CriticalDifferenceDisplay:
         ----------
         ranking : Ranking
         by : {"nemenyi", "wilcoxon"}, default="nemenyi"
-            Which test joins methods, as in `Ranking.cliques`; the second has no critical difference to show.
+            Test that decides which methods are joined, as in `Ranking.cliques`; "wilcoxon" has no critical difference.
         ax : matplotlib Axes or None, default=None
             Where to draw; None makes a figure.
         **kwargs
-            Handed to `plot`.
+            Passed to `plot`.
 
         Returns
         -------
@@ -105,9 +105,9 @@ class CriticalDifferenceDisplay:
         Parameters
         ----------
         ax : matplotlib Axes or None, default=None
-            Where to draw; None makes a figure, higher for more methods.
+            Where to draw; None makes a figure, taller for more methods.
         color : str, default="#0072b2"
-            Of the bars.
+            Colour of the bars.
 
         Returns
         -------
@@ -157,7 +157,7 @@ class CriticalDifferenceDisplay:
         ax.text((low + end) / 2, -2.2, words, ha="center", va="bottom", fontsize="small")
 
     def _draw_names(self, ax: Any, ranks: np.ndarray, names_from: float) -> None:
-        """Write names at both sides; a line runs from each down to its rank, and none crosses another."""
+        """Write names at both sides; a line joins each to its rank, and no two lines cross."""
         order = np.argsort(ranks, kind="stable")
         n_left = (len(ranks) + 1) // 2
         low, high = ax.get_xlim()

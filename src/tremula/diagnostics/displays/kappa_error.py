@@ -18,7 +18,7 @@ CONTOURS = (0.1, 0.5)  # of the highest density
 def smoothed_counts(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return centres of cells and the smoothed density of points in them, along y and x.
 
-    Unlike a kernel density it needs no covariance, which points on a line do not have.
+    Unlike a kernel density estimate, it needs no covariance, which is singular for points on a line.
     """
     from scipy.ndimage import gaussian_filter
 
@@ -37,8 +37,8 @@ class KappaErrorDisplay:
     """Kappa-error diagram of the pairs of an ensemble's members.
 
     Each pair is a point: its kappa, and the mean of its two error rates. Contours show where points are dense, and
-    histograms along the edges how each of the two is spread. A good ensemble has points low (members that err little)
-    and at the left (members that differ).
+    histograms along the edges show the two distributions. A good ensemble has points at the bottom (accurate members)
+    and on the left (diverse members).
 
     Parameters
     ----------
@@ -47,17 +47,17 @@ class KappaErrorDisplay:
     mean_error : array (n_pairs,)
         Mean error rate of each pair.
     name : str or None, default=None
-        What the legend calls the ensemble.
+        Name of the ensemble in the legend.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Where it was drawn.
+        Axes of the drawing.
     figure_ : matplotlib Figure
     points_ : matplotlib PathCollection
         The pairs.
     marginals_ : dict of matplotlib Axes
-        Those of the histograms, by ``"kappa"`` and ``"mean_error"``; empty without them.
+        Axes of the histograms, by ``"kappa"`` and ``"mean_error"``; empty without histograms.
 
     Examples
     --------
@@ -88,11 +88,11 @@ class KappaErrorDisplay:
         X : array or data frame of shape (n_rows, n_attributes)
         y : array of shape (n_rows,)
         name : str or None, default=None
-            What the legend calls the ensemble.
+            Name of the ensemble in the legend.
         ax : matplotlib Axes or None, default=None
             Where to draw; None makes a figure.
         **kwargs
-            Handed to `plot`.
+            Passed to `plot`.
 
         Returns
         -------
@@ -111,11 +111,11 @@ class KappaErrorDisplay:
         y_true : array of shape (n_rows,)
         predictions : array of shape (n_members, n_rows)
         name : str or None, default=None
-            What the legend calls the ensemble.
+            Name of the ensemble in the legend.
         ax : matplotlib Axes or None, default=None
             Where to draw; None makes a figure.
         **kwargs
-            Handed to `plot`.
+            Passed to `plot`.
 
         Returns
         -------
@@ -131,11 +131,11 @@ class KappaErrorDisplay:
         ----------
         result : KappaError
         name : str or None, default=None
-            What the legend calls the ensemble.
+            Name of the ensemble in the legend.
         ax : matplotlib Axes or None, default=None
             Where to draw; None makes a figure.
         **kwargs
-            Handed to `plot`.
+            Passed to `plot`.
 
         Returns
         -------
@@ -153,13 +153,13 @@ class KappaErrorDisplay:
         ax : matplotlib Axes or None, default=None
             Where to draw; None makes a figure.
         color : str, default="#0072b2"
-            Of points, contours and bars.
+            Colour of points, contours and bars.
         density : bool, default=True
             Whether to draw contours where there are half and a tenth as many points as at the densest place.
         marginals : bool, default=True
             Whether to draw the histograms.
         **kwargs
-            Handed to matplotlib's `scatter`.
+            Passed to matplotlib's `scatter`.
 
         Returns
         -------
@@ -168,7 +168,7 @@ class KappaErrorDisplay:
         kappa, error = np.asarray(self.kappa, dtype=float), np.asarray(self.mean_error, dtype=float)
         if kappa.shape != error.shape or kappa.ndim != 1 or not len(kappa):
             raise InvalidInput(
-                f"kappa has shape {kappa.shape} and mean_error {error.shape}: give one number of each for every pair"
+                f"kappa has shape {kappa.shape} and mean_error {error.shape}: give one number per pair in each"
             )
         with canvas(ax, height=3.0) as ax:
             # Many points are faint, so that dense places show; a vector file holds them as one picture.

@@ -1,4 +1,4 @@
-"""The Kohavi plot: how two methods differ on many datasets, in units of a baseline's error, sorted, with intervals."""
+"""The Kohavi plot: how two methods differ on many datasets, relative to a baseline's error, sorted, with intervals."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from tremula.diagnostics.comparison.comparison import Comparison
 
 ROW_HEIGHT, FRAME_HEIGHT = 0.15, 0.95  # inches
-LINE_LENGTH = 44  # letters of the label of the axis
-# What an interval says, by the side of 0 it lies on; markers differ too, so that colour alone decides nothing.
+LINE_LENGTH = 44  # characters per line of the axis label
+# Verdict by the side of 0 that the interval lies on; markers differ too, so colour is not needed to tell them apart.
 VERDICTS = {-1: (BLUE, "o", "{first} better"), 1: (RED, "s", "{second} better"), 0: (GREY, "D", "no difference shown")}
 
 
 def verdict_of(interval: tuple[float, float]) -> int:
-    """Return -1 if the interval lies below 0, 1 if above, 0 if it holds 0 or has no ends.
+    """Return -1 if the interval lies below 0, 1 if above, 0 if it contains 0 or is NaN.
 
     Examples
     --------
@@ -42,17 +42,17 @@ class KohaviDisplay:
     differences : array (n_datasets,)
         (error of the first - error of the second) / error of the baseline: below 0 the first is better.
     intervals : array (n_datasets, 2)
-        Low and high ends of the differences, in the same units.
+        Lower and upper ends of the differences, in the same units.
     first, second, baseline : str
         Names of the methods.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Where it was drawn.
+        Axes of the drawing.
     figure_ : matplotlib Figure
     order_ : array of int (n_datasets,)
-        Datasets as drawn, from the top.
+        Numbers of the datasets as drawn, from the top.
 
     Examples
     --------
@@ -97,11 +97,11 @@ class KohaviDisplay:
         baseline : str
             Name of the method whose mean error is the unit.
         test : str, default="auto"
-            Which test gives the 95 % intervals, as in `Comparison.test`; "paired t" is that of the paper.
+            Test for the 95 % intervals, as in `Comparison.test`; the paper uses "paired t".
         ax : matplotlib Axes or None, default=None
             Where to draw; None makes a figure.
         **kwargs
-            Handed to `plot`.
+            Passed to `plot`.
 
         Returns
         -------
@@ -120,9 +120,9 @@ class KohaviDisplay:
         Parameters
         ----------
         ax : matplotlib Axes or None, default=None
-            Where to draw; None makes a figure, higher for more datasets.
+            Where to draw; None makes a figure, taller for more datasets.
         **kwargs
-            Handed to matplotlib's `errorbar`.
+            Passed to matplotlib's `errorbar`.
 
         Returns
         -------
@@ -165,8 +165,8 @@ def _scaled(
     unit = float(comparison.mean_errors[comparison.place(baseline)])
     if unit <= 0:
         raise InvalidInput(
-            f"{baseline!r} has an error of {unit:g} on {dataset!r}, which cannot be the unit there: leave that dataset "
-            "out, or take another baseline"
+            f"{baseline!r} has an error of {unit:g} on {dataset!r}, so differences cannot be divided by it: leave "
+            "that dataset out, or choose another baseline"
         )
     result = comparison.test(first, second, test)
     low, high = result.interval

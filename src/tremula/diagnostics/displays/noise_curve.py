@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def best_amount(amounts: np.ndarray, errors: np.ndarray) -> float:
-    """Return the amount of least error, the smallest among equals.
+    """Return the amount with the lowest error, the smallest if several are equal.
 
     Examples
     --------
@@ -32,8 +32,8 @@ def _read_amounts(curve: BiasVarianceCurve) -> np.ndarray:
         return np.asarray(curve.values, dtype=float)
     except (TypeError, ValueError) as error:
         raise InvalidInput(
-            f"values of {curve.parameter!r} are {show(curve.values)}: an amount of noise is a number; for others draw "
-            "a BiasVarianceDisplay"
+            f"values of {curve.parameter!r} are {show(curve.values)}: an amount of noise is a number; for other "
+            "values use BiasVarianceDisplay"
         ) from error
 
 
@@ -45,18 +45,18 @@ class NoiseCurveDisplay:
     amounts : array (n_amounts,)
         Amounts of noise: lambda of dual perturb and combine, p of smearing, or any number that was varied.
     errors : array (n_amounts,)
-        Error at each.
+        Error at each amount.
     intervals : array (n_amounts, 2) or None, default=None
-        Low and high ends of the errors, drawn as a band.
+        Lower and upper ends of the errors, drawn as a band.
     chosen : float or None, default=None
         The amount to mark; None marks none.
     parameter : str, default="noise"
-        Name of what was varied, for the axis.
+        Name of the parameter that was varied, for the axis.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Where it was drawn.
+        Axes of the drawing.
     figure_ : matplotlib Figure
 
     Examples
@@ -94,21 +94,21 @@ class NoiseCurveDisplay:
         Parameters
         ----------
         estimator : estimator
-            Is cloned and fitted, not changed.
+            It is cloned and fitted, not changed.
         X : array or data frame of shape (n_rows, n_attributes), or callable
             As for `bias_variance`.
         y : array of shape (n_rows,) or None, default=None
             As for `bias_variance`.
         parameter : str
-            Which parameter of the estimator is the amount.
+            Name of the parameter that is the amount of noise.
         values : sequence of numbers
             The amounts.
         chosen : float, "best" or None, default="best"
-            The amount to mark; "best" is that of least error, the smallest among equals.
+            The amount to mark; "best" is the one with the lowest error.
         ax : matplotlib Axes or None, default=None
             Where to draw; None makes a figure.
         **kwargs
-            Handed to `bias_variance_curve`.
+            Passed to `bias_variance_curve`.
 
         Returns
         -------
@@ -130,11 +130,11 @@ class NoiseCurveDisplay:
         curve : BiasVarianceCurve
             Result of `bias_variance_curve`.
         chosen : float, "best" or None, default="best"
-            The amount to mark; "best" is that of least error, the smallest among equals.
+            The amount to mark; "best" is the one with the lowest error.
         ax : matplotlib Axes or None, default=None
             Where to draw; None makes a figure.
         **kwargs
-            Handed to `plot`.
+            Passed to `plot`.
 
         Returns
         -------
@@ -156,11 +156,11 @@ class NoiseCurveDisplay:
         ax : matplotlib Axes or None, default=None
             Where to draw; None makes a figure.
         name : str, default="error"
-            What the legend calls the curve.
+            Name of the curve in the legend.
         color : str, default="#0072b2"
-            Of the curve and its band.
+            Colour of the curve and its band.
         **kwargs
-            Handed to matplotlib's `plot`.
+            Passed to matplotlib's `plot`.
 
         Returns
         -------

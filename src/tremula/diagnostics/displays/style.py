@@ -1,6 +1,6 @@
-"""What all figures share: a column of a page wide, letters that can be read there, colours that all eyes tell apart.
+"""Style of all figures: as wide as a column of a page, with legible text and colours safe for colour-blind readers.
 
-A figure is made only where no axes are given, and only then are its letters chosen.
+A figure is made only if no axes are given; only then are its font sizes set.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 from tremula.errors import MissingLibrary
 
 COLUMN_WIDTH = 3.5  # inches
-# Okabe and Ito's colours, distinct to colour-blind eyes.
+# Okabe and Ito's colours, which colour-blind readers can tell apart.
 BLUE, ORANGE, GREEN, RED, SKY, PURPLE, YELLOW = (
     "#0072b2",
     "#e69f00",
@@ -25,7 +25,7 @@ BLUE, ORANGE, GREEN, RED, SKY, PURPLE, YELLOW = (
 PALETTE = (BLUE, ORANGE, GREEN, RED, SKY, PURPLE, YELLOW)
 GREY, BLACK = "#8c8c8c", "#222222"
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-LETTERS = {
+FONTS = {
     "font.size": 8,
     "axes.titlesize": 8,
     "axes.labelsize": 8,
@@ -38,7 +38,7 @@ LETTERS = {
 
 
 def import_pyplot() -> Any:
-    """Return matplotlib.pyplot, or say how to get it."""
+    """Return matplotlib.pyplot, or raise an error that says how to install it."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
@@ -50,22 +50,22 @@ def import_pyplot() -> Any:
 
 @contextmanager
 def canvas(ax: Any = None, height: float = 2.6) -> Iterator[Any]:
-    """Yield the axes that are given, or new ones as wide as a column and `height` inches high."""
+    """Yield the given axes, or new ones as wide as a column and `height` inches tall."""
     plt = import_pyplot()
     if ax is not None:
         yield ax
         return
-    with plt.rc_context(LETTERS):
+    with plt.rc_context(FONTS):
         yield plt.subplots(figsize=(COLUMN_WIDTH, height), layout="constrained")[1]
 
 
 def legend_size(ax: Any) -> float:
-    """Return a size of letters that goes with those of the axes, which may be of another figure than ours."""
+    """Return a font size that fits the axes, which may belong to the user's own figure."""
     return 0.9 * float(ax.xaxis.label.get_size())
 
 
 def legend_above(ax: Any, n_columns: int) -> None:
-    """Put the legend over the axes, where it covers no data."""
+    """Put the legend above the axes, where it covers no data."""
     ax.legend(
         fontsize=legend_size(ax),
         frameon=False,

@@ -21,12 +21,12 @@ class WeightTraceDisplay:
     corrupted : array (n_rounds,)
         Mean weight of the rows with a wrong label, where 1 is a fair share.
     clean : array (n_rounds,)
-        Mean weight of the others.
+        Mean weight of the other rows.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Where it was drawn.
+        Axes of the drawing.
     figure_ : matplotlib Figure
 
     Examples
@@ -47,13 +47,13 @@ class WeightTraceDisplay:
         Parameters
         ----------
         model : fitted AdaBoostM1Classifier
-            Fitted with ``keep_weights=True``, or whatever else `weight_trace` takes.
+            Fitted with ``keep_weights=True``, or any other input of `weight_trace`.
         mask : array of bool (n_rows,)
-            Which training rows have a wrong label, as `add_class_noise` tells.
+            Which training rows have a wrong label, as returned by `add_class_noise`.
         ax : matplotlib Axes or None, default=None
             Where to draw; None makes a figure.
         **kwargs
-            Handed to `plot`.
+            Passed to `plot`.
 
         Returns
         -------
@@ -73,7 +73,7 @@ class WeightTraceDisplay:
         ax : matplotlib Axes or None, default=None
             Where to draw; None makes a figure.
         **kwargs
-            Handed to `plot`.
+            Passed to `plot`.
 
         Returns
         -------
@@ -89,7 +89,7 @@ class WeightTraceDisplay:
         ax : matplotlib Axes or None, default=None
             Where to draw; None makes a figure.
         **kwargs
-            Handed to matplotlib's `plot`, for both curves.
+            Passed to matplotlib's `plot`, for both curves.
 
         Returns
         -------
@@ -98,8 +98,7 @@ class WeightTraceDisplay:
         corrupted, clean = np.asarray(self.corrupted, dtype=float), np.asarray(self.clean, dtype=float)
         if corrupted.ndim != 1 or corrupted.shape != clean.shape or not len(clean):
             raise InvalidInput(
-                f"corrupted has shape {corrupted.shape} and clean {clean.shape}: give a mean weight of each for every "
-                "round"
+                f"corrupted has shape {corrupted.shape} and clean {clean.shape}: give one mean weight per round in each"
             )
         rounds = np.arange(1, len(clean) + 1)
         with canvas(ax) as ax:

@@ -16,7 +16,7 @@ from tremula.data.column import is_present
 from tremula.diagnostics.members.diversity import DIVERSITY, mean_over_pairs
 from tremula.diagnostics.members.predictions import member_predictions
 from tremula.display import ShortTable, ShownAsTable
-from tremula.errors import InvalidInput, InvalidTarget
+from tremula.errors import InvalidInput, InvalidTarget, counted
 
 KINDS = dict.fromkeys("biuf", "numbers") | dict.fromkeys("UST", "strings")  # by the kind of NumPy's types
 
@@ -118,8 +118,8 @@ def kappa_of(first: np.ndarray, second: np.ndarray, n_classes: int) -> np.ndarra
         agree += ones @ twos.T
         by_chance += np.outer(ones.sum(axis=1), twos.sum(axis=1))
     # All are whole numbers, exact in floats: with n_rows² as unit no rounding decides whether Theta2 is 1.
-    room = float(n_rows) ** 2 - by_chance
-    return np.asarray(np.divide(agree * n_rows - by_chance, room, out=np.ones_like(agree), where=room > 0))
+    numerator, denominator = agree * n_rows - by_chance, float(n_rows) ** 2 - by_chance
+    return np.asarray(np.divide(numerator, denominator, out=np.ones_like(agree), where=denominator > 0))
 
 
 def _read_truth(y: Any) -> np.ndarray:
@@ -135,7 +135,9 @@ def _read_truth(y: Any) -> np.ndarray:
 
 def _check_answers(answers: np.ndarray, truth: np.ndarray) -> None:
     if len(answers) < 2:
-        raise InvalidInput(f"{len(answers)} member was given: kappa compares pairs, give an ensemble of at least two")
+        raise InvalidInput(
+            f"{counted(len(answers), 'member')} given: kappa compares pairs, give an ensemble of at least two"
+        )
     if answers.shape[1] != len(truth):
         raise InvalidTarget(
             f"y has {len(truth)} values, but members predict {answers.shape[1]} rows: give one class for each row"

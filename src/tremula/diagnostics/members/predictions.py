@@ -73,8 +73,8 @@ def _check_classifiers(members: Iterable[Any]) -> None:
     for number, member in enumerate(members):
         if not hasattr(member, "predict") or is_regressor(member):
             raise InvalidInput(
-                f"member {number} is {type(member).__name__}, which is no classifier: kappa compares the classes that "
-                "members predict; give an ensemble, a list of fitted classifiers, or an array of predictions"
+                f"member {number} is {type(member).__name__}, which is not a classifier: kappa compares the classes "
+                "that members predict; give an ensemble, a list of fitted classifiers, or an array of predictions"
             )
 
 

@@ -14,7 +14,7 @@ from scipy import stats
 
 from tremula.diagnostics.significance.intervals import check_confidence
 from tremula.diagnostics.significance.paired import TestResult, effect_size
-from tremula.errors import InvalidInput
+from tremula.errors import InvalidInput, counted
 from tremula.parameters import check_choice
 
 FEW_DISCORDANT = 25  # below it the chi-square approximation of McNemar's test is poor
@@ -57,8 +57,8 @@ def mcnemar_test(
     first, second = _read_marks("first_wrong", first_wrong), _read_marks("second_wrong", second_wrong)
     if len(first) != len(second):
         raise InvalidInput(
-            f"first_wrong has {len(first)} rows and second_wrong has {len(second)}: both classifiers must answer "
-            "the same rows"
+            f"first_wrong has {counted(len(first), 'row')} and second_wrong has {len(second)}: both classifiers must "
+            "predict the same rows"
         )
     differences = first.astype(np.float64) - second
     only_first, only_second = int((differences > 0).sum()), int((differences < 0).sum())

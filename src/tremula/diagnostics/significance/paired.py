@@ -86,7 +86,7 @@ def read_floats(name: str, values: ArrayLike) -> Floats:
     try:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InvalidInput(f"{name} holds something that is no number ({error}): give a list of numbers") from error
+        raise InvalidInput(f"{name} holds something that is not a number ({error}): give a list of numbers") from error
 
 
 def _read_numbers(name: str, values: ArrayLike) -> Floats:

@@ -70,7 +70,7 @@ def compare_classes(shares: tuple[Floats, Floats], codes: NDArray[np.int64]) -> 
     Parameters
     ----------
     shares : two arrays of shape (n_rows, n_classes)
-        Of the model before and the one after.
+        Class probabilities of the model before and after smoothing.
     codes : int array of shape (n_rows,)
         The column of each row's class; -1 for a class that the models do not know.
 

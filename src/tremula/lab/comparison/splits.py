@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from tremula.errors import TremulaError
+from tremula.errors import TremulaError, counted
 from tremula.folds import Split, max_folds, shuffled_folds
 from tremula.lab.datasets import Dataset
 from tremula.lab.papers.shared_protocol import seed_of
@@ -74,6 +74,5 @@ def check_folds(dataset: Dataset, folds: Folds) -> None:
     most = most_folds(dataset)
     if folds.folds > most:
         subject = "the largest class has" if dataset.task == "classification" else "there are"
-        rows = "1 row" if most == 1 else f"{most} rows"
         advice = "more rows are needed" if most < 2 else f"request at most {most}"
-        raise InvalidFolds(f"{folds.folds} folds, but {subject} {rows}: {advice}")
+        raise InvalidFolds(f"{folds.folds} folds, but {subject} {counted(most, 'row')}: {advice}")

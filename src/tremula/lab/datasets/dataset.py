@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tremula.data.names import attribute_names
 from tremula.display import ShortTable, ShownAsTable
-from tremula.errors import MissingLibrary
+from tremula.errors import MissingLibrary, counted
 
 TASKS = ("classification", "regression")
 
@@ -68,7 +68,7 @@ class Dataset(ShownAsTable):
     def __str__(self) -> str:
         target = f"{len(np.unique(self.y))} classes" if self.task == "classification" else "a number"
         n_rows, n_attributes = self.X.shape
-        return f"{self.name} ({self.source}): {n_rows} rows, {n_attributes} attributes, {target} to predict"
+        return f"{self.name} ({self.source}): {n_rows} rows, {counted(n_attributes, 'attribute')}, {target} to predict"
 
     @property
     def attribute_names(self) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tremula.data.column import show
-from tremula.errors import did_you_mean
+from tremula.errors import counted, did_you_mean
 from tremula.lab.datasets.column import Column
 from tremula.lab.datasets.dataset import Dataset
 from tremula.lab.datasets.errors import UnusableDataset
@@ -110,7 +110,9 @@ def _check_classes(labels: NDArray[Any], described: str) -> NDArray[Any]:
         raise wrong_task(described, "regression")
     n_classes = len(np.unique(labels))
     if n_classes < 2:
-        raise UnusableDataset(f"{described} has {n_classes} class in {len(labels)} rows: at least 2 are needed")
+        raise UnusableDataset(
+            f"{described} has {counted(n_classes, 'class')} in {counted(len(labels), 'row')}: at least 2 are needed"
+        )
     return labels
 
 

@@ -13,6 +13,8 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
+from tremula.data.column import show
+from tremula.errors import counted
 from tremula.lab.datasets.column import Column
 from tremula.lab.datasets.errors import UnusableDataset
 
@@ -171,7 +173,7 @@ class Relation:
             self.connection.execute("DROP TABLE IF EXISTS loaded")
         commas = [name for name, reading in readings.items() if reading == "decimal comma"]
         if commas:
-            self.notes.append(f"Decimal commas were read as points in {len(commas)} columns, {commas[0]!r} first.")
+            self.notes.append(f"Decimal commas were read in {counted(len(commas), 'column')}: {show(commas)}.")
         if not all(map(len, columns.values())):
             raise UnusableDataset(f"{self.source} has no rows: at least one is needed")
         return columns
@@ -230,10 +232,10 @@ class Relation:
             f"count(*) FILTER ({has_comma}) FROM (SELECT name, {self.cleaned.format('value')} AS x FROM ({values})) "
             "GROUP BY name"
         )
-        counted = {name: numbers for name, *numbers in counts.fetchall()}
+        counts_of = {name: numbers for name, *numbers in counts.fetchall()}
         readings = {}
         for number, each in enumerate(fields):
-            n_present, n_numbers, n_dates, n_commas = counted.get(f"v{number}", (0, 0, 0, 0))
+            n_present, n_numbers, n_dates, n_commas = counts_of.get(f"v{number}", (0, 0, 0, 0))
             shares = {"number": n_numbers, "date text": n_dates, "decimal comma": n_commas}
             excluded = {"number" if each.type == "string" else "", "date text" if each.name in undated else ""}
             fitting = [reading for reading, n in shares.items() if n == n_present and reading not in excluded]

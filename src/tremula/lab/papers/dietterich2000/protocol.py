@@ -46,7 +46,7 @@ class Sizes:
     Attributes
     ----------
     members : mapping of str to int
-        Of each kind of ensemble.
+        Number of members, by kind of ensemble.
     domains : sequence of str
         Of Table 1.
     folds : int

@@ -38,7 +38,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "bandwidth, rule of thumb": {"unit": "rule_of_thumb"},
     "bandwidth, likelihood": {"unit": "likelihood"},
     "nominal attributes too": {"smear_nominal": True},
-    # These are no options of one estimator: see `Joined`.
+    # These are not options of one estimator: see `Joined`.
     "dual perturb and combine, no noise in training": {},
     "joined with dual perturb and combine": {},
 }

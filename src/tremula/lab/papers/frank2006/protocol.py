@@ -104,7 +104,8 @@ class Sizes:
     classes, numbers : sequence of str
         Datasets.
     most_rows : tuple of two of int or None
-        Of a larger dataset so many rows, drawn once, stand for all: with classes, and with numbers.
+        Maximum number of rows for classification and for regression; a larger dataset is replaced by a sample of this
+        size, drawn once.
     models : int
         Learning sets of the bias and variance.
     option_splits : int

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tremula import CARTClassifier, DualPerturbClassifier
 from tremula.diagnostics import BoundaryDisplay
-from tremula.diagnostics.displays.style import BLACK, LETTERS, PALETTE, canvas, import_pyplot, legend_above
+from tremula.diagnostics.displays.style import BLACK, FONTS, PALETTE, canvas, import_pyplot, legend_above
 from tremula.lab.datasets.generators import diagonal_square
 from tremula.lab.experiments.cell import Cell, Experiment, Outcome
 from tremula.lab.experiments.result import Result
@@ -197,7 +197,7 @@ def boundary_experiment(budget: Budget) -> Experiment:
 def _draw_boundaries() -> Any:
     plt = import_pyplot()
     tree, X, y = _figure2_tree()
-    with plt.rc_context(LETTERS):
+    with plt.rc_context(FONTS):
         figure, axes = plt.subplots(1, len(FIGURE2_AMOUNTS), figsize=(7, 2.7), sharex=True, sharey=True)
         figure.set_layout_engine("constrained")
         for amount, ax in zip(FIGURE2_AMOUNTS, axes):

@@ -95,7 +95,7 @@ def divide(name: str, number: int, *draw: int) -> Division:
     ----------
     name : str
     number : int
-        Of the division.
+        Number of the division.
     *draw : int
         A number that stands for other rows, or other test rows; none of the official test sets.
 

@@ -40,7 +40,7 @@ class Sizes:
     Attributes
     ----------
     most_rows : int or None
-        Of a larger dataset so many rows, drawn once, stand for all.
+        Maximum number of rows; a larger dataset is replaced by a sample of this size, drawn once.
     repetitions : int
         Of two-fold cross-validation.
     slow : bool
