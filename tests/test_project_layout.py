@@ -131,6 +131,22 @@ def test_no_file_is_called_utils() -> None:
     assert [path for path in SOURCES if Path(path).name in {"utils.py", "helpers.py", "misc.py"}] == []
 
 
+def assigned_names(source: str) -> set[str]:
+    """Names of variables and parameters."""
+    nodes = list(ast.walk(ast.parse(source)))
+    variables = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    return variables | {node.arg for node in nodes if isinstance(node, ast.arg)}
+
+
+@pytest.mark.parametrize("path", SOURCES)
+def test_variables_are_nouns(path: str) -> None:
+    assert assigned_names(SOURCES[path]).isdisjoint({"told", "found", "one", "what"})
+
+
+def test_variables_and_parameters_are_seen() -> None:
+    assert assigned_names("def f(told):\n    for found, b in told: one = b") == {"told", "found", "b", "one"}
+
+
 def test_the_installed_package_has_every_file_of_the_sources() -> None:
     sources = REPOSITORY / "src" / "tremula"
     wanted = {path.relative_to(sources) for path in sources.rglob("*") if path.is_file()}

@@ -52,13 +52,13 @@ def list_datasets(
     from OpenML.
     """
     chosen = [
-        {**asdict(known), "found": found}
-        for known, found in ((known, _where(known)) for known in known_datasets().values())
+        {**asdict(known), "found": location}
+        for known, location in ((known, _where(known)) for known in known_datasets().values())
         if (task is None or known.task == task)
         and (max_rows is None or known.rows <= max_rows)
         and known.rows >= min_rows
         and (paper is None or paper in known.papers)
-        and (not here or _is_here(found))
+        and (not here or _is_here(location))
     ]
     if as_json:
         print(json.dumps(chosen, indent=2, ensure_ascii=False))
@@ -80,8 +80,8 @@ def _where(known: KnownDataset) -> str:
     return "nowhere" if known.openml is None else f"OpenML {known.openml}"
 
 
-def _is_here(found: str) -> bool:
-    return found in ("scikit-learn", "data folder", "cache")
+def _is_here(location: str) -> bool:
+    return location in ("scikit-learn", "data folder", "cache")
 
 
 def _advice() -> str:
@@ -231,10 +231,10 @@ def fetch(
     for name in names:
         if Path(name).suffix:
             raise UnknownDataset(f"{name!r} is a file and not a name: tremula data list shows the names")
-        found = load_dataset(name, task=None)
-        fetched.append({"name": name, "source": found.source, "rows": len(found.X)})
+        dataset = load_dataset(name, task=None)
+        fetched.append({"name": name, "source": dataset.source, "rows": len(dataset.X)})
         if not as_json:
-            console.print(f"{name}: {counted(len(found.X), 'row')}, {found.source}", markup=False)
+            console.print(f"{name}: {counted(len(dataset.X), 'row')}, {dataset.source}", markup=False)
     if as_json:
         print(json.dumps(fetched, indent=2, ensure_ascii=False))
 

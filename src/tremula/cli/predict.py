@@ -146,8 +146,8 @@ def _guessed_schema(model: Any, relation: Relation) -> TableSchema:
             f"{relation.source} has {len(names)} columns, but the model was trained on {len(levels)} without names: "
             "give those alone, in their order"
         )
-    known = tuple(None if found is None else tuple(map(str, found)) for found in levels)
-    kinds = tuple("number" if found is None else "nominal" for found in levels)
+    known = tuple(None if level_names is None else tuple(map(str, level_names)) for level_names in levels)
+    kinds = tuple("number" if level_names is None else "nominal" for level_names in levels)
     task = "classification" if hasattr(model, "predict_proba") else "regression"
     return TableSchema(names, kinds, known, "", task, "")
 

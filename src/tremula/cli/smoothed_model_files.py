@@ -92,10 +92,10 @@ def _schema(model: Any, reading: Reading) -> TableSchema | None:
     levels = _levels(model)
     if levels is None and reading.dataset.nominal:
         return None
-    told = levels or (None,) * len(names)
+    known_levels = levels or (None,) * len(names)
     kind_of = dict(zip(reading.schema.names, reading.schema.kinds))
-    kinds = tuple(kind_of[name] if found is None else "nominal" for name, found in zip(names, told))
-    return replace(reading.schema, names=names, kinds=kinds, levels=told, source="")
+    kinds = tuple(kind_of[name] if level_names is None else "nominal" for name, level_names in zip(names, known_levels))
+    return replace(reading.schema, names=names, kinds=kinds, levels=known_levels, source="")
 
 
 def _levels(model: Any) -> tuple[tuple[str, ...] | None, ...] | None:
@@ -106,7 +106,9 @@ def _levels(model: Any) -> tuple[tuple[str, ...] | None, ...] | None:
             encoder = read_model(model).encoder
         except (UnsupportedModel, MissingLibrary):
             return None
-    return tuple(None if found is None else tuple(map(str, found.tolist())) for found in encoder.levels)
+    return tuple(
+        None if level_names is None else tuple(map(str, level_names.tolist())) for level_names in encoder.levels
+    )
 
 
 def _format_note(place: Path) -> str:

@@ -53,7 +53,7 @@ class TrainedBefore(Training):
     trained: Sequence[Member] = ()
 
     def __call__(self, members: range) -> list[tuple[Member, np.ndarray | None]]:
-        """Train the members that are wanting."""
+        """Train the missing members."""
         known = range(members.start, min(members.stop, len(self.trained)))
         counts = [self.drawing.times_drawn(self.drawing.sample_of(n)[0]) if self.with_counts else None for n in known]
         before = [(self.trained[number], count) for number, count in zip(known, counts, strict=True)]
@@ -138,8 +138,8 @@ class _SmearedBagging(Ensemble):
         parts = self._parts(trainer, sample)
         trials = Trials(trainer, parts, amounts, n_outputs, self.combine)
         judge = Judge(trials, sample, self._losses[self.scoring], self.n_jobs, self.verbose)
-        found = find_amount(judge, self.search, amounts, n_members)
-        self.noise_, self.noise_curve_, self._trained = found.amount, found.curve, found.members
+        chosen = find_amount(judge, self.search, amounts, n_members)
+        self.noise_, self.noise_curve_, self._trained = chosen.amount, chosen.curve, chosen.members
 
     def _n_tried(self) -> int:
         """Return how many members judge an amount at most."""

@@ -124,7 +124,7 @@ def _judges(model: Ensemble, X_val: Any, y_val: Any) -> Judges:
 
 
 def _with_members(model: Ensemble, members: list[Any]) -> Any:
-    """Copy an ensemble with other members, without what rows left out said of its own."""
+    """Copy an ensemble with other members, without the out-of-bag results of its own."""
     twin = copy(model)
     for name in OOB_ATTRIBUTES:
         twin.__dict__.pop(name, None)

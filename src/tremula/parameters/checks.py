@@ -26,10 +26,10 @@ def check_number(
     kind = Integral if whole else Real
     fits = isinstance(given, kind) and not isinstance(given, bool | np.bool_)
     if not fits or not (low < given if above else low <= given) or not given <= high:
-        what = "a whole number" if whole else "a number"
+        kind = "a whole number" if whole else "a number"
         least = f"above {low:g}" if above else f"of at least {low:g}"
         most = "" if np.isinf(high) else f" and at most {high:g}"
-        raise InvalidParameter(f"{name}={given!r} was given; expected {what} {least}{most}")
+        raise InvalidParameter(f"{name}={given!r} was given; expected {kind} {least}{most}")
 
 
 def check_flag(name: str, given: Any) -> None:

@@ -159,9 +159,9 @@ def leaf_weights(
     >>> leaf_weights(model, 0, X[70:71], noise_sd=0.2 * X.std(axis=0)).round(3)
     array([[0.   , 0.371, 0.629]])
     """
-    one = _numbered_leaves(model, number)
-    n_leaves = len(one.trees[0].values)
-    task = prepare(one, X, noise_sd, form, flip, level_shares, tol, n_jobs)
+    leaf_model = _numbered_leaves(model, number)
+    n_leaves = len(leaf_model.trees[0].values)
+    task = prepare(leaf_model, X, noise_sd, form, flip, level_shares, tol, n_jobs)
     each_its_own = Values(
         start=np.arange(n_leaves + 1, dtype=np.int32),
         output=np.arange(n_leaves, dtype=np.int32),

@@ -353,9 +353,9 @@ class Comparison(ShownAsTable):
         return "\n".join([self._caption, *map(str.__add__, lines, spreads)])
 
 
-def _same_splits(one: list[Split], other: list[Split]) -> bool:
-    return len(one) == len(other) and all(
+def _same_splits(first: list[Split], second: list[Split]) -> bool:
+    return len(first) == len(second) and all(
         np.array_equal(rows, other_rows)
-        for pair, other_pair in zip(one, other)
+        for pair, other_pair in zip(first, second)
         for rows, other_rows in zip(pair, other_pair)
     )

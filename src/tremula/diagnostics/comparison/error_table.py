@@ -38,9 +38,9 @@ def read_results(results: Any, names: Sequence[str] | None, dataset_names: Seque
         table = _read_array(results)
     methods = table.names if names is None else list(names)
     renamed = ErrorTable(table.errors, methods, table.dataset_names if dataset_names is None else list(dataset_names))
-    for what, given, length in (("names", renamed.names, 1), ("dataset_names", renamed.dataset_names, 0)):
+    for option, given, length in (("names", renamed.names, 1), ("dataset_names", renamed.dataset_names, 0)):
         if len(given) != table.errors.shape[length] or len(set(given)) < len(given):
-            raise InvalidInput(f"{what} is {given}: give {table.errors.shape[length]} distinct names")
+            raise InvalidInput(f"{option} is {given}: give {table.errors.shape[length]} distinct names")
     _refuse_too_few(renamed)
     return renamed
 

@@ -103,10 +103,10 @@ def _wilcoxon(errors: Floats) -> Floats:
     """Return the matrix of p-values of Wilcoxon's signed-rank test, Holm-adjusted over all pairs."""
     n_methods = errors.shape[1]
     pairs = list(combinations(range(n_methods), 2))
-    raw = [_wilcoxon_p_value(_to_ten_digits(errors[:, one] - errors[:, other])) for one, other in pairs]
+    raw = [_wilcoxon_p_value(_to_ten_digits(errors[:, first] - errors[:, second])) for first, second in pairs]
     matrix = np.ones((n_methods, n_methods))
-    for (one, other), p_value in zip(pairs, adjust_p_values(raw, "holm")):
-        matrix[one, other] = matrix[other, one] = p_value
+    for (first, second), p_value in zip(pairs, adjust_p_values(raw, "holm")):
+        matrix[first, second] = matrix[second, first] = p_value
     return matrix
 
 

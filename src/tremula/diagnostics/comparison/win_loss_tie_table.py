@@ -158,8 +158,8 @@ class WinLossTie:
 
     def cell(self, row: str, column: str) -> tuple[int, int, int]:
         """Return wins, losses and ties of one method against another."""
-        one, other = place_of(row, self.names), place_of(column, self.names)
-        wins, losses = int(self.wins[one, other]), int(self.wins[other, one])
+        first, second = place_of(row, self.names), place_of(column, self.names)
+        wins, losses = int(self.wins[first, second]), int(self.wins[second, first])
         return wins, losses, self.n_datasets - wins - losses
 
     @property

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 def _row_t_or_paired_t(comparison: Comparison, first: int, second: int, confidence: float) -> TestResult:
     if len(comparison.test_rows) > 1 or not has_row_losses(comparison.scoring):
         return paired_t_test(comparison.errors[first], comparison.errors[second], confidence=confidence)
-    one, other = (comparison.row_losses(comparison.names[place])[0] for place in (first, second))
-    return replace(paired_t_test(one, other, confidence=confidence), test="paired t over rows")
+    first_losses, second_losses = (comparison.row_losses(comparison.names[place])[0] for place in (first, second))
+    return replace(paired_t_test(first_losses, second_losses, confidence=confidence), test="paired t over rows")
 
 
 def _corrected_t(comparison: Comparison, first: int, second: int, confidence: float) -> TestResult:
@@ -60,8 +60,10 @@ def _mcnemar(comparison: Comparison, first: int, second: int, confidence: float)
 
 
 def _proportions(comparison: Comparison, first: int, second: int, confidence: float) -> TestResult:
-    one, other = (_wrong(comparison, "proportions", place) for place in (first, second))
-    return difference_of_proportions(int(one.sum()), int(other.sum()), len(one), confidence=confidence)
+    first_wrong, second_wrong = (_wrong(comparison, "proportions", place) for place in (first, second))
+    return difference_of_proportions(
+        int(first_wrong.sum()), int(second_wrong.sum()), len(first_wrong), confidence=confidence
+    )
 
 
 TESTS: dict[str, Callable[[Comparison, int, int, float], TestResult]] = {

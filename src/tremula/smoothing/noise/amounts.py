@@ -41,14 +41,14 @@ class Noise:
         return not flips and not self.sd.any()
 
 
-def _numbers(name: str, given: Any, what: str) -> Floats:
+def _numbers(name: str, given: Any, expected: str) -> Floats:
     try:
         numbers = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InvalidParameter(f"{name}={given!r} was given; expected {what}") from error
+        raise InvalidParameter(f"{name}={given!r} was given; expected {expected}") from error
     if not np.isfinite(numbers).all() or (numbers < 0).any():
         wrong = numbers[~(np.isfinite(numbers) & (numbers >= 0))].flat[0]
-        raise InvalidParameter(f"{name} holds {wrong}; expected {what}, all finite and none negative")
+        raise InvalidParameter(f"{name} holds {wrong}; expected {expected}, all finite and none negative")
     return numbers
 
 

@@ -57,17 +57,17 @@ class Folds:
         return "*" if 2 * self.n_pruned > len(self.n_wrong) else ""
 
 
-def differ(one: Folds, other: Folds) -> TestResult:
+def differ(first: Folds, second: Folds) -> TestResult:
     """Test the difference of two methods as the paper did: by folds, or by proportions on one test set."""
-    if DOMAINS[NOISY_NAMES[one.domain][0]].has_test_set or len(one.n_wrong) == 1:
-        n_test = int(one.n_test.sum())
-        return difference_of_proportions(int(one.n_wrong.sum()), int(other.n_wrong.sum()), n_test)
-    return paired_t_test(one.n_wrong / one.n_test, other.n_wrong / other.n_test)
+    if DOMAINS[NOISY_NAMES[first.domain][0]].has_test_set or len(first.n_wrong) == 1:
+        n_test = int(first.n_test.sum())
+        return difference_of_proportions(int(first.n_wrong.sum()), int(second.n_wrong.sum()), n_test)
+    return paired_t_test(first.n_wrong / first.n_test, second.n_wrong / second.n_test)
 
 
-def better_of(one: Folds, other: Folds) -> int:
+def better_of(first: Folds, second: Folds) -> int:
     """Return -1 if the first is better by the test, 1 if the second is, 0 for a tie."""
-    low, high = differ(one, other).interval
+    low, high = differ(first, second).interval
     return -1 if high < 0 else int(low > 0)
 
 
@@ -107,8 +107,11 @@ class Measured:
         if choice == "test":
             takes = [sum(_wrong(pruned)) <= sum(_wrong(unpruned))] * len(pruned)
         else:
-            takes = [one.values["inner_error"] <= two.values["inner_error"] for one, two in zip(pruned, unpruned)]
-        taken = [one if take else two for one, two, take in zip(pruned, unpruned, takes)]
+            takes = [
+                with_pruning.values["inner_error"] <= without.values["inner_error"]
+                for with_pruning, without in zip(pruned, unpruned)
+            ]
+        taken = [with_pruning if take else without for with_pruning, without, take in zip(pruned, unpruned, takes)]
         return self._folds(taken, takes)
 
     def _folds(self, results: Sequence[Result], pruned: Sequence[bool]) -> Folds:
@@ -141,12 +144,12 @@ def gather(results: Sequence[Result]) -> tuple[dict[str, Measured], list[str]]:
 
 def count_wins(measured: Iterable[Measured], choice: str) -> dict[tuple[str, str], tuple[int, int, int]]:
     """Return wins, losses and ties of every method against every other, over the domains."""
-    counts = {(one, other): [0, 0, 0] for one in METHODS for other in METHODS if one != other}
+    counts = {(method, other): [0, 0, 0] for method in METHODS for other in METHODS if method != other}
     for domain in measured:
-        for one, other in combinations(domain.methods, 2):
-            verdict = better_of(domain.chosen(one, choice), domain.chosen(other, choice))
-            counts[one, other][{-1: 0, 1: 1, 0: 2}[verdict]] += 1
-            counts[other, one][{1: 0, -1: 1, 0: 2}[verdict]] += 1
+        for method, other in combinations(domain.methods, 2):
+            verdict = better_of(domain.chosen(method, choice), domain.chosen(other, choice))
+            counts[method, other][{-1: 0, 1: 1, 0: 2}[verdict]] += 1
+            counts[other, method][{1: 0, -1: 1, 0: 2}[verdict]] += 1
     return {pair: (count[0], count[1], count[2]) for pair, count in counts.items()}
 
 

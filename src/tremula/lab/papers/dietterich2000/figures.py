@@ -64,7 +64,7 @@ def _draw_kohavi(measured: Sequence[Measured], first: str, second: str, choice: 
 def show_kohavi(results: Sequence[Result], budget: Budget) -> list[ShownFigure]:
     """Show a Kohavi plot of every pair of methods, from the same cells as Table 1."""
     measured = [domain for domain in gather(results)[0].values() if set(METHODS) <= set(domain.methods)]
-    pairs = [(two, one) for one, two in combinations(METHODS, 2)]
+    pairs = [(second, first) for first, second in combinations(METHODS, 2)]
     return [
         ShownFigure(
             f"kohavi_{_short(first)}_{_short(second)}",
@@ -102,11 +102,11 @@ class MeasureKappa:
         few = min(DRAWN_MEMBERS, agreement.n_members)
         values = {"kappa": float(agreement.kappa.mean()), "member_error": float(agreement.member_error.mean())}
         values |= {"error": agreement.ensemble_error, "n_members": float(agreement.n_members)}
-        for (one, two), kappa, error in zip(
+        for (first, second), kappa, error in zip(
             agreement.pairs.tolist(), agreement.kappa.tolist(), agreement.mean_error.tolist()
         ):
-            if two < few:
-                values |= {f"kappa {one} {two}": kappa, f"mean_error {one} {two}": error}
+            if second < few:
+                values |= {f"kappa {first} {second}": kappa, f"mean_error {first} {second}": error}
         return Outcome(values, n_test=len(test), seed=seed)
 
 

@@ -70,9 +70,9 @@ def _accuracy_rows(measured: dict[str, dict[str, Folds]]) -> list[list[Any]]:
     return rows
 
 
-def compare(methods: dict[str, Folds], one: str, other: str) -> TestResult | None:
+def compare(methods: dict[str, Folds], name: str, other_name: str) -> TestResult | None:
     """Test the difference of two methods' errors over folds, corrected for what folds share; None for a few folds."""
-    first, second = methods[one], methods[other]
+    first, second = methods[name], methods[other_name]
     if len(first["error"]) < FEWEST_FOLDS:
         return None
     return corrected_t_test(first["error"], second["error"], n_train=first["n_train"], n_test=first["n_test"])

@@ -90,11 +90,11 @@ class Verdict:
     by_f: int
 
 
-def judge(measured: Measured, dataset: str, one: str, other: str, measure: str) -> Verdict:
+def judge(measured: Measured, dataset: str, first: str, second: str, measure: str) -> Verdict:
     """Compare two methods on a dataset by the corrected resampled t test and by the combined 5 × 2 F test."""
-    splits = measured.splits(dataset, (one, other))
-    a, b = (measured.values(dataset, method, measure, splits) for method in (one, other))
-    sizes = {name: measured.values(dataset, one, name, splits) for name in ("n_train", "n_test")}
+    splits = measured.splits(dataset, (first, second))
+    a, b = (measured.values(dataset, method, measure, splits) for method in (first, second))
+    sizes = {name: measured.values(dataset, first, name, splits) for name in ("n_train", "n_test")}
     sign = int(np.sign((a - b).mean()))
     by_t = corrected_t_test(a, b, n_train=sizes["n_train"], n_test=sizes["n_test"]).p_value <= 1 - CONFIDENCE
     by_f = five_by_two_f_test(a, b).p_value <= 1 - CONFIDENCE
@@ -108,9 +108,9 @@ def count_wins(measured: Measured, datasets: Sequence[str], methods: Sequence[st
         return None
     wins = np.zeros((len(methods), len(methods)), dtype=np.int64)
     for dataset in there:
-        for i, one in enumerate(methods):
-            for j, other in enumerate(methods[:i]):
-                by_t = judge(measured, dataset, one, other, measure).by_t
+        for i, first in enumerate(methods):
+            for j, second in enumerate(methods[:i]):
+                by_t = judge(measured, dataset, first, second, measure).by_t
                 wins[i, j] += by_t < 0
                 wins[j, i] += by_t > 0
     return WinLossTie(list(methods), wins, len(there), {}, "corrected t", CONFIDENCE)
