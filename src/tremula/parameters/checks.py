@@ -26,10 +26,10 @@ def check_number(
     kind = Integral if whole else Real
     fits = isinstance(given, kind) and not isinstance(given, bool | np.bool_)
     if not fits or not (low < given if above else low <= given) or not given <= high:
-        kind = "a whole number" if whole else "a number"
+        expected = "a whole number" if whole else "a number"
         least = f"above {low:g}" if above else f"of at least {low:g}"
         most = "" if np.isinf(high) else f" and at most {high:g}"
-        raise InvalidParameter(f"{name}={given!r} was given; expected {kind} {least}{most}")
+        raise InvalidParameter(f"{name}={given!r} was given; expected {expected} {least}{most}")
 
 
 def check_flag(name: str, given: Any) -> None:
