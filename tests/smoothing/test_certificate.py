@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,13 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import tremula as tm
+from tremula.combine import largest
 from tremula.errors import InvalidParameter
 from tremula.smoothing.certificate import certified_radii, margin_ranges, most_tests, radii_in_unit
 from tremula.smoothing.exact import soften
+from tremula.smoothing.models import read_model
 from tremula.trees.tree import NODE_DTYPE, Tree
-from tremula.trees.tree_sum import TreeSum, mean_of_trees
+from tremula.trees.tree_sum import LINKS, TreeSum, mean_of_trees
 
 MOONS = make_moons(200, noise=0.25, random_state=0)
 THREE = make_classification(200, 4, n_informative=3, n_redundant=1, n_classes=3, random_state=0)
@@ -176,6 +179,36 @@ def test_no_way_of_the_given_length_leaves_the_interval(model: Any, method: str)
         moved = soft.predict(X[:8] + 0.7 * spread * way / np.where(length > 0, length, 1.0))
         assert np.all(low - 1e-9 <= moved)
         assert np.all(moved <= high + 1e-9)
+
+
+@pytest.mark.parametrize(("level", "size"), [(0.0, 1e6), (0.0, 1e-6), (1e6, 1e-6), (1e6, 1e-9)])
+def test_the_slack_follows_the_magnitude_of_the_answers(level: float, size: float) -> None:
+    X, y = load_diabetes(return_X_y=True)
+    model = GradientBoostingRegressor(n_estimators=5, random_state=0)
+    soft = tm.DualPerturbRegressor(model, noise=0.5).fit(X, level + size * y)
+    values = soft.predict(X)
+    low, high = soft.certified_interval(X, radius=0.0)
+    rounding = 8 * np.spacing(np.abs(values).max())
+    assert np.all(values - low >= rounding)
+    assert np.all(high - values >= rounding)
+    assert np.all(high - low <= 1e-5 * np.ptp(values) + 1e-10 * np.abs(values))
+
+
+@pytest.mark.parametrize("size", [1e6, 1.0, 1e-6, 1e-13])
+def test_margins_of_any_magnitude_are_certified_up_to_a_tie_of_their_shares(size: float) -> None:
+    X, y = MOONS
+    boosted = GradientBoostingClassifier(n_estimators=3, init="zero", random_state=0).fit(X, y)
+    model = read_model(boosted).sum
+    model = replace(model, weights=size * model.weights)
+    spread = 0.5 * X.std(axis=0)
+    softened = soften(model, X, spread)
+    radii = certified_radii(model, softened.margins, softened.bound)
+    labels = largest(LINKS[model.link](softened.margins))
+    assert np.median(radii) > 0.1 if size > 1e-9 else not radii.any()  # there all shares are tied
+    random = np.random.default_rng(0)
+    for way in random.standard_normal((20, *X.shape)):
+        moved = X + 0.999 * radii[:, None] * spread * way / np.linalg.norm(way, axis=1, keepdims=True)
+        assert np.array_equal(largest(LINKS[model.link](soften(model, moved, spread).margins)), labels)
 
 
 # --- gradient ---

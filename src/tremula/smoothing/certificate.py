@@ -20,7 +20,7 @@ from tremula.trees.tree_sum import TreeSum
 Floats = NDArray[np.float64]
 
 UNITS = ("noise", "attribute")
-ROUNDING = 1e-11  # of the range of a margin: above what rounding can do, and above what counts as a tie
+ROUNDING = 1e-11  # of the magnitude of the margins: above what rounding can do, and above what counts as a tie
 CERTIFIED_LINKS = ("identity", "logistic", "softmax", "positive")
 
 
@@ -105,6 +105,25 @@ def margin_ranges(model: TreeSum, less: int | None = None) -> tuple[Floats, Floa
     return low, high
 
 
+def rounding_slack(model: TreeSum) -> float:
+    """Bound the error of a margin by rounding, together with the difference that still counts as a tie.
+
+    It is relative to the terms of the sum. Shares made from margins by a link lie in [0, 1] whatever the
+    magnitude of the margins, so a tie of shares is not relative to the margins.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tremula import C45Classifier
+    >>> from tremula.trees.tree_sum import mean_of_trees
+    >>> rounding_slack(mean_of_trees([C45Classifier().fit(*load_iris(return_X_y=True)).tree_]))
+    1e-11
+    """
+    terms = [abs(weight) * np.abs(tree.values).max() for tree, weight in zip(model.trees, model.weights)]
+    magnitude = float(np.abs(model.offset).max() + np.sum(terms))
+    return ROUNDING * (magnitude + (model.link in ("logistic", "softmax")))
+
+
 # --- the radius, in standard deviations of the noise ---
 
 
@@ -114,14 +133,14 @@ def _distance(differences: Floats, slack: Floats, low: float, high: float) -> Fl
         return np.where(differences > slack, np.inf, 0.0)
     if high <= 0.0:
         return np.zeros(len(differences))
-    safe = differences - slack - ROUNDING * (high - low)
+    safe = differences - slack
     shares = np.clip((safe - low) / (high - low), 0.0, 1.0)
     return np.asarray(np.maximum(ndtri(shares) - ndtri(-low / (high - low)), 0.0))
 
 
 def _half_distance(own: Floats, other: Floats, slack: Floats) -> Floats:
     """Return the same for two class shares, each of which is bounded by itself."""
-    least, most = np.clip(own - slack - ROUNDING, 0.0, 1.0), np.clip(other + slack + ROUNDING, 0.0, 1.0)
+    least, most = np.clip(own - slack, 0.0, 1.0), np.clip(other + slack, 0.0, 1.0)
     with np.errstate(invalid="ignore"):
         apart = 0.5 * (ndtri(least) - ndtri(most))
     return np.asarray(np.maximum(np.nan_to_num(apart, nan=0.0, posinf=np.inf, neginf=0.0), 0.0))
@@ -148,6 +167,7 @@ def certified_radii(model: TreeSum, margins: Floats, bound: Floats) -> Floats:
             f"a model whose answers are made by the link {model.link!r} has no certificate: links "
             f"{', '.join(map(repr, CERTIFIED_LINKS))} have one"
         )
+    bound = bound + rounding_slack(model)
     if model.n_margins == 1:
         (low,), (high,) = margin_ranges(model)
         up, down = _distance(margins[:, 0], bound, low, high), _distance(-margins[:, 0], bound, -high, -low)
@@ -180,12 +200,13 @@ def _nearest_other(model: TreeSum, margins: Floats, bound: Floats, winner: int, 
 def certified_interval(model: TreeSum, margins: Floats, bound: Floats, radii: Floats) -> tuple[Floats, Floats]:
     """Least and largest margin that a row can have after it moved by at most `radii` standard deviations."""
     (low,), (high,) = margin_ranges(model)
+    slack = bound + rounding_slack(model)
     if low == high:
-        return np.full(len(margins), low), np.full(len(margins), high)
-    slack = bound + ROUNDING * (high - low)
+        return low - slack, high + slack
     least = ndtr(ndtri(np.clip((margins[:, 0] - slack - low) / (high - low), 0.0, 1.0)) - radii)
     most = ndtr(ndtri(np.clip((margins[:, 0] + slack - low) / (high - low), 0.0, 1.0)) + radii)
-    return low + (high - low) * least, low + (high - low) * most
+    rounding = rounding_slack(model)
+    return low + (high - low) * least - rounding, low + (high - low) * most + rounding
 
 
 def rounding_distance(radii: Floats, rows: Floats, noise_sd: Floats) -> Floats:
