@@ -1,7 +1,6 @@
 """Exact smoothing against draws of noise, its limits, and what it promises whatever the noise."""
 
 import gc
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -144,14 +143,6 @@ def test_attributes_without_noise_are_tested_hard(strict: bool) -> None:
     rows = np.array([[-1.0], [0.0], [0.5], [1.0], [2.0]])
     noise = np.array([[0.0], [0.0], [1e-300], [0.0], [0.0]])  # not without any noise: the kernel itself is asked
     np.testing.assert_array_equal(soften(model, rows, noise).margins, model.trees[0].predict_values(rows))
-
-
-def test_single_precision_rounds_before_a_hard_test() -> None:
-    third = float(np.float32(1 / 3))  # above 1/3
-    model = replace(mean_of_trees([chain([1 / 3 + (third - 1 / 3) / 2])]), single_precision=True)
-    rows = np.array([[1 / 3], [0.0]])
-    for noise in (np.zeros(1), np.array([[0.0], [1e-3]])):
-        np.testing.assert_array_equal(soften(model, rows, noise).margins, [[1.0], [0.0]])
 
 
 # --- whatever the noise ---

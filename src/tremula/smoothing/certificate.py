@@ -209,14 +209,6 @@ def certified_interval(model: TreeSum, margins: Floats, bound: Floats, radii: Fl
     return low + (high - low) * least - rounding, low + (high - low) * most + rounding
 
 
-def rounding_distance(radii: Floats, rows: Floats, noise_sd: Floats) -> Floats:
-    """Bound the extra distance of a move if the model rounds values to single precision."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        sizes = np.where((noise_sd > 0) & ~np.isnan(rows), np.abs(rows) / noise_sd, 0.0)
-    finite = np.where(np.isfinite(radii), radii, 0.0)
-    return np.asarray(2.0 * float(np.finfo(np.float32).eps) * (finite + np.sqrt(np.sum(sizes**2, axis=1))))
-
-
 # --- other units ---
 
 

@@ -16,7 +16,7 @@ from tremula.parameters.kinds import choice
 from tremula.parameters.table import AMOUNT_OF_NOISE
 from tremula.persistence.registry import storable
 from tremula.smoothing.base import TUNING, DualPerturb
-from tremula.smoothing.certificate import UNITS, certified_radii, radii_in_unit, rounding_distance, tested_nominal
+from tremula.smoothing.certificate import UNITS, certified_radii, radii_in_unit, tested_nominal
 from tremula.smoothing.methods import METHODS, LinearSmoother
 from tremula.smoothing.noise.amounts import Noise
 from tremula.trees.cart import CARTClassifier
@@ -227,6 +227,4 @@ class DualPerturbClassifier(ClassifierMixin, DualPerturb):
         if not spread.any():
             radii = np.zeros(len(rows))
         n_draws = trees.draws_on_path()
-        if trees.model.single_precision:
-            radii = np.maximum(radii - np.sqrt(n_draws.max(initial=1)) * rounding_distance(radii, rows, spread), 0.0)
         return radii_in_unit(radii, unit, spread, n_draws, tested_nominal(trees.model))

@@ -78,9 +78,6 @@ def prepare(
     noise = _check_noise(model, rows, noise_sd)
     shares = _check_shares(model, level_shares, flip)
     own, others = _flip_weights(model, shares, flip)
-    if model.single_precision and not (noise > 0).all():
-        with np.errstate(over="ignore"):
-            rows = np.where(noise > 0, rows, rows.astype(np.float32))
     is_missing = np.zeros(len(rows), dtype=bool)
     if not _has_finite_differences(rows):
         rows = finite(rows)

@@ -15,7 +15,7 @@ from tremula.parameters.kinds import choice
 from tremula.parameters.table import AMOUNT_OF_NOISE
 from tremula.persistence.registry import storable
 from tremula.smoothing.base import TUNING, DualPerturb
-from tremula.smoothing.certificate import certified_interval, rounding_distance
+from tremula.smoothing.certificate import certified_interval
 from tremula.smoothing.methods import METHODS, LinearSmoother
 from tremula.trees.cart import CARTRegressor
 from tremula.trees.tree_sum import LINKS
@@ -177,8 +177,6 @@ class DualPerturbRegressor(RegressorMixin, DualPerturb):
         trees, margins, bound = self._smoothed_margins(smoother, rows, noise)
         tests = np.where(spread > 0, trees.draws_on_path(), 0).max(axis=1, initial=1)
         radii = radius * np.sqrt(tests)
-        if trees.model.single_precision:
-            radii = radii + np.sqrt(tests) * rounding_distance(radii, rows, spread)
         low, high = certified_interval(trees.model, margins, bound, radii)
         link = LINKS[trees.model.link]
         return link(low), link(high)

@@ -61,8 +61,6 @@ class TreeSum:
     shares : tuple of float64 arrays, one per tree
         For every node the share of its parent's weight that it receives if the tested value is missing. In tremula's
         trees shares follow training weights; other libraries send a missing value down one branch.
-    single_precision : bool
-        Whether the model rounds values to single precision before it tests them.
     tree_members : int array (n_trees,)
         The member of the ensemble that each tree belongs to; by default each tree is a member.
     """
@@ -73,7 +71,6 @@ class TreeSum:
     offset: Floats
     link: str
     shares: tuple[Floats, ...]
-    single_precision: bool = False
     tree_members: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
 
     def __post_init__(self) -> None:
@@ -140,7 +137,6 @@ def sum_of_trees(
     *,
     outputs: ArrayLike | None = None,
     weights: ArrayLike | None = None,
-    single_precision: bool = False,
     tree_members: ArrayLike | None = None,
 ) -> TreeSum:
     """Sum trees. By default each has the weight 1, a value for every margin, and is a member of its own."""
@@ -151,7 +147,6 @@ def sum_of_trees(
         offset=np.zeros(trees[0].n_outputs) if offset is None else np.array(offset, dtype=np.float64),
         link=link,
         shares=tuple(branch_shares(tree.nodes) for tree in trees),
-        single_precision=single_precision,
         tree_members=np.arange(len(trees)) if tree_members is None else np.asarray(tree_members, dtype=np.int64),
     )
 

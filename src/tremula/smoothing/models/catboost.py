@@ -18,6 +18,7 @@ from tremula.errors import UnsupportedModel
 from tremula.smoothing.models.boosting import link_of
 from tremula.smoothing.models.members import USE_SAMPLE
 from tremula.smoothing.models.model import Read, TreeModel, name_of
+from tremula.smoothing.models.single_precision import before_rounding
 from tremula.smoothing.models.tree_builder import Split, build_tree, flatten
 from tremula.trees.tree import Tree
 from tremula.trees.tree_sum import sum_of_trees
@@ -49,7 +50,7 @@ def read_catboost(estimator: Any, read: Read) -> TreeModel:
     n_levels = np.zeros(len(names), dtype=np.int32)
     trees = [oblivious_tree(tree, features, len(bias), n_levels) for tree in dump.get("oblivious_trees", [])]
     trees += [free_tree(tree, features, n_levels) for tree in dump.get("trees", [])]
-    whole = sum_of_trees(trees, bias, link, weights=np.full(len(trees), float(scale)), single_precision=True)
+    whole = sum_of_trees(trees, bias, link, weights=np.full(len(trees), float(scale)))
     is_classifier = link in ("logistic", "softmax")
     return TreeModel(
         estimator=estimator,
@@ -110,7 +111,7 @@ def oblivious_tree(
 
     root = grow(len(splits), 0, {}, {})
     nodes = flatten(root, ("left", "right"), lambda node: node["split"], lambda node: node["value"], n_levels)
-    return build_tree(nodes, n_levels, strict=False)
+    return before_rounding(build_tree(nodes, n_levels, strict=False))
 
 
 def free_tree(tree: dict[str, Any], features: dict[int, dict[str, Any]], n_levels: NDArray[np.int32]) -> Tree:
@@ -118,4 +119,4 @@ def free_tree(tree: dict[str, Any], features: dict[int, dict[str, Any]], n_level
     nodes = flatten(
         tree, ("left", "right"), lambda node: split_of(node["split"], features), lambda node: node["value"], n_levels
     )
-    return build_tree(nodes, n_levels, strict=False)
+    return before_rounding(build_tree(nodes, n_levels, strict=False))

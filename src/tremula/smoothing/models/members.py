@@ -46,14 +46,6 @@ def check_members(name: str, members: Sequence[PlacedMember]) -> None:
         raise UnsupportedModel(
             f"{name} has members with nominal attributes, and each may have other codes for the levels: {USE_SAMPLE}"
         )
-    rounded = {member.part.single_precision for member in members if not is_constant(member.part)}
-    if len(rounded) > 1:
-        raise UnsupportedModel(f"{name} has members of several libraries, not all in single precision: {USE_SAMPLE}")
-
-
-def is_constant(part: TreeSum) -> bool:
-    """Whether no tree has a split."""
-    return all(tree.n_nodes == 1 for tree in part.trees)
 
 
 def mean_of_members(
@@ -78,7 +70,6 @@ def mean_of_members(
         offset,
         outputs=np.concatenate(outputs),
         weights=np.concatenate(tree_weights),
-        single_precision=any(m.part.single_precision for m in members if not is_constant(m.part)),
         tree_members=np.concatenate(tree_members),
     )
 

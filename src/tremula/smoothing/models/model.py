@@ -93,11 +93,7 @@ class TreeModel:
 
     def rows(self, X: Any) -> NDArray[np.float64]:
         """Read a table as the trees take it: numbers, codes of levels, NaN where missing."""
-        return self.rounded(self.encoder.encode(X))
-
-    def rounded(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Round values to single precision where the model does so before it tests them."""
-        return values.astype(np.float32).astype(np.float64) if self.sum.single_precision else values
+        return self.encoder.encode(X)
 
     def unsmoothed(self, X: Any) -> NDArray[np.float64]:
         """Return the predictions of the model itself: class shares, or numbers in one column."""

@@ -24,6 +24,7 @@ from tremula.smoothing.models.members import (
     voting_member,
 )
 from tremula.smoothing.models.model import Read, TreeModel, name_of
+from tremula.smoothing.models.single_precision import before_rounding
 from tremula.smoothing.models.tree_builder import BinaryNodes, build_tree
 from tremula.trees.tree import Tree
 from tremula.trees.tree_sum import TreeSum, mean_of_trees, sum_of_trees, tree_with_values
@@ -40,7 +41,7 @@ def tree_of(estimator: Any) -> Tree:
         missing_left=np.asarray(given.missing_go_to_left).astype(bool),
         values=given.value[:, 0, :],
     )
-    return build_tree(nodes, np.zeros(estimator.n_features_in_, np.int32), strict=False)
+    return before_rounding(build_tree(nodes, np.zeros(estimator.n_features_in_, np.int32), strict=False))
 
 
 def model_of(estimator: Any, whole: TreeSum, **known: Any) -> TreeModel:
@@ -70,7 +71,7 @@ def read_tree(estimator: Any, read: Read) -> TreeModel:
     """Read a decision tree or extra tree."""
     check_is_fitted(estimator)
     check_one_target(estimator)
-    return model_of(estimator, sum_of_trees([tree_of(estimator)], single_precision=True))
+    return model_of(estimator, sum_of_trees([tree_of(estimator)]))
 
 
 def read_dummy(estimator: Any, read: Read) -> TreeModel:
@@ -86,7 +87,7 @@ def read_forest(estimator: Any, read: Read) -> TreeModel:
     """Read a random forest or extra trees: the mean of the trees."""
     check_is_fitted(estimator)
     check_one_target(estimator)
-    whole = replace(mean_of_trees([tree_of(tree) for tree in estimator.estimators_]), single_precision=True)
+    whole = mean_of_trees([tree_of(tree) for tree in estimator.estimators_])
     counter = partial(times_sampled, estimator) if estimator.bootstrap else None
     return model_of(estimator, whole, inbag_counter=counter)
 
@@ -157,7 +158,6 @@ def read_gradient_boosting(estimator: Any, read: Read) -> TreeModel:
         ("logistic" if n_margins == 1 else "softmax") if is_classifier else "identity",
         outputs=np.tile(np.arange(n_margins), len(by_round)),
         weights=np.full(len(trees), float(estimator.learning_rate)),
-        single_precision=True,
     )
     row = np.zeros((1, estimator.n_features_in_))
     with warnings.catch_warnings():

@@ -20,6 +20,7 @@ from tremula.errors import FileDamaged, InvalidInput
 from tremula.persistence.registry import storable
 from tremula.prediction import ClassPredictionMixin, NumberPredictionMixin, OutputsMixin
 from tremula.smoothing.models.model import TreeModel
+from tremula.smoothing.models.single_precision import before_rounding
 from tremula.trees.tree import Tree
 from tremula.trees.tree_sum import LINKS, TreeSum, sum_of_trees
 
@@ -59,14 +60,9 @@ class TrainedTrees(TableInputMixin, OutputsMixin, BaseEstimator):
         """Return the trees as a weighted sum, with its offset and link."""
         check_is_fitted(self, "trees_")
         self._check_sound()
-        return sum_of_trees(
-            self.trees_,
-            self.offset_,
-            self.link_,
-            outputs=self.outputs_,
-            weights=self.weights_,
-            single_precision=self.single_precision_,
-        )
+        # Files of earlier releases hold thresholds for values that are rounded first.
+        trees = [before_rounding(tree) for tree in self.trees_] if self.single_precision_ else self.trees_
+        return sum_of_trees(trees, self.offset_, self.link_, outputs=self.outputs_, weights=self.weights_)
 
     def _check_sound(self) -> None:
         """Refuse what a manipulated file may hold: the kernels do not check their input."""
@@ -86,8 +82,7 @@ class TrainedTrees(TableInputMixin, OutputsMixin, BaseEstimator):
 
     def _read_table(self, X: Any) -> NDArray[np.float64]:
         check_is_fitted(self, "trees_")
-        rows = self._encode_columns(self.encoder_, X)
-        return rows.astype(np.float32).astype(np.float64) if self.single_precision_ else rows
+        return self._encode_columns(self.encoder_, X)
 
     def _predict_outputs(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         return self.as_tree_sum().answers(rows)
@@ -130,7 +125,7 @@ def store_trees(model: TreeModel) -> TrainedTrees:
     stored = stored_class(model.name)
     whole = model.sum
     stored.trees_, stored.weights_, stored.outputs_ = list(whole.trees), whole.weights, whole.outputs
-    stored.offset_, stored.link_, stored.single_precision_ = whole.offset, whole.link, whole.single_precision
+    stored.offset_, stored.link_, stored.single_precision_ = whole.offset, whole.link, False
     stored.encoder_ = model.encoder
     stored._set_columns(model.n_attributes, model.feature_names)
     if isinstance(stored, TrainedTreesClassifier):

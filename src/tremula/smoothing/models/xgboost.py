@@ -19,6 +19,7 @@ from tremula.errors import UnsupportedModel
 from tremula.smoothing.models.boosting import classes_of, link_of
 from tremula.smoothing.models.members import USE_SAMPLE
 from tremula.smoothing.models.model import Read, TreeModel, name_of
+from tremula.smoothing.models.single_precision import before_rounding
 from tremula.smoothing.models.tree_builder import BinaryNodes, build_tree
 from tremula.trees.tree import Tree
 from tremula.trees.tree_sum import sum_of_trees
@@ -63,7 +64,6 @@ def read_xgboost(estimator: Any, read: Read) -> TreeModel:
         link,
         outputs=model["tree_info"],
         weights=weights,
-        single_precision=True,
     )
     return TreeModel(
         estimator=estimator,
@@ -157,4 +157,4 @@ def tree_of(tree: dict[str, Any], n_levels: NDArray[np.int32]) -> Tree:
         values=conditions[:, None],
         groups=groups,
     )
-    return build_tree(nodes, n_levels, strict=True)
+    return before_rounding(build_tree(nodes, n_levels, strict=True))
