@@ -87,6 +87,10 @@ class BudgetWarning(UserWarning):
     """Trees are smaller than requested because the privacy budget ran out."""
 
 
+class SamplingWarning(UserWarning):
+    """A model without an exact form under noise is smoothed by random draws."""
+
+
 class MissingLibrary(TremulaError, ImportError):
     """An optional library that this feature needs is not installed."""
 

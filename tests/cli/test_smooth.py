@@ -131,6 +131,8 @@ def test_a_model_without_trees_goes_into_a_skops_file(capsys: pytest.CaptureFixt
     told = as_json(capsys, "line.joblib", *HELD_OUT, "--trust", "--noise", "0.5")
     assert told["out"] == "line_soft.skops"
     assert "tm.load cannot" in " ".join(told["notes"])
+    assert told["method"] == "sample"
+    assert "The model is smoothed by 100 random draws, not exactly: " in " ".join(told["notes"])
     soft = load_model(Path("line_soft.skops"))
     assert (soft.noise_, type(soft.estimator_)) == (0.5, type(line))
     assert abs(soft.predict_proba(X[:9]) - line.predict_proba(X[:9])).max() < 0.2

@@ -7,10 +7,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris
+from sklearn.ensemble import AdaBoostRegressor, IsolationForest
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -58,11 +62,33 @@ def test_a_regressor_wants_a_regressor() -> None:
         tm.DualPerturbRegressor(DecisionTreeClassifier()).fit(X, y)
 
 
+@pytest.mark.parametrize("wrapper", [tm.DualPerturbClassifier, tm.DualPerturbRegressor])
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        (IsolationForest(random_state=0), "is an outlier detector"),
+        (make_pipeline(StandardScaler(), IsolationForest(random_state=0)), "is an outlier detector"),
+        (KMeans(2, n_init=1), "is a clusterer"),
+    ],
+)
+def test_a_model_of_neither_classes_nor_numbers(wrapper: Any, model: Any, said: str) -> None:
+    with pytest.raises(InvalidParameter, match=said):
+        wrapper(model.fit(X), noise=0.1).fit(X)
+
+
+@pytest.mark.parametrize("method", ["exact", "path"])
+def test_a_method_that_the_model_does_not_allow_is_refused_in_fit(method: str) -> None:
+    median = AdaBoostRegressor(n_estimators=3, random_state=0)
+    with pytest.raises(UnsupportedModel, match="weighted median"):
+        tm.DualPerturbRegressor(median, noise=0.1, method=method).fit(X, y)
+
+
 def test_exact_needs_a_model_of_trees() -> None:
     with pytest.raises(
-        UnsupportedModel, match=r"GaussianNB is neither a model of trees.*'sample', which take any model"
+        UnsupportedModel,
+        match=r"GaussianNB is neither a model of trees.*'sample', which take any model.*the trees of GaussianNB",
     ):
-        tm.DualPerturbClassifier(GaussianNB(), noise=0.1, method="exact").fit(X, y).predict(X)
+        tm.DualPerturbClassifier(GaussianNB(), noise=0.1, method="exact").fit(X, y)
 
 
 def test_path_needs_a_model_of_trees() -> None:
@@ -73,7 +99,7 @@ def test_path_needs_a_model_of_trees() -> None:
 def test_an_exact_vote_of_several_trees_has_no_closed_form() -> None:
     bagged = tm.BaggingClassifier(n_estimators=3, random_state=0)
     with pytest.raises(InvalidParameter, match="has no closed form"):
-        tm.DualPerturbClassifier(bagged, noise=0.1, method="exact", combine="vote").fit(X, y).predict(X)
+        tm.DualPerturbClassifier(bagged, noise=0.1, method="exact", combine="vote").fit(X, y)
 
 
 def test_a_foreign_model_needs_its_training_rows_or_a_scale() -> None:
@@ -106,7 +132,7 @@ def test_rows_of_another_width() -> None:
 
 
 def test_missing_values_where_the_model_takes_none() -> None:
-    soft = tm.DualPerturbClassifier(LogisticRegression(max_iter=500), noise=0.1).fit(X, y)
+    soft = tm.DualPerturbClassifier(LogisticRegression(max_iter=500), noise=0.1, method="sample").fit(X, y)
     rows = X.copy()
     rows[0, 0] = np.nan
     with pytest.raises(InvalidInput, match="X contains NaN, which LogisticRegression does not take"):

@@ -146,7 +146,7 @@ def test_the_range_of_a_margin_is_that_of_its_trees() -> None:
 
 def test_a_drawn_model_has_no_certificate() -> None:
     X, y = MOONS
-    soft = tm.DualPerturbClassifier(KNeighborsClassifier(), noise=0.3).fit(X, y)
+    soft = tm.DualPerturbClassifier(KNeighborsClassifier(), noise=0.3, method="sample").fit(X, y)
     with pytest.raises(InvalidParameter, match="method='sample'"):
         soft.certified_radius(X)
 
@@ -248,4 +248,4 @@ def test_gradient_of_two_classes_by_a_linear_score() -> None:
 def test_a_drawn_model_has_no_gradient() -> None:
     X, y = MOONS
     with pytest.raises(InvalidParameter, match="no exact derivative"):
-        tm.DualPerturbClassifier(KNeighborsClassifier(), noise=0.3).fit(X, y).gradient(X)
+        tm.DualPerturbClassifier(KNeighborsClassifier(), noise=0.3, method="sample").fit(X, y).gradient(X)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,7 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import tremula as tm
+from tremula.errors import SamplingWarning
 
 X, y = load_iris(return_X_y=True)
 REGRESSION = make_regression(200, 4, noise=5.0, random_state=0)
@@ -90,7 +93,7 @@ class Plain:
 
 def test_a_model_that_is_no_estimator_is_taken_as_trained() -> None:
     model = Plain()
-    soft = tm.DualPerturbClassifier(model, noise=0.5, random_state=0).fit(X)
+    soft = tm.DualPerturbClassifier(model, noise=0.5, method="sample", random_state=0).fit(X)
     assert soft.estimator_ is model
     assert soft.predict_proba(X).sum(axis=1) == pytest.approx(np.ones(len(X)))
     assert np.array_equal(tm.DualPerturbClassifier(model, noise=0.0).fit(X).predict(X), model.predict(X))
@@ -205,20 +208,20 @@ def test_a_vote_of_one_tree_is_the_expected_label() -> None:
 
 @pytest.mark.parametrize("model", [LinearSVC(), SVC(), make_pipeline(StandardScaler(), SVC())])
 def test_a_model_without_probabilities_is_asked_for_votes(model: Any) -> None:
-    soft = tm.DualPerturbClassifier(model, noise=0.2, combine="vote", random_state=0).fit(X, y)
+    soft = tm.DualPerturbClassifier(model, noise=0.2, method="sample", combine="vote", random_state=0).fit(X, y)
     assert soft.score(X, y) > 0.9
 
 
 def test_a_neural_network_is_smoothed_by_drawing() -> None:
     model = make_pipeline(StandardScaler(), MLPClassifier((5,), max_iter=2000, random_state=0)).fit(X, y)
-    soft = tm.DualPerturbClassifier(model, noise=0.3, n_draws=20, random_state=0).fit(X)
+    soft = tm.DualPerturbClassifier(model, noise=0.3, method="sample", n_draws=20, random_state=0).fit(X)
     assert not np.array_equal(soft.predict_proba(X), model.predict_proba(X))
     assert soft.score(X, y) > 0.9
 
 
 def test_drawn_answers_depend_neither_on_other_rows_nor_on_jobs() -> None:
     model = KNeighborsClassifier().fit(X, y)
-    options: dict[str, Any] = {"noise": 0.3, "n_draws": 7, "random_state": 0}
+    options: dict[str, Any] = {"noise": 0.3, "method": "sample", "n_draws": 7, "random_state": 0}
     one = tm.DualPerturbClassifier(model, **options).fit(X)
     two = tm.DualPerturbClassifier(model, **options, n_jobs=2).fit(X)
     many = np.tile(X, (20, 1))
@@ -250,7 +253,8 @@ def test_flips_are_drawn_for_other_models_as_for_trees(colors: tuple[pd.DataFram
     frame, target = colors
     encode = OneHotEncoder(sparse_output=False)
     model = make_pipeline(encode, LogisticRegression()).fit(frame[["color"]], target)
-    soft = tm.DualPerturbClassifier(model, noise=0.0, flip=0.3, n_draws=3000, random_state=0).fit(frame[["color"]])
+    options: dict[str, Any] = {"flip": 0.3, "method": "sample", "n_draws": 3000, "random_state": 0}
+    soft = tm.DualPerturbClassifier(model, noise=0.0, **options).fit(frame[["color"]])
     hard = {color: model.predict_proba(pd.DataFrame({"color": [color]}))[0, 1] for color in ("blue", "green", "red")}
     share = frame["color"].value_counts(normalize=True)
     expected = 0.7 * hard["red"] + 0.3 * (share["blue"] * hard["blue"] + share["green"] * hard["green"]) / (
@@ -268,6 +272,7 @@ def test_frames_are_read_and_shaken(colors: tuple[pd.DataFrame, np.ndarray], mak
     assert drawn.predict_proba(table[:20]) == pytest.approx(exact.predict_proba(table[:20]), abs=0.06)
 
 
+@pytest.mark.filterwarnings("ignore::tremula.errors.SamplingWarning")
 @pytest.mark.parametrize("model", [RandomForestClassifier(n_estimators=3, random_state=0), KNeighborsClassifier()])
 def test_a_model_trained_on_a_frame_is_asked_with_frames(model: Any) -> None:
     frame = pd.DataFrame(X, columns=list("abcd"))
@@ -335,3 +340,50 @@ def test_gradient_boosting_margins_are_smoothed() -> None:
     shaken = rows[0] + 0.5 * rows.std(axis=0) * random.standard_normal((20_000, 5))
     margin = model.decision_function(shaken).mean()
     assert soft.predict_proba(rows[:1])[0, 1] == pytest.approx(1 / (1 + np.exp(-margin)), abs=5e-3)
+
+
+# --- how a model is smoothed, and why ---
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "method", "reason"),
+    [
+        (tm.C45Classifier(), {}, "exact", "C45Classifier of tremula was read as a sum of 1 tree"),
+        (tm.C45Classifier(), {"method": "path"}, "path", "was read as a sum of 1 tree"),
+        (tm.C45Classifier(), {"method": "sample"}, "sample", "method='sample' was given"),
+        (tm.C45Classifier(), {"combine": "vote"}, "exact", "was read as a sum of 1 tree"),
+        (MODELS[4], {}, "exact", "RandomForestClassifier of sklearn was read as a sum of 5 trees"),
+        (MODELS[4], {"combine": "vote"}, "sample", "has several trees, whose common label under noise has no closed"),
+        (LogisticRegression(max_iter=500), {}, "sample", "compares several linear scores"),
+        (KNeighborsClassifier(), {}, "sample", "the trees of KNeighborsClassifier of sklearn cannot be read"),
+    ],
+)
+def test_the_method_and_the_reason_are_stated(model: Any, options: dict[str, Any], method: str, reason: str) -> None:
+    wrapper = tm.DualPerturbClassifier(model, noise=0.1, n_draws=7, **options)
+    is_drawn_silently = method != "sample" or "method" in options
+    with nullcontext() if is_drawn_silently else pytest.warns(SamplingWarning, match=f"{reason}.*n_draws=7 draws"):
+        wrapper.fit(X, y)
+    assert wrapper.method_ == method
+    assert reason in wrapper.method_reason_
+
+
+def test_two_classes_by_a_linear_score_are_exact() -> None:
+    soft = tm.DualPerturbClassifier(LogisticRegression(max_iter=500), noise=0.1).fit(X[:100], y[:100])
+    assert soft.method_ == "exact"
+    assert "LogisticRegression has a linear score" in soft.method_reason_
+
+
+def test_drawing_is_warned_of_only_where_there_is_noise() -> None:
+    model = KNeighborsClassifier().fit(X, y)
+    hard = tm.DualPerturbClassifier(model, noise=0.0).fit(X)
+    hard.predict(X)
+    hard.predict(X, X_std=np.zeros(4))
+    with pytest.warns(SamplingWarning, match="n_draws=100"):
+        hard.predict(X[:1], X_std=np.ones(4))
+
+
+def test_the_method_is_kept_in_copies_and_files(tmp_path: Path) -> None:
+    soft = tm.DualPerturbClassifier(tm.C45Classifier(), noise=0.3).fit(X, y)
+    tm.save(soft, tmp_path / "soft")
+    for again in (tm.load(tmp_path / "soft"), pickle.loads(pickle.dumps(soft))):
+        assert (again.method_, again.method_reason_) == (soft.method_, soft.method_reason_)

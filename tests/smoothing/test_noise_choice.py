@@ -137,7 +137,7 @@ def test_folds_may_be_given() -> None:
 
 def test_any_model_is_judged_by_folds() -> None:
     X, y = load_iris(return_X_y=True)
-    soft = tm.DualPerturbClassifier(GaussianNB(), n_draws=10, random_state=0).fit(X, y)
+    soft = tm.DualPerturbClassifier(GaussianNB(), method="sample", n_draws=10, random_state=0).fit(X, y)
     assert soft.noise_curve_.shape == (15, 2)
 
 

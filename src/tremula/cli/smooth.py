@@ -5,6 +5,7 @@ Nothing is retrained.
 """
 
 import json
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
@@ -25,7 +26,7 @@ from tremula.cli.smoothed_model_files import choose_place, save_smoothed
 from tremula.cli.unwrapping import model_inside
 from tremula.data.table_schema import TableSchema
 from tremula.data.take import take_rows
-from tremula.errors import InvalidInput, counted, listed
+from tremula.errors import InvalidInput, SamplingWarning, counted, listed
 from tremula.lab.comparison.model_pair import Change, compare_classes, compare_numbers
 from tremula.lab.comparison.refit import SCHEMA_ATTRIBUTE
 from tremula.lab.datasets.dataset import Dataset
@@ -145,6 +146,8 @@ def smooth(
 
 def _as_dict(soft: Any, changes: Sequence[Change], n_rows: int) -> dict[str, Any]:
     return {
+        "method": soft.method_,
+        "method_reason": soft.method_reason_,
         "noise": soft.noise_ if isinstance(soft.noise_, float) else np.asarray(soft.noise_).tolist(),
         "tried": np.asarray(getattr(soft, "noise_curve_", np.empty((0, 2)))).tolist(),
         "changes": [{**asdict(change), "verdict": change.verdict} for change in changes],
@@ -257,7 +260,9 @@ def _smooth(
     )
     X = take_rows(problem.X, choosing)
     validation = {} if amount is not None else {"X_val": X, "y_val": problem.target[choosing]}
-    return soft.fit(X, **validation), test
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SamplingWarning)  # the report says so
+        return soft.fit(X, **validation), test
 
 
 def _divide(problem: Problem, test_share: float, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -286,6 +291,8 @@ def _compare(model: Any, soft: Any, problem: Problem, test: NDArray[np.intp]) ->
 
 def _notes(soft: Any, changes: Sequence[Change]) -> list[str]:
     notes = []
+    if soft.method_ == "sample":
+        notes.append(f"The model is smoothed by {soft.n_draws} random draws, not exactly: {soft.method_reason_}.")
     if changes[0].before == 0:
         notes.append("The model makes no mistake on these rows: are they its training rows?")
     if not np.any(soft.noise_):

@@ -5,6 +5,7 @@ Without noise the answers are those of the wrapped model itself, bit for bit.
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
 from dataclasses import replace
 from typing import Any, ClassVar, Self
@@ -20,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 
 from tremula.data.encoding import ColumnEncoder
 from tremula.data.target import check_validation_pair, read_weights
-from tremula.errors import ColumnMismatch, InvalidInput, InvalidParameter
+from tremula.errors import ColumnMismatch, InvalidInput, InvalidParameter, SamplingWarning
 from tremula.parameters import Parameter, check_parameters
 from tremula.parameters.kinds import choice
 from tremula.seeds import make_root_seed
@@ -34,6 +35,7 @@ Floats = NDArray[np.float64]
 
 # Wrapped models of fitted wrappers. They are rebuilt when needed, so neither pickles nor files hold a model twice.
 WRAPPED_MODELS: WeakKeyDictionary[Any, WrappedModel] = WeakKeyDictionary()
+LEARNED = {"classifier": "classes", "regressor": "numbers"}
 TUNING = Parameter(
     choice(TUNINGS),
     "Rows on which the noise is chosen: `X_val` and `y_val`, the out-of-bag rows of a bagged model, or held-out folds. "
@@ -64,6 +66,31 @@ def is_fitted(model: Any) -> bool:
     return True
 
 
+def check_target_type(model: Any, expected: str, other: str) -> None:
+    """Refuse an estimator that predicts something else than classes or numbers, as its tags say.
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import IsolationForest
+    >>> check_target_type(IsolationForest(), "regressor", "DualPerturbClassifier")
+    Traceback (most recent call last):
+    ...
+    tremula.errors.InvalidParameter: estimator=IsolationForest() is an outlier detector: give a regressor
+    """
+    if not hasattr(model, "__sklearn_tags__"):
+        return
+    given = get_tags(model).estimator_type
+    if given is None or given == expected:
+        return
+    if given in LEARNED:
+        raise InvalidParameter(
+            f"estimator={type(model).__name__}() learns {LEARNED[given]}: give a {expected}, or use {other}"
+        )
+    kind = given.replace("_", " ")
+    article = "an" if kind[0] in "aeiou" else "a"
+    raise InvalidParameter(f"estimator={type(model).__name__}() is {article} {kind}: give a {expected}")
+
+
 class DualPerturb(NoiseChoiceMixin, BaseEstimator):
     """Base of the two wrappers, which add how a target is read and the form of the answers."""
 
@@ -75,6 +102,8 @@ class DualPerturb(NoiseChoiceMixin, BaseEstimator):
     prefit: bool | str
     random_state: Any
 
+    method_: str
+    method_reason_: str
     level_shares_: list[Floats | None]
     encoder_: ColumnEncoder | None
 
@@ -143,8 +172,22 @@ class DualPerturb(NoiseChoiceMixin, BaseEstimator):
             self.classes_ = self._wrapped.classes
         rows = None if X is None else self._wrapped.rows(X)
         self._learn_scale(rows, None if rows is None else read_weights(sample_weight, len(rows)))
+        self.method_, self.method_reason_ = self._wrapped.choice.method, self._wrapped.choice.reason
         self._choose_noise(X, y, sample_weight, X_val, y_val)
+        if not self._noise_at(self.noise_).is_none or isinstance(self.noise, str):
+            self._warn_if_sampled(stacklevel=3)
         return self
+
+    def _warn_if_sampled(self, stacklevel: int) -> None:
+        """Warn if the model has no exact form and answers are therefore drawn, unless that was asked for."""
+        if self.method != "auto" or self.method_ != "sample":
+            return
+        warnings.warn(
+            f"method='auto' draws: {self.method_reason_}. Answers are means over n_draws={self.n_draws} draws, and "
+            "`smooth(X).bound` is their standard error. Set method='sample' to draw without this warning",
+            SamplingWarning,
+            stacklevel=stacklevel,
+        )
 
     def _is_prefit(self) -> bool:
         if isinstance(self.estimator, FrozenEstimator):
@@ -240,6 +283,8 @@ class DualPerturb(NoiseChoiceMixin, BaseEstimator):
         noise = self._noise_at(self.noise_)
         if X_std is not None:
             error = measurement_error(X_std, rows.shape, wrapped.n_levels)
+            if noise.is_none and error.any():
+                self._warn_if_sampled(stacklevel=4)
             noise = replace(noise, sd=np.sqrt(noise.sd**2 + error**2))
         return wrapped.smoother(X), rows, noise
 

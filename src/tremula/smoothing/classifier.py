@@ -6,16 +6,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, is_regressor
+from sklearn.base import BaseEstimator, ClassifierMixin
 
 from tremula.combine import largest
 from tremula.data.target import read_known_classes
-from tremula.errors import InvalidParameter
 from tremula.parameters import check_choice, with_parameters
 from tremula.parameters.kinds import choice
 from tremula.parameters.table import AMOUNT_OF_NOISE
 from tremula.persistence.registry import storable
-from tremula.smoothing.base import TUNING, DualPerturb
+from tremula.smoothing.base import TUNING, DualPerturb, check_target_type
 from tremula.smoothing.certificate import UNITS, certified_radii, radii_in_unit, tested_nominal
 from tremula.smoothing.methods import METHODS, LinearSmoother
 from tremula.smoothing.noise.amounts import Noise
@@ -55,6 +54,10 @@ class DualPerturbClassifier(ClassifierMixin, DualPerturb):
     ----------
     estimator_ : fitted estimator
         The wrapped model.
+    method_ : {"exact", "path", "sample"}
+        How the model is smoothed.
+    method_reason_ : str
+        Why: how the model was read, or why it has no exact form.
     classes_ : array
         The class labels.
     noise_ : float or array
@@ -132,10 +135,7 @@ class DualPerturbClassifier(ClassifierMixin, DualPerturb):
         return CARTClassifier(criterion="symmetric_uncertainty")
 
     def _check_kind(self, model: Any) -> None:
-        if hasattr(model, "__sklearn_tags__") and is_regressor(model):
-            raise InvalidParameter(
-                f"estimator={type(model).__name__}() learns numbers: give a classifier, or use DualPerturbRegressor"
-            )
+        check_target_type(model, "classifier", "DualPerturbRegressor")
 
     def _read_target(self, y: Any, n_rows: int) -> NDArray[Any]:
         return read_known_classes(y, n_rows, self.classes_)

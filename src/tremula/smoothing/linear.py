@@ -154,6 +154,20 @@ class LinearScore:
         return slopes[:, None] * self.coefficients
 
 
+def is_linear(model: Any) -> bool:
+    """Whether a model is one of scikit-learn's linear ones, fitted.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LinearRegression
+    >>> is_linear(LinearRegression()), is_linear(LinearRegression().fit([[0.0], [1.0]], [1.0, 3.0]))
+    (False, True)
+    """
+    kind = type(model)
+    is_known = kind.__name__ in LINKS_OF_MODELS and kind.__module__.startswith("sklearn.")
+    return is_known and hasattr(model, "coef_")
+
+
 def read_linear(model: Any, combine: str) -> LinearScore | None:
     """Return a linear model of scikit-learn as a score, or None if it has no closed form.
 
@@ -165,10 +179,10 @@ def read_linear(model: Any, combine: str) -> LinearScore | None:
     >>> read_linear(LinearRegression().fit([[0.0], [1.0]], [1.0, 3.0]), "average").coefficients.round(6)
     array([2.])
     """
-    kind = type(model)
-    link = LINKS_OF_MODELS.get(kind.__name__)
-    if link is None or not kind.__module__.startswith("sklearn.") or not hasattr(model, "coef_"):
+    if not is_linear(model):
         return None
+    kind = type(model)
+    link = LINKS_OF_MODELS[kind.__name__]
     if kind.__name__ == "SGDClassifier" and model.loss == "log_loss":
         link = "logistic"
     if link == "logistic" and combine == "vote":

@@ -7,21 +7,18 @@ are those of the model.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tremula.combine import largest
-from tremula.errors import InvalidParameter, UnsupportedModel
+from tremula.errors import InvalidParameter
 from tremula.smoothing.certificate import most_tests
 from tremula.smoothing.exact import gradient, soften, variance
-from tremula.smoothing.linear import QUADRATURE_ERROR, LinearScore, read_linear
-from tremula.smoothing.models import TreeModel, read_model
+from tremula.smoothing.linear import QUADRATURE_ERROR, LinearScore
 from tremula.smoothing.noise.amounts import Noise
 from tremula.smoothing.sampled import Draws, sample_answers
-from tremula.trees.tree import Tree
 from tremula.trees.tree_sum import LINKS, TreeSum
 
 Floats = NDArray[np.float64]
@@ -212,65 +209,3 @@ class SampledSmoother:
 
     def _sampled(self, rows: Floats, noise: Noise, n_jobs: int | None) -> tuple[Floats, Floats]:
         return sample_answers(self.answer, rows, noise.sd, self.draws, noise.flip, noise.level_shares, n_jobs)
-
-
-def as_labels(answers: Floats) -> Floats:
-    """Give the class of the largest share a share of 1."""
-    labels = np.zeros_like(answers)
-    labels[np.arange(len(answers)), largest(answers)] = 1.0
-    return labels
-
-
-# --- the smoother of a model ---
-
-
-def read_trees(model: Any, method: str) -> TreeModel | None:
-    """Return the trees of a model; None if it cannot be read as trees and the method does not need them."""
-    try:
-        return read_model(model)
-    except UnsupportedModel:
-        if method == "path":
-            raise
-        return None
-
-
-def smoother_of_trees(trees: TreeModel, method: str, combine: str, tol: float, draws: Draws) -> Smoother:
-    """Return the smoother of a model of trees.
-
-    With combine="vote" the model's label is averaged: exactly for one tree, by sampling for several.
-    """
-    form = "exact" if method == "auto" else method
-    whole = trees.sum
-    is_one_tree = len(whole.trees) == 1 and whole.link == "identity"
-    if combine == "vote" and is_one_tree and form != "sample":
-        whole = replace(whole, trees=(_labelled(whole.trees[0]),), weights=np.ones(1))
-    elif combine == "vote" and method in ("exact", "path"):
-        raise InvalidParameter(
-            f"combine='vote' with method={method!r} was given, but {trees.name} has several trees, whose common label "
-            "under noise has no closed form: use combine='average', or method='sample'"
-        )
-    elif combine == "vote":
-        return SampledSmoother(lambda rows: as_labels(whole.answers(rows)), draws)
-    if form == "sample":
-        return SampledSmoother(whole.answers, draws)
-    return TreeSmoother(whole, form, tol, draws)
-
-
-def _labelled(tree: Tree) -> Tree:
-    """Give the class of the largest share in each leaf a share of 1."""
-    return Tree(tree.nodes, as_labels(tree.values), tree.subsets, tree.n_levels, tree.strict)
-
-
-def smoother_of_others(
-    model: Any, method: str, combine: str, is_classifier: bool, answer: Callable[[Floats], Floats], draws: Draws
-) -> Smoother:
-    """Return the smoother of a model without trees."""
-    score = read_linear(model, combine) if method in ("auto", "exact") else None
-    if score is not None:
-        return LinearSmoother(score, is_classifier)
-    if method == "exact":
-        raise UnsupportedModel(
-            f"method='exact' was given, but {type(model).__name__} is neither a model of trees nor a linear one with a "
-            "closed form: use method='auto' or 'sample', which take any model"
-        )
-    return SampledSmoother(answer, draws)

@@ -6,15 +6,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, RegressorMixin, is_classifier
+from sklearn.base import BaseEstimator, RegressorMixin
 
 from tremula.data.target import read_further_target
-from tremula.errors import InvalidParameter
 from tremula.parameters import check_number, with_parameters
 from tremula.parameters.kinds import choice
 from tremula.parameters.table import AMOUNT_OF_NOISE
 from tremula.persistence.registry import storable
-from tremula.smoothing.base import TUNING, DualPerturb
+from tremula.smoothing.base import TUNING, DualPerturb, check_target_type
 from tremula.smoothing.certificate import certified_interval
 from tremula.smoothing.methods import METHODS, LinearSmoother
 from tremula.trees.cart import CARTRegressor
@@ -42,6 +41,10 @@ class DualPerturbRegressor(RegressorMixin, DualPerturb):
     ----------
     estimator_ : fitted estimator
         The wrapped model.
+    method_ : {"exact", "path", "sample"}
+        How the model is smoothed.
+    method_reason_ : str
+        Why: how the model was read, or why it has no exact form.
     noise_ : float or array
         The amount of noise, or one for each attribute.
     noise_curve_ : array of shape (n_tried, 2)
@@ -108,10 +111,7 @@ class DualPerturbRegressor(RegressorMixin, DualPerturb):
         return CARTRegressor(min_samples_split=5)
 
     def _check_kind(self, model: Any) -> None:
-        if hasattr(model, "__sklearn_tags__") and is_classifier(model):
-            raise InvalidParameter(
-                f"estimator={type(model).__name__}() learns classes: give a regressor, or use DualPerturbClassifier"
-            )
+        check_target_type(model, "regressor", "DualPerturbClassifier")
 
     def _read_target(self, y: Any, n_rows: int) -> NDArray[Any]:
         return read_further_target(y, n_rows)

@@ -13,9 +13,17 @@ from sklearn.utils import get_tags
 
 from tremula.data.encoding import ColumnEncoder
 from tremula.errors import InvalidInput, InvalidParameter
-from tremula.smoothing.methods import Smoother, read_trees, smoother_of_others, smoother_of_trees
+from tremula.smoothing.methods import Smoother
 from tremula.smoothing.models import TreeModel
 from tremula.smoothing.sampled import Draws, make_draws
+from tremula.smoothing.smoother_choice import (
+    MethodChoice,
+    choose_for_others,
+    choose_for_trees,
+    read_trees,
+    smoother_of_others,
+    smoother_of_trees,
+)
 
 Floats = NDArray[np.float64]
 
@@ -44,12 +52,23 @@ class WrappedModel:
         The model as trees; None if it cannot be read as trees.
     encoder : ColumnEncoder or None
         Encodes tables, if there are no trees.
+    unread : str
+        Why there are no trees.
     """
 
     model: Any
     settings: Settings
     trees: TreeModel | None
     encoder: ColumnEncoder | None
+    unread: str = ""
+
+    @cached_property
+    def choice(self) -> MethodChoice:
+        """The method by which the model is smoothed; one that it does not allow is refused."""
+        method, combine = self.settings.method, self.settings.combine
+        if self.trees is not None:
+            return choose_for_trees(self.trees, method, combine)
+        return choose_for_others(self.model, method, combine, self.unread)
 
     @property
     def n_levels(self) -> NDArray[np.int32]:
@@ -102,7 +121,7 @@ class WrappedModel:
         settings = self.settings
         return smoother_of_others(
             self.model,
-            settings.method,
+            self.choice.method,
             settings.combine,
             settings.is_classifier,
             lambda rows: self.unsmoothed(table_like(like, self._encoder, rows)),
@@ -113,7 +132,7 @@ class WrappedModel:
     def _tree_smoother(self) -> Smoother:
         assert self.trees is not None
         settings = self.settings
-        return smoother_of_trees(self.trees, settings.method, settings.combine, settings.tol, self._draws)
+        return smoother_of_trees(self.trees, self.choice.method, settings.combine, settings.tol, self._draws)
 
     @cached_property
     def _draws(self) -> Draws:
@@ -139,7 +158,7 @@ def wrap_model(model: Any, X: Any, settings: Settings, encoder: ColumnEncoder | 
     encoder : ColumnEncoder, optional
         How tables are encoded, if that is known already.
     """
-    trees = read_trees(model, settings.method)
+    trees, unread = read_trees(model, settings.method)
     if trees is not None:
         return WrappedModel(model, settings, trees, None)
     can_answer = hasattr(model, "predict_proba") or settings.combine == "vote" or not settings.is_classifier
@@ -149,7 +168,7 @@ def wrap_model(model: Any, X: Any, settings: Settings, encoder: ColumnEncoder | 
             "combine='vote', or an estimator with predict_proba"
         )
     known = encoder or (_encoder_of(model) if X is None else ColumnEncoder.learn(X)[0])
-    return WrappedModel(model, settings, None, known)
+    return WrappedModel(model, settings, None, known, unread)
 
 
 def _encoder_of(model: Any) -> ColumnEncoder:

@@ -154,7 +154,7 @@ def test_a_calibrated_blend_is_drawn(table: Any) -> None:
     blend = tm.AspenClassifier(n_estimators=10, random_state=0).fit(table, CLASSES)
     with pytest.raises(UnsupportedModel):
         read_model(blend)
-    smoothed = tm.DualPerturbClassifier(blend, noise=1e-12, n_draws=1, random_state=0).fit(table)
+    smoothed = tm.DualPerturbClassifier(blend, noise=1e-12, method="sample", n_draws=1, random_state=0).fit(table)
     np.testing.assert_allclose(smoothed.predict_proba(table), blend.predict_proba(table), atol=1e-3)
 
 
