@@ -1,4 +1,4 @@
-"""Variances by pairs of leaves against a slow, obvious twin that multiplies the sides of both boxes, on random trees."""
+"""Variances by pairs of leaves against a slow, obvious twin that multiplies the sides of both boxes."""
 
 from dataclasses import replace
 
@@ -53,7 +53,7 @@ def twin_variances(model: TreeSum, rows: np.ndarray, noise: np.ndarray, flip: fl
     return np.array(out)
 
 
-def random_sum(rng: np.random.Generator, most_splits: int = 8) -> TreeSum:
+def random_sum(rng: np.random.Generator, most_splits: int = 5) -> TreeSum:
     """Trees that all test alike (strict or not), some of them for one margin alone."""
     trees = [random_tree(rng, most_splits=most_splits) for _ in range(3)]
     trees += [random_tree(rng, n_outputs=1, most_splits=most_splits) for _ in range(2)]
@@ -68,7 +68,7 @@ def random_sum(rng: np.random.Generator, most_splits: int = 8) -> TreeSum:
 @pytest.mark.parametrize("seed", range(12))
 def test_variance_of_a_sum(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    model, rows = random_sum(rng), random_rows(rng, 5)
+    model, rows = random_sum(rng), random_rows(rng, 4)
     noise, flip = random_noise(rng, rows), float(rng.choice([0.0, 0.3]))
     spread = variances(model, rows, noise, flip=flip, level_shares=LEVEL_SHARES, tol=0.0)
     np.testing.assert_allclose(spread.values, twin_variances(model, rows, noise, flip), rtol=0, atol=2e-14)
@@ -81,9 +81,7 @@ def test_what_is_cut_off_stays_within_the_bound(seed: int, tol: float) -> None:
     rng = np.random.default_rng(seed)
     model, rows = random_sum(rng, most_splits=30), random_rows(rng, 60)
     noise = random_noise(rng, rows)
-    exact, cut = (
-        variances(model, rows, noise, flip=0.2, level_shares=LEVEL_SHARES, tol=each) for each in (0.0, tol)
-    )
+    exact, cut = (variances(model, rows, noise, flip=0.2, level_shares=LEVEL_SHARES, tol=each) for each in (0.0, tol))
     assert np.all(np.abs(cut.values - exact.values) <= cut.bound + 1e-14)
     assert cut.n_visits.sum() <= exact.n_visits.sum()
 
@@ -115,5 +113,3 @@ def test_ranges_of_the_values_below_a_node() -> None:
     for node in range(tree.n_nodes):
         np.testing.assert_allclose(middle[node] - half[node], below(node).min(axis=0), rtol=0, atol=1e-15)
         np.testing.assert_allclose(middle[node] + half[node], below(node).max(axis=0), rtol=0, atol=1e-15)
-
-

@@ -1,8 +1,9 @@
 """Spread of the answer of a sum of trees when noise is added to the row: variances by pairs of leaves.
 
-The variance of a sum is the sum of the covariances of all pairs of trees. The covariance of two trees is a sum over pairs
-of leaves: the product of their values, each less the mean of its tree, times the probability that the perturbed row lies
-in the boxes of both. A missing value is no chance: the answer to such a row is a mixture, and so it is here.
+The variance of a sum is the sum of the covariances of all pairs of trees. The covariance of two trees is a sum over
+pairs of leaves: the product of their values, each less the mean of its tree, times the probability that the perturbed
+row lies in the boxes of both. A missing value stays missing and takes its branches by shares, as in the model: it adds
+no variance.
 """
 
 from __future__ import annotations
@@ -93,7 +94,7 @@ def variances(
     >>> forest = RandomForestClassifier(n_estimators=20, random_state=0).fit(X, y)
     >>> spread = variances(forest.as_tree_sum(), X[70:71], noise_sd=0.2 * X.std(axis=0))
     >>> np.sqrt(spread.values).round(3)
-    array([[0.   , 0.205, 0.205]])
+    array([[0.004, 0.291, 0.291]])
     >>> bool(spread.bound.max() < 1e-6)
     True
     """
@@ -162,7 +163,7 @@ def value_ranges(tree: Tree, weight: float) -> tuple[Floats, Floats]:
     >>> from tremula import CARTRegressor
     >>> tree = CARTRegressor(max_depth=1).fit(*load_diabetes(return_X_y=True)).tree_
     >>> tree.values.ravel().round(), [each.ravel().round() for each in value_ranges(tree, 1.0)]
-    (array([118., 208.]), [array([163., 118., 208.]), array([45.,  0.,  0.])])
+    (array([110., 193.]), [array([152., 110., 193.]), array([42.,  0.,  0.])])
     """
     low = np.full((tree.n_nodes, tree.n_outputs), np.inf)
     low[tree.is_leaf] = weight * tree.values[tree.nodes["index"][tree.is_leaf]]
