@@ -23,6 +23,7 @@ from tremula.aspen.report import AspenReport, Tried
 from tremula.aspen.selection import choose_families, describe_family, weigh_families
 from tremula.aspen.task import Task
 from tremula.aspen.training import Corrections, PartTrainer
+from tremula.aspen.tree_sum import tree_sum_of_blend
 from tremula.combine import Member, RowSums
 from tremula.data.encoding import ColumnEncoder
 from tremula.data.table_input import TableInputMixin
@@ -32,7 +33,7 @@ from tremula.ensembles.base.permutation_importances import PermutationImportance
 from tremula.ensembles.base.prediction import impurity_importances
 from tremula.ensembles.base.table import check_columns_to_keep, known_columns
 from tremula.ensembles.base.training import AllOrNothingFitMixin, Drawing
-from tremula.errors import InvalidInput, InvalidParameter, UnsupportedModel
+from tremula.errors import InvalidInput, InvalidParameter
 from tremula.parameters import check_parameters
 from tremula.perturb import Bootstrap, Sample
 from tremula.perturb.sample import Values
@@ -297,11 +298,31 @@ class Aspen(
         return importances / total if total > 0.0 else importances
 
     def as_tree_sum(self) -> TreeSum:
-        """Refuse: a blend that is calibrated and corrected is not a sum of trees."""
-        raise UnsupportedModel(
-            f"{type(self).__name__} calibrates the mean of its members and corrects it by boosting, so it is not a sum "
-            "of trees: use another ensemble"
-        )
+        """Return the blend as a weighted sum of trees with the link that calibrates it, which smoothing works on.
+
+        Returns
+        -------
+        TreeSum
+            Its `answers` are the predictions, up to rounding. The link is applied to expected margins: the mean class
+            probabilities of the members, and the corrections of their logarithms.
+
+        Raises
+        ------
+        UnsupportedModel
+            The blend has model trees, whose leaves hold linear models.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from tremula import AspenClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> model = AspenClassifier(n_estimators=5, random_state=0).fit(X, y)
+        >>> bool(abs(model.as_tree_sum().answers(X) - model.predict_proba(X)).max() < 1e-12)
+        True
+        """
+        check_is_fitted(self, "members_")
+        parts = self.members_, self.member_weights_, self.corrections_
+        return tree_sum_of_blend(*parts, self._filling, self.encoder_.n_levels, self._task())
 
     def _read_table(self, X: Any) -> np.ndarray:
         check_is_fitted(self, "members_")

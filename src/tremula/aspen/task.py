@@ -69,18 +69,19 @@ class ClassTask:
         counts = np.bincount(sample.target, sample.weights, sample.n_classes)
         return cls(counts / counts.sum())
 
-    def _with_prior(self, means: np.ndarray) -> np.ndarray:
+    def with_prior(self, means: np.ndarray) -> np.ndarray:
+        """Mix a small share of the class frequencies into class probabilities."""
         return (1.0 - PRIOR_SHARE) * means + PRIOR_SHARE * self.prior
 
     def calibrated(self, means: np.ndarray, scoring: ScoringRows) -> ClassTask:
         """Find the power with the least log loss; it stays as it is without rows to score."""
         if not scoring.can_score:
             return self
-        return replace(self, power=find_power(self._with_prior(means), scoring.target, scoring.weights))
+        return replace(self, power=find_power(self.with_prior(means), scoring.target, scoring.weights))
 
     def margins(self, means: np.ndarray) -> np.ndarray:
         """Logarithms of the powers of class probabilities."""
-        return self.power * log_probabilities(self._with_prior(means))
+        return self.power * log_probabilities(self.with_prior(means))
 
     def predictions(self, margins: np.ndarray) -> np.ndarray:
         """Class probabilities."""

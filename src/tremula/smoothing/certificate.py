@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from tremula.errors import InvalidParameter
+from tremula.trees.links import LINKS, LOGISTIC, SOFTMAX
 from tremula.trees.structure import NUMERIC_SPLIT, children_and_parents, depths_of
 from tremula.trees.tree import Tree
 from tremula.trees.tree_sum import TreeSum
@@ -21,7 +22,6 @@ Floats = NDArray[np.float64]
 
 UNITS = ("noise", "attribute")
 ROUNDING = 1e-11  # of the magnitude of the margins: above what rounding can do, and above what counts as a tie
-CERTIFIED_LINKS = ("identity", "logistic", "softmax", "positive")
 
 
 # --- bounds of the model ---
@@ -121,7 +121,7 @@ def rounding_slack(model: TreeSum) -> float:
     """
     terms = [abs(weight) * np.abs(tree.values).max() for tree, weight in zip(model.trees, model.weights)]
     magnitude = float(np.abs(model.offset).max() + np.sum(terms))
-    return ROUNDING * (magnitude + (model.link in ("logistic", "softmax")))
+    return ROUNDING * (magnitude + (model.link in (LOGISTIC, SOFTMAX)))
 
 
 # --- the radius, in standard deviations of the noise ---
@@ -162,10 +162,11 @@ def certified_radii(model: TreeSum, margins: Floats, bound: Floats) -> Floats:
     float64 array (n_rows,)
         In standard deviations of the noise; 0 where two classes are tied, infinite where no other class can win.
     """
-    if model.link not in CERTIFIED_LINKS:
+    if not model.link.keeps_order:
+        certified = ", ".join(repr(link.name) for link in LINKS.values() if link.keeps_order)
         raise InvalidParameter(
-            f"a model whose answers are made by the link {model.link!r} has no certificate: links "
-            f"{', '.join(map(repr, CERTIFIED_LINKS))} have one"
+            f"a model whose answers are made by the link {model.link.name!r} has no certificate: links {certified} "
+            "have one"
         )
     bound = bound + rounding_slack(model)
     if model.n_margins == 1:
@@ -174,7 +175,7 @@ def certified_radii(model: TreeSum, margins: Floats, bound: Floats) -> Floats:
         return np.maximum(up, down)
     least, most = margin_ranges(model)
     # Class shares alone lie in [0, 1] each.
-    are_shares = model.link == "identity" and bool(np.all(least >= 0.0) and np.all(most <= 1.0 + ROUNDING))
+    are_shares = model.link.is_identity and bool(np.all(least >= 0.0) and np.all(most <= 1.0 + ROUNDING))
     radii = np.full(len(margins), np.inf)
     winners = margins.argmax(axis=1)
     for winner in np.unique(winners):
@@ -199,6 +200,11 @@ def _nearest_other(model: TreeSum, margins: Floats, bound: Floats, winner: int, 
 
 def certified_interval(model: TreeSum, margins: Floats, bound: Floats, radii: Floats) -> tuple[Floats, Floats]:
     """Least and largest margin that a row can have after it moved by at most `radii` standard deviations."""
+    if not model.link.is_increasing or model.n_margins != 1:
+        raise InvalidParameter(
+            f"a model whose answers are made by the link {model.link.name!r} has no certified interval: use a model "
+            "that is one sum of trees"
+        )
     (low,), (high,) = margin_ranges(model)
     slack = bound + rounding_slack(model)
     if low == high:

@@ -19,7 +19,7 @@ from tremula.smoothing.exact import gradient, soften, variance
 from tremula.smoothing.linear import QUADRATURE_ERROR, LinearScore
 from tremula.smoothing.noise.amounts import Noise
 from tremula.smoothing.sampled import Draws, sample_answers
-from tremula.trees.tree_sum import LINKS, TreeSum
+from tremula.trees.tree_sum import TreeSum
 
 Floats = NDArray[np.float64]
 
@@ -73,34 +73,6 @@ class Smoother(Protocol):
 
 # --- trees ---
 
-# Largest error of the answers, given the answers and the largest error of the margins.
-ANSWER_BOUNDS: dict[str, Callable[[Floats, Floats], Floats]] = {
-    "identity": lambda answers, bound: bound,
-    "logistic": lambda answers, bound: bound / 4,
-    "softmax": lambda answers, bound: bound / 2,
-    "exponential": lambda answers, bound: answers[:, 0] * np.expm1(bound),
-    "positive": lambda answers, bound: np.minimum(answers.shape[1] * bound, 1.0),
-}
-
-
-def _through_logistic(slopes: Floats, answers: Floats) -> Floats:
-    rise = slopes * (answers[:, :1] * answers[:, 1:])[:, :, None]
-    return np.concatenate([-rise, rise], axis=1)
-
-
-def _through_softmax(slopes: Floats, answers: Floats) -> Floats:
-    shares = answers[:, :, None]
-    return np.asarray(shares * (slopes - (shares * slopes).sum(axis=1, keepdims=True)))
-
-
-# From derivatives of the margins, and the answers, to derivatives of the answers.
-CHAIN_RULES: dict[str, Callable[[Floats, Floats], Floats]] = {
-    "identity": lambda slopes, answers: slopes,
-    "logistic": _through_logistic,
-    "softmax": _through_softmax,
-    "exponential": lambda slopes, answers: slopes * answers[:, :, None],
-}
-
 
 @dataclass(frozen=True, eq=False)
 class TreeSmoother:
@@ -114,9 +86,9 @@ class TreeSmoother:
     def smooth(self, rows: Floats, noise: Noise, n_jobs: int | None) -> Smoothed:
         """Smooth the margins, and put them through the link."""
         softened = soften(self.model, rows, noise.sd, tol=self.tol, n_jobs=n_jobs, **self._options(noise))
-        answers = LINKS[self.model.link](softened.margins)
-        bound = ANSWER_BOUNDS[self.model.link](answers, softened.bound)
-        return Smoothed(answers, bound, softened.margins, softened.bound)
+        link = self.model.link
+        bound = link.answer_bound(softened.margins, softened.bound)
+        return Smoothed(link.answers(softened.margins), bound, softened.margins, softened.bound)
 
     def deviations(self, rows: Floats, noise: Noise, n_jobs: int | None) -> Floats:
         """Return standard deviations: exact for a single tree in the exact form, by sampling for others."""
@@ -129,7 +101,7 @@ class TreeSmoother:
     @property
     def deviations_are_exact(self) -> bool:
         """Whether standard deviations need no sampling."""
-        return len(self.model.trees) == 1 and self.model.link == "identity" and self.method == "exact"
+        return len(self.model.trees) == 1 and self.model.link.is_identity and self.method == "exact"
 
     def draws_on_path(self) -> NDArray[np.int64]:
         """Count how often the noise of an attribute is drawn on a path; 0 if the attribute is not tested."""
@@ -138,10 +110,9 @@ class TreeSmoother:
 
     def gradient(self, rows: Floats, noise: Noise, n_jobs: int | None) -> Floats:
         """Differentiate the margins and apply the chain rule to the link."""
-        if self.model.link not in CHAIN_RULES:
-            raise InvalidParameter(f"the link {self.model.link!r} is not differentiable everywhere: use another model")
         slopes = gradient(self.model, rows, noise.sd, tol=self.tol, n_jobs=n_jobs, **self._options(noise))
-        return CHAIN_RULES[self.model.link](slopes, self.smooth(rows, noise, n_jobs).answers)
+        margins = soften(self.model, rows, noise.sd, tol=self.tol, n_jobs=n_jobs, **self._options(noise)).margins
+        return self.model.link.slopes(margins, slopes)
 
     def _options(self, noise: Noise) -> dict[str, Any]:
         return {"form": self.method, "flip": noise.flip, "level_shares": noise.level_shares or None}

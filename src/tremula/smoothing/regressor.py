@@ -17,7 +17,6 @@ from tremula.smoothing.base import TUNING, DualPerturb, check_target_type
 from tremula.smoothing.certificate import certified_interval
 from tremula.smoothing.methods import METHODS, LinearSmoother
 from tremula.trees.cart import CARTRegressor
-from tremula.trees.tree_sum import LINKS
 
 Floats = NDArray[np.float64]
 
@@ -178,5 +177,5 @@ class DualPerturbRegressor(RegressorMixin, DualPerturb):
         tests = np.where(spread > 0, trees.draws_on_path(), 0).max(axis=1, initial=1)
         radii = radius * np.sqrt(tests)
         low, high = certified_interval(trees.model, margins, bound, radii)
-        link = LINKS[trees.model.link]
-        return link(low), link(high)
+        link = trees.model.link
+        return link.answers(low), link.answers(high)

@@ -88,7 +88,7 @@ def choose_for_others(model: Any, method: str, combine: str, reason: str) -> Met
 
 
 def _is_one_tree(trees: TreeModel) -> bool:
-    return len(trees.sum.trees) == 1 and trees.sum.link == "identity"
+    return len(trees.sum.trees) == 1 and trees.sum.link.is_identity
 
 
 # --- smoothers ---

@@ -5,40 +5,17 @@ Without noise, `answers` gives the predictions of the model itself, up to roundi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit, softmax
 
-from tremula.combine import largest
+from tremula.trees.links import IDENTITY, Link, as_link
 from tremula.trees.structure import branch_shares
 from tremula.trees.tree import Tree
 
 Floats = NDArray[np.float64]
-
-
-def _two_classes(margins: Floats) -> Floats:
-    share = expit(margins)
-    return np.hstack([1.0 - share, share])
-
-
-def _positive_shares(margins: Floats) -> Floats:
-    """Count negative margins as 0; if all are, the class of the largest margin gets a share of 1."""
-    shares = np.maximum(margins, 0.0)
-    is_none = shares.sum(axis=1) <= 0.0
-    shares[is_none, largest(margins)[is_none]] = 1.0
-    return np.asarray(shares / shares.sum(axis=1, keepdims=True))
-
-
-LINKS: dict[str, Callable[[Floats], Floats]] = {
-    "identity": lambda margins: margins,
-    "logistic": _two_classes,
-    "softmax": lambda margins: softmax(margins, axis=1),
-    "exponential": np.exp,
-    "positive": _positive_shares,
-}
 
 
 @dataclass(frozen=True)
@@ -55,9 +32,8 @@ class TreeSum:
         The margin that a tree with one output adds to; -1 for a tree with a value for every margin.
     offset : float64 array (n_margins,)
         Added to the sum.
-    link : {"identity", "logistic", "softmax", "exponential", "positive"}
-        Turns margins into class shares or numbers. "identity" leaves them as they are; "positive" counts negative
-        margins as 0 and divides by the sum.
+    link : Link
+        Turns margins into class shares or numbers.
     shares : tuple of float64 arrays, one per tree
         For every node the share of its parent's weight that it receives if the tested value is missing. In tremula's
         trees shares follow training weights; other libraries send a missing value down one branch.
@@ -69,7 +45,7 @@ class TreeSum:
     weights: Floats
     outputs: NDArray[np.int64]
     offset: Floats
-    link: str
+    link: Link
     shares: tuple[Floats, ...]
     tree_members: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
 
@@ -112,7 +88,7 @@ class TreeSum:
 
     def answers(self, rows: Floats) -> Floats:
         """Return class shares, or numbers in one column, for every row."""
-        return LINKS[self.link](self.margins(rows))
+        return self.link.answers(self.margins(rows))
 
     def member_tree(self, number: int) -> TreeSum:
         """Return one tree of a mean of trees as a model of its own."""
@@ -133,7 +109,7 @@ class TreeSum:
 def sum_of_trees(
     trees: Sequence[Tree],
     offset: ArrayLike | None = None,
-    link: str = "identity",
+    link: Link | str = IDENTITY,
     *,
     outputs: ArrayLike | None = None,
     weights: ArrayLike | None = None,
@@ -145,7 +121,7 @@ def sum_of_trees(
         weights=np.ones(len(trees)) if weights is None else np.asarray(weights, dtype=np.float64),
         outputs=np.full(len(trees), -1) if outputs is None else np.asarray(outputs, dtype=np.int64),
         offset=np.zeros(trees[0].n_outputs) if offset is None else np.array(offset, dtype=np.float64),
-        link=link,
+        link=as_link(link),
         shares=tuple(branch_shares(tree.nodes) for tree in trees),
         tree_members=np.arange(len(trees)) if tree_members is None else np.asarray(tree_members, dtype=np.int64),
     )

@@ -149,15 +149,6 @@ def test_an_ensemble_of_other_estimators_is_no_tree_sum_by_itself() -> None:
         bagging.as_tree_sum()
 
 
-@pytest.mark.parametrize("table", [NUMERIC, FRAME], ids=["numeric", "nominal"])
-def test_a_calibrated_blend_is_drawn(table: Any) -> None:
-    blend = tm.AspenClassifier(n_estimators=10, random_state=0).fit(table, CLASSES)
-    with pytest.raises(UnsupportedModel):
-        read_model(blend)
-    smoothed = tm.DualPerturbClassifier(blend, noise=1e-12, method="sample", n_draws=1, random_state=0).fit(table)
-    np.testing.assert_allclose(smoothed.predict_proba(table), blend.predict_proba(table), atol=1e-3)
-
-
 def test_members_of_a_sum_are_those_of_the_ensemble() -> None:
     smeared = tm.OutputSmearingClassifier(n_estimators=4, method="smear", random_state=0).fit(FRAME, CLASSES)
     whole = smeared.as_tree_sum()

@@ -37,7 +37,7 @@ class PlacedMember:
 
 def check_members(name: str, members: Sequence[PlacedMember]) -> None:
     """Refuse members whose mean is not a sum of trees."""
-    if any(member.part.link != "identity" for member in members):
+    if not all(member.part.link.is_identity for member in members):
         raise UnsupportedModel(
             f"{name} averages members that apply a link to their sums of trees, and that is not a sum of trees: "
             f"{USE_SAMPLE}"
@@ -88,7 +88,7 @@ def _placed_tree(tree: Tree, output: int, member: PlacedMember, n_outputs: int, 
 def voting_member(name: str, member: PlacedMember) -> PlacedMember:
     """Turn a member's class distribution into its vote; this is a tree only if the member is a single tree."""
     part = member.part
-    if len(part.trees) != 1 or part.link != "identity" or part.outputs[0] >= 0:
+    if len(part.trees) != 1 or not part.link.is_identity or part.outputs[0] >= 0:
         raise UnsupportedModel(
             f"{name} counts the votes of members that are no single trees, and such a vote is not a sum of trees: "
             f"{USE_SAMPLE}"

@@ -45,7 +45,7 @@ class TreeModel:
     >>> from tremula.smoothing.models import read_model
     >>> X, y = load_iris(return_X_y=True)
     >>> model = read_model(RandomForestClassifier(n_estimators=5, random_state=0).fit(X, y))
-    >>> model.name, model.n_members, model.sum.link
+    >>> model.name, model.n_members, model.sum.link.name
     ('RandomForestClassifier of sklearn', 5, 'identity')
     >>> bool(abs(model.answers(X) - model.unsmoothed(X)).max() < 1e-9)
     True

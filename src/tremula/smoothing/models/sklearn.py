@@ -26,6 +26,7 @@ from tremula.smoothing.models.members import (
 from tremula.smoothing.models.model import Read, TreeModel, name_of
 from tremula.smoothing.models.single_precision import before_rounding
 from tremula.smoothing.models.tree_builder import BinaryNodes, build_tree
+from tremula.trees.links import SOFTMAX
 from tremula.trees.tree import Tree
 from tremula.trees.tree_sum import TreeSum, mean_of_trees, sum_of_trees, tree_with_values
 
@@ -130,7 +131,7 @@ def read_adaboost(estimator: Any, read: Read) -> TreeModel:
     voting = [voting_member(name, member) for member in members]
     votes = mean_of_members(name, voting, weights, n_classes, estimator.n_features_in_)
     trees = tuple(tree_with_values(tree, (n_classes * tree.values - 1) / (n_classes - 1) ** 2) for tree in votes.trees)
-    return model_of(estimator, replace(votes, trees=trees, link="softmax"))
+    return model_of(estimator, replace(votes, trees=trees, link=SOFTMAX))
 
 
 def refuse_adaboost_regressor(estimator: Any, read: Read) -> TreeModel:

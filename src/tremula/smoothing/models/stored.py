@@ -21,8 +21,9 @@ from tremula.persistence.registry import storable
 from tremula.prediction import ClassPredictionMixin, NumberPredictionMixin, OutputsMixin
 from tremula.smoothing.models.model import TreeModel
 from tremula.smoothing.models.single_precision import before_rounding
+from tremula.trees.links import LINKS, Link, as_link
 from tremula.trees.tree import Tree
-from tremula.trees.tree_sum import LINKS, TreeSum, sum_of_trees
+from tremula.trees.tree_sum import TreeSum, sum_of_trees
 
 
 class TrainedTrees(TableInputMixin, OutputsMixin, BaseEstimator):
@@ -38,7 +39,7 @@ class TrainedTrees(TableInputMixin, OutputsMixin, BaseEstimator):
     weights_: NDArray[np.float64]
     outputs_: NDArray[np.int64]
     offset_: NDArray[np.float64]
-    link_: str
+    link_: str | Link  # a simple link is stored by its name
     single_precision_: bool
     encoder_: ColumnEncoder
 
@@ -69,7 +70,7 @@ class TrainedTrees(TableInputMixin, OutputsMixin, BaseEstimator):
         n_margins, n_trees = len(self.offset_), len(self.trees_)
         is_sound = (
             n_trees > 0
-            and self.link_ in LINKS
+            and self._link_fits(n_margins)
             and np.shape(self.weights_) == np.shape(self.outputs_) == (n_trees,)
             and bool(((self.outputs_ >= -1) & (self.outputs_ < n_margins)).all())
             and all(
@@ -79,6 +80,16 @@ class TrainedTrees(TableInputMixin, OutputsMixin, BaseEstimator):
         )
         if not is_sound:
             raise FileDamaged(f"the trees of {self.source} do not fit together: read them from the model again")
+
+    def _link_fits(self, n_margins: int) -> bool:
+        """Whether the link turns margins into as many answers as there are classes, or one number."""
+        if not (isinstance(self.link_, Link) or self.link_ in LINKS):
+            return False
+        try:
+            answers = as_link(self.link_).answers(np.zeros((1, n_margins)))
+        except (ValueError, TypeError, AttributeError):
+            return False
+        return np.shape(answers) == (1, len(getattr(self, "classes_", [0])))
 
     def _read_table(self, X: Any) -> NDArray[np.float64]:
         check_is_fitted(self, "trees_")
@@ -125,7 +136,8 @@ def store_trees(model: TreeModel) -> TrainedTrees:
     stored = stored_class(model.name)
     whole = model.sum
     stored.trees_, stored.weights_, stored.outputs_ = list(whole.trees), whole.weights, whole.outputs
-    stored.offset_, stored.link_, stored.single_precision_ = whole.offset, whole.link, False
+    stored.offset_, stored.single_precision_ = whole.offset, False
+    stored.link_ = whole.link.name if whole.link.name in LINKS else whole.link
     stored.encoder_ = model.encoder
     stored._set_columns(model.n_attributes, model.feature_names)
     if isinstance(stored, TrainedTreesClassifier):

@@ -43,7 +43,7 @@ def held_out_rows(
 
 def is_mean_of_trees(trees: TreeModel | None) -> bool:
     """Whether a model is the weighted mean of members that are one tree each."""
-    return trees is not None and trees.sum.link == "identity" and trees.n_members == len(trees.sum.trees)
+    return trees is not None and trees.sum.link.is_identity and trees.n_members == len(trees.sum.trees)
 
 
 def first_member(wrapped: WrappedModel) -> WrappedModel:
