@@ -11,11 +11,11 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.utils.validation import check_is_fitted
 
-from tremula.errors import InvalidInput, UnsupportedModel
+from tremula.errors import UnsupportedModel
+from tremula.smoothing.models.inbag import times_sampled
 from tremula.smoothing.models.members import (
     USE_SAMPLE,
     PlacedMember,
@@ -105,16 +105,6 @@ def read_bagging(estimator: Any, read: Read) -> TreeModel:
     weights = np.ones(len(members))
     whole = mean_of_members(name_of(estimator), members, weights, n_outputs, n_attributes)
     return model_of(estimator, whole, inbag_counter=partial(times_sampled, estimator))
-
-
-def times_sampled(estimator: Any, X: Any, y: Any, sample_weight: Any) -> NDArray[np.int64]:
-    """Count how often each member was trained on each row."""
-    n_rows, drawn = len(y), estimator.estimators_samples_
-    if max(rows.max() for rows in drawn) >= n_rows:
-        raise InvalidInput(
-            f"{n_rows} rows were given, but {name_of(estimator)} was trained on more: give the rows of its training"
-        )
-    return np.array([np.bincount(rows, minlength=n_rows) for rows in drawn])
 
 
 def read_adaboost(estimator: Any, read: Read) -> TreeModel:
