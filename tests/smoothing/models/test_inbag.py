@@ -1,4 +1,4 @@
-"""Rows given as the training rows of an ensemble are compared with its leaves: others, or another order, are refused."""
+"""Rows given as training rows of an ensemble are compared with its leaves: others, or another order, are refused."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_rows_of_a_weighted_training_are_accepted(given: Any) -> None:
 def within_classes() -> np.ndarray:
     order = np.arange(200)
     for code in range(3):
-        rows = np.flatnonzero(CODES == code)
+        rows = np.flatnonzero(code == CODES)
         order[rows] = np.random.default_rng(3).permutation(rows)
     return order
 
