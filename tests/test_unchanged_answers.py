@@ -104,6 +104,9 @@ CLASSIFIERS: dict[str, Callable[[], Any]] = {
     "SimulatedBagging": lambda: tm.SimulatedBaggingClassifier(n_estimators=5, max_depth=3, random_state=3),
     "Aspen": lambda: tm.AspenClassifier(n_estimators=60, random_state=3),
     "DualPerturb C45": lambda: tm.DualPerturbClassifier(tm.C45Classifier(), random_state=3),
+    "DualPerturb C45 by golden section": lambda: tm.DualPerturbClassifier(
+        tm.C45Classifier(), scoring="error", search="golden_section", random_state=3
+    ),
     "DualPerturb fixed": lambda: tm.DualPerturbClassifier(
         tm.RandomForestClassifier(n_estimators=5, random_state=3), noise=0.3, random_state=3
     ),
@@ -111,6 +114,9 @@ CLASSIFIERS: dict[str, Callable[[], Any]] = {
 NUMERIC_CLASSIFIERS: dict[str, Callable[[], Any]] = {
     "DualPerturb sklearn forest": lambda: tm.DualPerturbClassifier(
         RandomForestClassifier(10, random_state=3), random_state=3
+    ),
+    "DualPerturb sklearn forest by golden section": lambda: tm.DualPerturbClassifier(
+        RandomForestClassifier(10, random_state=3), scoring="error", search="golden_section", random_state=3
     ),
     "DualPerturb path": lambda: tm.DualPerturbClassifier(
         DecisionTreeClassifier(random_state=3), method="path", random_state=3
@@ -139,6 +145,9 @@ REGRESSORS: dict[str, Callable[[], Any]] = {
     "Aspen": lambda: tm.AspenRegressor(n_estimators=60, random_state=3),
     "DualPerturb": lambda: tm.DualPerturbRegressor(
         tm.RandomForestRegressor(n_estimators=5, random_state=3), random_state=3
+    ),
+    "DualPerturb by golden section": lambda: tm.DualPerturbRegressor(
+        tm.RandomForestRegressor(n_estimators=5, random_state=3), search="golden_section", random_state=3
     ),
     "DualPerturb fixed": lambda: tm.DualPerturbRegressor(tm.CARTRegressor(), noise=0.2, random_state=3),
 }

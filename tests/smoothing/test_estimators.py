@@ -103,7 +103,7 @@ def test_rows_that_prune_the_tree_choose_the_noise() -> None:
     tree = tm.CARTClassifier(ccp_alpha="validation")
     soft = tm.DualPerturbClassifier(tree).fit(X[::2], y[::2], X_val=X[1::2], y_val=y[1::2])
     assert soft.estimator_.get_n_leaves() < tm.CARTClassifier().fit(X[::2], y[::2]).get_n_leaves()
-    assert soft.noise_curve_.shape == (15, 2)
+    assert soft.noise_loss_ in soft.noise_curve_[:, 1]
 
 
 # --- scale ---

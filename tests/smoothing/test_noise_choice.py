@@ -1,4 +1,4 @@
-"""The choice of the noise: on which rows it is made, how many amounts are tried, and how ties are settled."""
+"""The choice of the noise: on which rows it is made, how many amounts are tried, and when noise is refused."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from tremula.smoothing.noise.search import ChosenNoise, golden_section, search_b
 random = np.random.default_rng(0)
 NORMAL = random.standard_normal((600, 10))
 TARGET = (NORMAL.sum(axis=1) + random.standard_normal(600) > 0).astype(int)
+PAPER = {"scoring": "error", "search": "golden_section"}
 
 
 def test_at_most_15_amounts_are_tried() -> None:
@@ -69,7 +70,7 @@ def test_amounts_by_attribute_never_do_worse_than_a_common_one() -> None:
 
 def test_noise_chosen_on_validation_rows_is_the_best_of_the_curve() -> None:
     tree = tm.CARTClassifier().fit(NORMAL[:200], TARGET[:200])
-    soft = tm.DualPerturbClassifier(tree).fit(NORMAL[:200], X_val=NORMAL[200:400], y_val=TARGET[200:400])
+    soft = tm.DualPerturbClassifier(tree, **PAPER).fit(NORMAL[:200], X_val=NORMAL[200:400], y_val=TARGET[200:400])
     errors = [
         1 - tm.DualPerturbClassifier(tree, noise=amount).fit(NORMAL[:200]).score(NORMAL[200:400], TARGET[200:400])
         for amount in soft.noise_curve_[:, 0]
@@ -90,14 +91,14 @@ def test_noise_chosen_on_validation_rows_is_the_best_of_the_curve() -> None:
     ],
 )
 def test_rows_left_out_judge_a_bagged_model(model: Any) -> None:
-    soft = tm.DualPerturbClassifier(model, tuning="oob").fit(NORMAL[:200], TARGET[:200])
+    soft = tm.DualPerturbClassifier(model, tuning="oob", **PAPER).fit(NORMAL[:200], TARGET[:200])
     assert soft.noise_curve_.shape == (15, 2)
     assert soft.noise_curve_[0, 1] > 0.05  # no noise: as wrong as rows not trained on are
 
 
 def test_loss_without_noise_is_the_out_of_bag_error() -> None:
     forest = tm.RandomForestClassifier(n_estimators=30, oob_score=True, random_state=0).fit(NORMAL[:200], TARGET[:200])
-    soft = tm.DualPerturbClassifier(forest, tuning="oob").fit(NORMAL[:200], TARGET[:200])
+    soft = tm.DualPerturbClassifier(forest, tuning="oob", scoring="error").fit(NORMAL[:200], TARGET[:200])
     assert soft.noise_curve_[0, 1] == pytest.approx(1 - forest.oob_score_)
 
 
@@ -115,7 +116,8 @@ def test_auto_takes_rows_left_out_before_folds() -> None:
 
 
 def test_folds_judge_what_was_trained_on_the_others() -> None:
-    soft = tm.DualPerturbClassifier(tm.CARTClassifier(), tuning="cv", random_state=0).fit(NORMAL[:200], TARGET[:200])
+    soft = tm.DualPerturbClassifier(tm.CARTClassifier(), tuning="cv", scoring="error", random_state=0)
+    soft.fit(NORMAL[:200], TARGET[:200])
     assert 0.2 < soft.noise_curve_[0, 1] < 0.5  # a tree has no error on its own training rows
     assert soft.noise_ > 0
 
@@ -130,7 +132,8 @@ def test_folds_judge_copies_of_a_fitted_model() -> None:
 def test_folds_may_be_given() -> None:
     rows = np.arange(200)
     folds = [(rows[100:], rows[:100]), (rows[:100], rows[100:])]
-    soft = tm.DualPerturbClassifier(tm.CARTClassifier(), tuning="cv", cv=folds).fit(NORMAL[:200], TARGET[:200])
+    soft = tm.DualPerturbClassifier(tm.CARTClassifier(), tuning="cv", scoring="error", cv=folds)
+    soft.fit(NORMAL[:200], TARGET[:200])
     hard = [np.mean(tm.CARTClassifier().fit(NORMAL[a], TARGET[a]).predict(NORMAL[b]) != TARGET[b]) for a, b in folds]
     assert soft.noise_curve_[0, 1] == pytest.approx(np.mean(hard))
 
@@ -138,7 +141,7 @@ def test_folds_may_be_given() -> None:
 def test_any_model_is_judged_by_folds() -> None:
     X, y = load_iris(return_X_y=True)
     soft = tm.DualPerturbClassifier(GaussianNB(), method="sample", n_draws=10, random_state=0).fit(X, y)
-    assert soft.noise_curve_.shape == (15, 2)
+    assert soft.noise_curve_.shape[0] > 5
 
 
 def test_log_loss_prefers_noise_to_the_certainty_of_pure_leaves() -> None:
@@ -152,7 +155,7 @@ def test_log_loss_prefers_noise_to_the_certainty_of_pure_leaves() -> None:
 def test_the_shortcut_judges_one_tree_and_shakes_all() -> None:
     bagged = tm.BaggingClassifier(tm.CARTClassifier(), n_estimators=5, random_state=0).fit(NORMAL[:200], TARGET[:200])
     judges = {"X_val": NORMAL[200:400], "y_val": TARGET[200:400]}
-    short = tm.DualPerturbClassifier(bagged, tune_on="tree").fit(NORMAL[:200], **judges)
+    short = tm.DualPerturbClassifier(bagged, tune_on="tree", scoring="error").fit(NORMAL[:200], **judges)
     first = bagged.members_[0].predict_codes(NORMAL[200:400])
     assert short.noise_curve_[0, 1] == pytest.approx(np.mean(first != TARGET[200:400]))
     same = tm.DualPerturbClassifier(bagged, noise=short.noise_).fit(NORMAL[:200])

@@ -217,7 +217,7 @@ NOISE = {
         number(0.0, 1.0),
         "Probability that the level of a nominal attribute is replaced by another, drawn by the training shares.",
     ),
-    "max_noise": Parameter(number(0.0, above=True), "Largest amount of noise to try; at most 15 amounts are tried."),
+    "max_noise": Parameter(number(0.0, above=True), "Largest amount of noise to try."),
     "tune_on": Parameter(
         choice(["model", "tree"]),
         "Whether the noise is chosen for the whole model, or for its first tree and then used for all.",

@@ -28,6 +28,7 @@ from tremula.seeds import make_root_seed
 from tremula.smoothing.methods import NO_CERTIFICATE, Smoothed, Smoother, TreeSmoother
 from tremula.smoothing.noise.amounts import Noise, column_scales, level_shares, measurement_error, read_scale
 from tremula.smoothing.noise.choice import NoiseChoiceMixin, wants_validation
+from tremula.smoothing.noise.search import SEARCHES
 from tremula.smoothing.noise.validation_rows import TUNINGS
 from tremula.smoothing.trained_model import Settings, WrappedModel, wrap_model
 
@@ -40,6 +41,13 @@ TUNING = Parameter(
     choice(TUNINGS),
     "Rows on which the noise is chosen: `X_val` and `y_val`, the out-of-bag rows of a bagged model, or held-out folds. "
     '"auto" takes the first of these that is available.',
+)
+
+SEARCH = Parameter(
+    choice(SEARCHES),
+    'How the noise is chosen. "grid" tries amounts in logarithmic steps and adds noise only if its loss is below that '
+    'without noise by a standard error, and if it costs no errors. "golden_section" is the search of the paper, which '
+    "takes the least loss of at most 15 amounts.",
 )
 
 

@@ -14,7 +14,7 @@ from tremula.parameters import check_choice, with_parameters
 from tremula.parameters.kinds import choice
 from tremula.parameters.table import AMOUNT_OF_NOISE
 from tremula.persistence.registry import storable
-from tremula.smoothing.base import TUNING, DualPerturb, check_target_type
+from tremula.smoothing.base import SEARCH, TUNING, DualPerturb, check_target_type
 from tremula.smoothing.certificate import UNITS, certified_radii, radii_in_unit, tested_nominal
 from tremula.smoothing.methods import METHODS, LinearSmoother
 from tremula.smoothing.noise.amounts import Noise
@@ -44,6 +44,7 @@ def _linear_radius(smoother: LinearSmoother, rows: Floats, noise: Noise, spread:
     combine="Whether the class distributions of the model are averaged over the noise, or its labels.",
     tuning=TUNING,
     scoring=choice(CLASS_SCORINGS),
+    search=SEARCH,
     n_jobs="Number of blocks of rows computed in parallel; answers do not depend on it.",
     random_state="Draws noise and folds.",
 )
@@ -63,7 +64,9 @@ class DualPerturbClassifier(ClassifierMixin, DualPerturb):
     noise_ : float or array
         The amount of noise, or one for each attribute.
     noise_curve_ : array of shape (n_tried, 2)
-        Amounts tried with their losses; only if the noise was chosen.
+        Amounts tried with their losses on the validation rows; only if the noise was chosen.
+    noise_loss_ : float
+        Loss at the chosen noise; only if it was chosen.
     scale_ : array of shape (n_attributes,)
         Standard deviations in training; 0 for nominal and constant attributes, whose tests are not smoothed.
 
@@ -101,7 +104,8 @@ class DualPerturbClassifier(ClassifierMixin, DualPerturb):
         combine: str = "average",
         flip: float = 0.0,
         tuning: str = "auto",
-        scoring: str = "error",
+        scoring: str = "log_loss",
+        search: str = "grid",
         max_noise: float = 2.0,
         tune_on: str = "model",
         per_attribute: bool = False,
@@ -120,6 +124,7 @@ class DualPerturbClassifier(ClassifierMixin, DualPerturb):
         self.flip = flip
         self.tuning = tuning
         self.scoring = scoring
+        self.search = search
         self.max_noise = max_noise
         self.tune_on = tune_on
         self.per_attribute = per_attribute

@@ -13,7 +13,7 @@ from tremula.parameters import check_number, with_parameters
 from tremula.parameters.kinds import choice
 from tremula.parameters.table import AMOUNT_OF_NOISE
 from tremula.persistence.registry import storable
-from tremula.smoothing.base import TUNING, DualPerturb, check_target_type
+from tremula.smoothing.base import SEARCH, TUNING, DualPerturb, check_target_type
 from tremula.smoothing.certificate import certified_interval
 from tremula.smoothing.methods import METHODS, LinearSmoother
 from tremula.trees.cart import CARTRegressor
@@ -30,6 +30,7 @@ NUMBER_SCORINGS = ("squared_error", "absolute_error")
     method=choice(METHODS),
     tuning=TUNING,
     scoring=choice(NUMBER_SCORINGS),
+    search=SEARCH,
     n_jobs="Number of blocks of rows computed in parallel; answers do not depend on it.",
     random_state="Draws noise and folds.",
 )
@@ -47,7 +48,9 @@ class DualPerturbRegressor(RegressorMixin, DualPerturb):
     noise_ : float or array
         The amount of noise, or one for each attribute.
     noise_curve_ : array of shape (n_tried, 2)
-        Amounts tried with their losses; only if the noise was chosen.
+        Amounts tried with their losses on the validation rows; only if the noise was chosen.
+    noise_loss_ : float
+        Loss at the chosen noise; only if it was chosen.
     scale_ : array of shape (n_attributes,)
         Standard deviations in training; 0 for nominal and constant attributes, whose tests are not smoothed.
 
@@ -78,6 +81,7 @@ class DualPerturbRegressor(RegressorMixin, DualPerturb):
         flip: float = 0.0,
         tuning: str = "auto",
         scoring: str = "squared_error",
+        search: str = "grid",
         max_noise: float = 2.0,
         tune_on: str = "model",
         per_attribute: bool = False,
@@ -95,6 +99,7 @@ class DualPerturbRegressor(RegressorMixin, DualPerturb):
         self.flip = flip
         self.tuning = tuning
         self.scoring = scoring
+        self.search = search
         self.max_noise = max_noise
         self.tune_on = tune_on
         self.per_attribute = per_attribute

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,7 +16,14 @@ from tremula.errors import InvalidInput, InvalidParameter
 from tremula.seeds import make_generator
 from tremula.smoothing.certificate import most_tests
 from tremula.smoothing.noise.amounts import Noise, read_amounts
-from tremula.smoothing.noise.search import PooledLoss, ValidationRows, golden_section, search_by_attribute
+from tremula.smoothing.noise.grid import accept_each, grid_search, try_amount
+from tremula.smoothing.noise.search import (
+    ChosenNoise,
+    PooledLoss,
+    ValidationRows,
+    golden_section,
+    search_by_attribute,
+)
 from tremula.smoothing.noise.validation_rows import (
     Fold,
     OutOfBagAnswers,
@@ -48,6 +56,7 @@ class NoiseChoiceMixin:
     combine: str
     tuning: str
     scoring: str
+    search: str
     max_noise: float
     tune_on: str
     per_attribute: bool
@@ -60,6 +69,7 @@ class NoiseChoiceMixin:
     scale_: Floats
     noise_: float | Floats
     noise_curve_: Floats
+    noise_loss_: float
     n_features_in_: int
     _root_seed: int
     _is_classifier: ClassVar[bool]
@@ -82,7 +92,8 @@ class NoiseChoiceMixin:
         """Return the noise of given amounts."""
 
     def _choose_noise(self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any) -> None:
-        self.__dict__.pop("noise_curve_", None)
+        for name in ("noise_curve_", "noise_loss_"):
+            self.__dict__.pop(name, None)
         if not isinstance(self.noise, str):
             if X_val is not None and not wants_validation(self._given()):
                 raise InvalidParameter(
@@ -92,10 +103,18 @@ class NoiseChoiceMixin:
             self.noise_ = read_amounts("noise", self.noise, self.n_features_in_)
             return
         loss = PooledLoss(self._validation_rows(X, y, sample_weight, X_val, y_val), self.scoring, self.n_features_in_)
-        chosen = golden_section(loss, self.max_noise)
-        if self.per_attribute:
-            chosen = search_by_attribute(loss, chosen, self._attributes_to_try())
-        self.noise_, self.noise_curve_ = chosen.amount, chosen.curve
+        chosen = self._search_grid(loss) if self.search == "grid" else self._search_golden_section(loss)
+        self.noise_, self.noise_curve_, self.noise_loss_ = chosen.amount, chosen.curve, chosen.loss
+
+    def _search_grid(self, loss: PooledLoss) -> ChosenNoise:
+        common = grid_search(partial(try_amount, loss), loss.weights, self.max_noise)
+        if not self.per_attribute:
+            return common
+        return accept_each(loss, common, search_by_attribute(loss, common, self._attributes_to_try()))
+
+    def _search_golden_section(self, loss: PooledLoss) -> ChosenNoise:
+        common = golden_section(loss, self.max_noise)
+        return search_by_attribute(loss, common, self._attributes_to_try()) if self.per_attribute else common
 
     def _attributes_to_try(self) -> NDArray[np.bool_]:
         trees = self._wrapped.trees
@@ -136,7 +155,7 @@ class NoiseChoiceMixin:
         members = inbag[: part.trees.n_members]
         answers = OutOfBagAnswers(part.trees, part.rows(X), members, self._noise_at, form, self.tol, self.n_jobs)
         weights = read_weights(sample_weight, n_rows_of(y))
-        return out_of_bag_rows(answers, self._read_target(y, n_rows_of(y)), weights)
+        return out_of_bag_rows(answers, self._read_target(y, n_rows_of(y)), weights, corrected=self.search == "grid")
 
     def _rows_of_folds(self, X: Any, y: Any, sample_weight: Any) -> list[ValidationRows]:
         target = self._read_target(y, n_rows_of(y))

@@ -33,7 +33,8 @@ class NoisePair(ShownAsTable):
     amounts : array (n_amounts,)
         Amounts on the training rows that were tried.
     best_noise : array (n_amounts,)
-        For each of them the best amount on the row to predict.
+        For each of them the amount that was chosen on the row to predict; the mean of those of all attributes if each
+        attribute has its own.
     losses : array (n_amounts,)
         The loss of each pair.
     """
@@ -50,13 +51,6 @@ class NoisePair(ShownAsTable):
         best = self.best_noise[np.argmin(np.abs(self.amounts - self.training_noise))]
         caption = f"noise {self.training_noise:.3g} on training rows, {best:.3g} on the row to predict"
         return ShortTable(caption, ["training rows", "row to predict", "loss"], rows)
-
-
-def _best(wrapper: Any) -> tuple[float, float]:
-    """Return the least loss of a wrapper's noise curve and its amount, the smaller of equals."""
-    curve = wrapper.noise_curve_
-    place = np.lexsort((curve[:, 0], curve[:, 1]))[0]
-    return float(curve[place, 1]), float(curve[place, 0])
 
 
 def tune_together(
@@ -103,6 +97,7 @@ def tune_together(
             "smears its training rows, such as SmearedBaggingClassifier"
         )
     fitted = [clone(wrapper).set_params(**{f"estimator__{parameter}": amount}).fit(X, y) for amount in tried]
-    losses, best_noise = np.array([_best(candidate) for candidate in fitted]).T
+    losses = np.array([candidate.noise_loss_ for candidate in fitted])
+    best_noise = np.array([np.mean(candidate.noise_) for candidate in fitted])
     best = int(np.argmin(losses))
     return NoisePair(fitted[best], tried[best], np.array(tried), best_noise, losses)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from tremula.losses import absolute_errors, log_losses, squared_errors, zero_one
 
 Floats = NDArray[np.float64]
 
+SEARCHES = ("grid", "golden_section")
 MAX_EVALUATIONS = 15  # of the paper
 GOLDEN = (5.0**0.5 - 1.0) / 2.0
 FACTORS = (0.0, 0.5, 2.0)  # by which the amount of an attribute is multiplied
@@ -25,7 +27,8 @@ LEAST_AMOUNT = 0.1  # start of the search by attribute if the same noise on all 
 
 
 # Losses of rows, from their targets and the model's outputs. A class that the model does not know has code -1.
-LOSSES: dict[str, Callable[[NDArray[Any], Floats], Floats]] = {
+RowLoss = Callable[[NDArray[Any], Floats], Floats]
+LOSSES: dict[str, RowLoss] = {
     "error": lambda codes, probabilities: zero_one_losses(codes, largest(probabilities)),
     "log_loss": log_losses,
     "squared_error": lambda target, outputs: squared_errors(target, outputs[:, 0]),
@@ -50,6 +53,11 @@ class ValidationRows:
     target: NDArray[Any]
     weights: Floats | None = None
 
+    def losses(self, amounts: Floats, scorings: Sequence[str]) -> Floats:
+        """Return the losses of the rows, (n_scorings, n_rows), at one amount for each attribute."""
+        answers = self.answers(amounts)
+        return np.array([LOSSES[scoring](self.target, answers) for scoring in scorings])
+
 
 @dataclass(frozen=True, eq=False)
 class PooledLoss:
@@ -61,13 +69,18 @@ class PooledLoss:
 
     def __call__(self, amount: float | Floats) -> float:
         """Mean loss at one amount for all attributes, or one for each."""
+        return float(self.of_rows(amount, [self.scoring])[0] @ self.weights) / float(self.weights.sum())
+
+    def of_rows(self, amount: float | Floats, scorings: Sequence[str]) -> Floats:
+        """Losses of all rows, (n_scorings, n_rows)."""
         amounts = np.broadcast_to(np.asarray(amount, dtype=np.float64), (self.n_attributes,))
-        total = weight = 0.0
-        for part in self.parts:
-            losses = LOSSES[self.scoring](part.target, part.answers(amounts))
-            weights = np.ones(len(losses)) if part.weights is None else part.weights
-            total, weight = total + float(losses @ weights), weight + float(weights.sum())
-        return total / weight
+        return np.concatenate([part.losses(amounts, scorings) for part in self.parts], axis=1)
+
+    @cached_property
+    def weights(self) -> Floats:
+        """Weights of all rows."""
+        each = [np.ones(len(part.target)) if part.weights is None else part.weights for part in self.parts]
+        return np.concatenate(each)
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,7 @@ A row never validates a model, or a member, that was trained on it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral
@@ -21,7 +21,7 @@ from tremula.folds import stratified_parts
 from tremula.smoothing.methods import TreeSmoother
 from tremula.smoothing.models import TreeModel
 from tremula.smoothing.noise.amounts import Noise
-from tremula.smoothing.noise.search import ValidationRows
+from tremula.smoothing.noise.search import LOSSES, RowLoss, ValidationRows
 from tremula.smoothing.trained_model import WrappedModel
 
 Floats = NDArray[np.float64]
@@ -85,21 +85,88 @@ class OutOfBagAnswers:
         model = self.trees.sum
         return [TreeSmoother(model.member_tree(number), self.form, self.tol) for number in range(len(model.trees))]
 
+    @cached_property
+    def _half(self) -> NDArray[np.int64]:
+        """Return the half, 0 or 1, of each member among the members that were not trained on each row, in turn."""
+        return np.asarray(np.cumsum(self.inbag == 0, axis=0) % 2, dtype=np.int64)
+
     def __call__(self, amounts: Floats) -> Floats:
         """Weighted mean of those members' answers."""
+        return self.with_halves(amounts)[0]
+
+    def with_halves(self, amounts: Floats) -> list[Floats]:
+        """Weighted means of the answers of those members, of every other one of them, and of the rest; NaN for none."""
         model, noise = self.trees.sum, self.noise(amounts)
-        sums = RowSums(len(self.rows), model.n_margins)
+        sums = [RowSums(len(self.rows), model.n_margins) for _ in range(3)]
         for member, counts in enumerate(self.inbag):
             out = np.flatnonzero(counts == 0)
             answers = self._members[member].smooth(self.rows[out], noise, self.n_jobs).answers
-            sums.add(out, answers, model.weights[member])
-        return sums.means(np.flatnonzero(self.is_out_of_bag))
+            weight, half = model.weights[member], self._half[member, out]
+            sums[0].add(out, answers, weight)
+            for number in (0, 1):
+                sums[1 + number].add(out[half == number], answers[half == number], weight)
+        return [each.means(np.flatnonzero(self.is_out_of_bag)) for each in sums]
+
+    @cached_property
+    def extrapolation(self) -> Floats:
+        """For every row the step from its members to all members, where the step from half of its members to them is 1.
+
+        Steps are measured by the variance of a weighted mean of members. NaN for a row with a single member.
+        """
+        weights, rows = self.trees.sum.weights, self.is_out_of_bag
+        is_out, half = (self.inbag == 0)[:, rows], self._half[:, rows]
+        whole_model = (weights**2).sum() / weights.sum() ** 2
+        members = _variance_factors(weights, is_out)
+        halves = np.mean([_variance_factors(weights, is_out & (half == number)) for number in (0, 1)], axis=0)
+        is_known = np.isfinite(halves) & (halves > members)
+        return np.divide(members - whole_model, halves - members, out=np.full(len(members), np.nan), where=is_known)
 
 
-def out_of_bag_rows(answers: OutOfBagAnswers, target: NDArray[Any], weights: Floats | None) -> ValidationRows:
+def _variance_factors(weights: Floats, is_member: NDArray[np.bool_]) -> Floats:
+    """Return the variance of each row's weighted mean of members that have variance 1; infinite without members."""
+    sums = weights @ is_member
+    return np.divide(weights**2 @ is_member, sums**2, out=np.full(len(sums), np.inf), where=sums > 0)
+
+
+@dataclass(frozen=True, eq=False)
+class OutOfBagRows(ValidationRows):
+    """Out-of-bag rows, with losses corrected for the number of members.
+
+    A row is out of bag for about 37 % of the members. A mean of so few varies more than the mean of all members, and
+    noise reduces just this variance: uncorrected, out-of-bag rows ask for more noise than the whole model needs. The
+    part of the loss that is due to the variance is proportional to 1 over the number of members, exactly for the
+    squared error and to second order for others. So the loss of the whole model is extrapolated from the loss of the
+    row's members and the mean loss of two halves of them. Rows with a single member have weight 0, unless all are such.
+    Errors, which are not smooth, are not corrected.
+    """
+
+    answers: OutOfBagAnswers
+
+    def losses(self, amounts: Floats, scorings: Sequence[str]) -> Floats:
+        """Return the losses of the rows, as the whole model would have them, (n_scorings, n_rows)."""
+        all_members, *halves = self.answers.with_halves(amounts)
+        return np.array([self._corrected(LOSSES[scoring], all_members, halves, scoring) for scoring in scorings])
+
+    def _corrected(self, loss: RowLoss, all_members: Floats, halves: Sequence[Floats], scoring: str) -> Floats:
+        losses, steps = loss(self.target, all_members), self.answers.extrapolation
+        if scoring == "error":
+            return losses
+        of_halves = np.mean([loss(self.target, half) for half in halves], axis=0)
+        return np.where(np.isnan(steps), losses, losses + steps * (losses - of_halves))
+
+
+def out_of_bag_rows(
+    answers: OutOfBagAnswers, target: NDArray[Any], weights: Floats | None, corrected: bool = False
+) -> ValidationRows:
     """Validate on each row the members that were not trained on it."""
     rows = answers.is_out_of_bag
-    return ValidationRows(answers, target[rows], None if weights is None else weights[rows])
+    row_weights = None if weights is None else weights[rows]
+    if not corrected:
+        return ValidationRows(answers, target[rows], row_weights)
+    has_halves = ~np.isnan(answers.extrapolation)
+    if has_halves.any():
+        row_weights = has_halves * (1.0 if row_weights is None else row_weights)
+    return OutOfBagRows(answers, target[rows], row_weights)
 
 
 # --- folds ---

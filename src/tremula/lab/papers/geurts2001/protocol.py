@@ -57,12 +57,16 @@ def grow_bagged(division: Division, members: int, seed: int) -> Any:
 GROWERS: dict[str, Callable[[Division, int, int], Any]] = {TREE: grow_tree, BAGGED: grow_bagged}
 
 
+PAPER_SEARCH = {"scoring": "error", "search": "golden_section"}
+
+
 def soften(model: Any, division: Division, **options: Any) -> DualPerturbClassifier:
     """Smooth a trained model with an amount of noise, chosen on the pruning rows unless it is given."""
     growing, _ = division.rows("growing")
     if "noise" in options:
         return DualPerturbClassifier(model, **options).fit(growing)
     X_val, y_val = division.rows("pruning")
+    options = PAPER_SEARCH | options
     return DualPerturbClassifier(model, **options).fit(growing, X_val=X_val, y_val=y_val)
 
 

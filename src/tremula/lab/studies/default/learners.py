@@ -87,11 +87,12 @@ def _ours(name: str, **options: Any) -> Maker:
     return make
 
 
-def _softened(wrapper: str, forest: str) -> Maker:
-    """Return the maker of dual perturb and combine on a forest."""
+def _softened(wrapper: str, forest: str, scoring: str) -> Maker:
+    """Return the maker of dual perturb and combine on a forest, with the noise chosen as when the study was run."""
 
     def make(nominal: Sequence[int], seed: int) -> Any:
-        return getattr(tremula, wrapper)(_ours(forest)(nominal, seed), random_state=seed)
+        options = {"scoring": scoring, "search": "golden_section", "random_state": seed}
+        return getattr(tremula, wrapper)(_ours(forest)(nominal, seed), **options)
 
     return make
 
@@ -142,7 +143,7 @@ CLASS_LEARNERS: Mapping[str, Learner] = {
     "randomized C4.5": Learner(_ours("RandomizedC45Classifier")),
     "AdaBoost.M1": Learner(_ours("AdaBoostM1Classifier")),
     "smeared bagging": Learner(_ours("SmearedBaggingClassifier")),
-    "softened forest": Learner(_softened("DualPerturbClassifier", "RandomForestClassifier")),
+    "softened forest": Learner(_softened("DualPerturbClassifier", "RandomForestClassifier", "error")),
 }
 NUMBER_LEARNERS: Mapping[str, Learner] = {
     ASPEN: Learner(_ours("AspenRegressor")),
@@ -157,5 +158,5 @@ NUMBER_LEARNERS: Mapping[str, Learner] = {
     "bagging M5": Learner(_ours("BaggingRegressor", estimator=tremula.M5Regressor())),
     "smeared bagging M5": Learner(_ours("SmearedBaggingRegressor")),
     "output smearing": Learner(_ours("OutputSmearingRegressor")),
-    "softened forest": Learner(_softened("DualPerturbRegressor", "RandomForestRegressor")),
+    "softened forest": Learner(_softened("DualPerturbRegressor", "RandomForestRegressor", "squared_error")),
 }
