@@ -17,6 +17,7 @@ from tremula.seeds import make_generator
 from tremula.smoothing.certificate import most_tests
 from tremula.smoothing.noise.amounts import Noise, read_amounts
 from tremula.smoothing.noise.grid import accept_each, grid_search, try_amount
+from tremula.smoothing.noise.out_of_bag import OutOfBagAnswers, count_inbag, out_of_bag_rows
 from tremula.smoothing.noise.search import (
     ChosenNoise,
     PooledLoss,
@@ -24,15 +25,7 @@ from tremula.smoothing.noise.search import (
     golden_section,
     search_by_attribute,
 )
-from tremula.smoothing.noise.validation_rows import (
-    Fold,
-    OutOfBagAnswers,
-    count_inbag,
-    first_member,
-    held_out_rows,
-    make_folds,
-    out_of_bag_rows,
-)
+from tremula.smoothing.noise.validation_rows import Fold, first_member, held_out_rows, make_folds
 from tremula.smoothing.trained_model import WrappedModel
 
 Floats = NDArray[np.float64]
