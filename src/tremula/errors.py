@@ -87,6 +87,10 @@ class BudgetWarning(UserWarning):
     """Trees are smaller than requested because the privacy budget ran out."""
 
 
+class ModelChanged(TremulaError, RuntimeError):
+    """A wrapped model was trained again, or changed, after the wrapper was fitted."""
+
+
 class SamplingWarning(UserWarning):
     """A model without an exact form under noise is smoothed by random draws."""
 

@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 
 from tremula.data.encoding import ColumnEncoder
 from tremula.data.target import check_validation_pair, read_weights
-from tremula.errors import ColumnMismatch, InvalidInput, InvalidParameter, SamplingWarning
+from tremula.errors import ColumnMismatch, InvalidInput, InvalidParameter, ModelChanged, SamplingWarning
 from tremula.parameters import Parameter, check_parameters
 from tremula.parameters.kinds import choice
 from tremula.seeds import make_root_seed
@@ -175,7 +175,7 @@ class DualPerturb(NoiseChoiceMixin, BaseEstimator):
         self._note_columns(X)
         self._root_seed = make_root_seed(self.random_state)
         WRAPPED_MODELS[self] = wrap_model(self.estimator_, X, self._settings())
-        self.encoder_ = self._wrapped.encoder
+        self.encoder_, self._model_digest = self._wrapped.encoder, self._wrapped.digest
         if self._is_classifier:
             self.classes_ = self._wrapped.classes
         rows = None if X is None else self._wrapped.rows(X)
@@ -275,13 +275,32 @@ class DualPerturb(NoiseChoiceMixin, BaseEstimator):
 
     def _ready(self) -> WrappedModel:
         check_is_fitted(self, "noise_")
-        return self._wrapped
+        wrapped = self._wrapped
+        if wrapped.is_current:
+            return wrapped
+        if wrapped.trees is not None:
+            return self._wrap_again()
+        self._check_unchanged(wrapped)
+        return wrapped
 
     @property
     def _wrapped(self) -> WrappedModel:
-        if self not in WRAPPED_MODELS:
-            WRAPPED_MODELS[self] = wrap_model(self.estimator_, None, self._settings(), self.encoder_)
-        return WRAPPED_MODELS[self]
+        return WRAPPED_MODELS[self] if self in WRAPPED_MODELS else self._wrap_again()
+
+    def _wrap_again(self) -> WrappedModel:
+        """Read the model once more: in a copy of the wrapper, or if the model may have changed."""
+        wrapped = wrap_model(self.estimator_, None, self._settings(), self.encoder_)
+        self._check_unchanged(wrapped)
+        WRAPPED_MODELS[self] = wrapped
+        return wrapped
+
+    def _check_unchanged(self, wrapped: WrappedModel) -> None:
+        """Refuse a model that is not the one that was wrapped; files of earlier releases do not say."""
+        if wrapped.digest != getattr(self, "_model_digest", wrapped.digest):
+            raise ModelChanged(
+                f"{type(self.estimator_).__name__} was trained again, or changed, after {type(self).__name__} was "
+                "fitted: the noise, the scale and the classes belong to the model before. Fit the wrapper again"
+            )
 
     def _read(self, X: Any, X_std: Any) -> tuple[Smoother, Floats, Noise]:
         """Return the smoother, the encoded rows and the noise on them."""

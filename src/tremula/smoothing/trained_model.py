@@ -13,6 +13,7 @@ from sklearn.utils import get_tags
 
 from tremula.data.encoding import ColumnEncoder
 from tremula.errors import InvalidInput, InvalidParameter
+from tremula.smoothing.fitted_state import FittedState, digest, fitted_state, probe_rows
 from tremula.smoothing.methods import Smoother
 from tremula.smoothing.models import TreeModel
 from tremula.smoothing.sampled import Draws, make_draws
@@ -69,6 +70,28 @@ class WrappedModel:
         if self.trees is not None:
             return choose_for_trees(self.trees, method, combine)
         return choose_for_others(self.model, method, combine, self.unread)
+
+    @cached_property
+    def state(self) -> FittedState | None:
+        """The state in which the model was read; None if it has no trees and is asked itself."""
+        return None if self.trees is None else fitted_state(self.model, self._probes)
+
+    @cached_property
+    def _probes(self) -> Floats:
+        assert self.trees is not None
+        return probe_rows(self.trees.sum)
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the model is, as far as can be seen cheaply, as it was read; False if it must be looked into."""
+        return self.state is not None and self.state == fitted_state(self.model, self._probes)
+
+    @property
+    def digest(self) -> str:
+        """Identifies the trees; or only the classes, if the model has no trees and is asked itself."""
+        if self.trees is not None:
+            return digest(self.trees)
+        return repr([str(label) for label in self.classes.tolist()]) if self.settings.is_classifier else ""
 
     @property
     def n_levels(self) -> NDArray[np.int32]:
@@ -160,7 +183,9 @@ def wrap_model(model: Any, X: Any, settings: Settings, encoder: ColumnEncoder | 
     """
     trees, unread = read_trees(model, settings.method)
     if trees is not None:
-        return WrappedModel(model, settings, trees, None)
+        wrapped = WrappedModel(model, settings, trees, None)
+        assert wrapped.state is not None  # taken now
+        return wrapped
     can_answer = hasattr(model, "predict_proba") or settings.combine == "vote" or not settings.is_classifier
     if not can_answer:
         raise InvalidParameter(
