@@ -10,7 +10,7 @@ from sklearn.datasets import load_iris, make_classification
 from tremula import BaggingRegressor, CARTClassifier, RandomForestClassifier
 from tremula.errors import InvalidInput, InvalidParameter
 from tremula.smoothing import tree_program as programs
-from tremula.smoothing.exact import gradient, leaf_weights, soften, variance
+from tremula.smoothing.exact import gradient, leaf_weights, soften
 from tremula.trees.tree import NODE_DTYPE, Tree
 from tremula.trees.tree_sum import TreeSum, mean_of_trees
 
@@ -73,13 +73,6 @@ def test_flipped_levels_are_drawn_among_the_others() -> None:
     stay, go = 0.6, 0.4
     expected = [[go * 0.4, stay, go * 0.6], [go * 2 / 7, go * 5 / 7, stay], [stay, go * 5 / 8, go * 3 / 8]]
     np.testing.assert_allclose(softened.margins, expected, rtol=0, atol=1e-15)
-
-
-def test_variance_is_that_of_draws() -> None:
-    model = mean_of_trees([CARTClassifier(max_depth=5).fit(X, y).tree_])
-    drawn = X[3] + 0.4 * SD * np.random.default_rng(2).normal(size=(200_000, 4))
-    answers = model.trees[0].predict_values(drawn)
-    np.testing.assert_allclose(variance(model, X[3:4], 0.4 * SD)[0], answers.var(axis=0), rtol=0, atol=2e-3)
 
 
 # --- limits and known values ---
@@ -255,8 +248,3 @@ def test_levels_cannot_be_flipped_without_knowing_how_frequent_they_are(shares: 
     model = mean_of_trees([Tree(nodes, [[1.0]], [], np.array([3], dtype=np.int32), False)])
     with pytest.raises(InvalidParameter, match="level_shares"):
         soften(model, np.zeros((1, 1)), [0.0], flip=0.1, level_shares=shares)
-
-
-def test_variance_of_many_trees_is_not_exact(forest: TreeSum) -> None:
-    with pytest.raises(InvalidParameter, match="5 trees was given"):
-        variance(forest, X, SD)

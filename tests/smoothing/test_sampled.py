@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from tremula.smoothing.sampled import ROWS_PER_BLOCK, make_draws, other_level, perturb_rows, sample_answers
+from tremula.smoothing.sampled import ROWS_PER_BLOCK, make_draws, other_level, perturb_rows, sample_moments
 
 SHARES = np.array([0.5, 0.3, 0.2])
 
@@ -27,7 +27,8 @@ def test_more_samples_keep_the_draws_of_fewer() -> None:
 
 def test_the_mean_goes_to_the_expectation() -> None:
     rows = np.array([[-1.0], [0.0], [0.5]])
-    means, deviations = sample_answers(above_zero, rows, np.array([2.0]), make_draws(0, 20_000, 1))
+    moments = sample_moments(above_zero, rows, np.array([2.0]), make_draws(0, 20_000, 1))
+    means, deviations = moments.means, moments.deviations
     expected = ndtr(rows / 2.0)
     assert means == pytest.approx(expected, abs=0.015)
     assert deviations == pytest.approx(np.sqrt(expected * (1 - expected)), abs=0.015)
@@ -35,7 +36,7 @@ def test_the_mean_goes_to_the_expectation() -> None:
 
 def test_noise_may_differ_from_row_to_row() -> None:
     rows, spread = np.array([[0.5], [0.5]]), np.array([[1.0], [0.0]])
-    means, _ = sample_answers(above_zero, rows, spread, make_draws(0, 10_000, 1))
+    means = sample_moments(above_zero, rows, spread, make_draws(0, 10_000, 1)).means
     assert means[:, 0] == pytest.approx([ndtr(0.5), 1.0], abs=0.02)
 
 
@@ -43,8 +44,8 @@ def test_noise_may_differ_from_row_to_row() -> None:
 def test_blocks_of_rows_and_jobs_change_no_bit(n_jobs: int) -> None:
     rows = np.random.default_rng(0).standard_normal((2 * ROWS_PER_BLOCK + 7, 2))
     draws = make_draws(3, 4, 2)
-    together = sample_answers(np.sin, rows, np.ones(2), draws, n_jobs=n_jobs)[0]
-    alone = np.concatenate([sample_answers(np.sin, rows[i : i + 1], np.ones(2), draws)[0] for i in (0, 1500, 2054)])
+    together = sample_moments(np.sin, rows, np.ones(2), draws, n_jobs=n_jobs).means
+    alone = np.concatenate([sample_moments(np.sin, rows[i : i + 1], np.ones(2), draws).means for i in (0, 1500, 2054)])
     assert np.array_equal(together[[0, 1500, 2054]], alone)
 
 

@@ -25,6 +25,7 @@ from tremula.errors import ColumnMismatch, InvalidInput, InvalidParameter, Model
 from tremula.parameters import Parameter, check_parameters
 from tremula.parameters.kinds import choice
 from tremula.seeds import make_root_seed
+from tremula.smoothing.answer_spread import AnswerSpreadMixin
 from tremula.smoothing.methods import NO_CERTIFICATE, Smoothed, Smoother, TreeSmoother
 from tremula.smoothing.noise.amounts import Noise, column_scales, level_shares, measurement_error, read_scale
 from tremula.smoothing.noise.choice import NoiseChoiceMixin, wants_validation
@@ -99,7 +100,7 @@ def check_target_type(model: Any, expected: str, other: str) -> None:
     raise InvalidParameter(f"estimator={type(model).__name__}() is {article} {kind}: give a {expected}")
 
 
-class DualPerturb(NoiseChoiceMixin, BaseEstimator):
+class DualPerturb(NoiseChoiceMixin, AnswerSpreadMixin, BaseEstimator):
     """Base of the two wrappers, which add how a target is read and the form of the answers."""
 
     estimator: Any
@@ -355,14 +356,6 @@ class DualPerturb(NoiseChoiceMixin, BaseEstimator):
         assert smoothed.margins is not None
         assert smoothed.margin_bound is not None
         return smoother, smoothed.margins, smoothed.margin_bound
-
-    def _with_deviations(self, X: Any, X_std: Any) -> tuple[Floats, Floats]:
-        """Return smoothed predictions, and the standard deviations of the model's own predictions under the noise."""
-        smoother, rows, noise = self._read(X, X_std)
-        smoothed = self._smoothed(X, smoother, rows, noise).answers
-        if noise.is_none:
-            return smoothed, np.zeros_like(smoothed)
-        return smoothed, smoother.deviations(rows, noise, self.n_jobs)
 
     def _slopes(self, X: Any, X_std: Any) -> Floats:
         smoother, rows, noise = self._read(X, X_std)

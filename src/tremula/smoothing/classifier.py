@@ -155,8 +155,8 @@ class DualPerturbClassifier(ClassifierMixin, DualPerturb):
             Standard deviation of the measurement error of each attribute or value, in its own units; it is added
             to the noise.
         return_std : bool, default=False
-            Whether to also return the standard deviation of the model's prediction under the noise: exact for a
-            single tree, sampled for several.
+            Whether to also return the standard deviation of the model's prediction under the noise. It is exact for
+            sums of trees without a link; a warning says if it is drawn, and `spread` which rows are.
 
         Returns
         -------

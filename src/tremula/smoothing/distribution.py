@@ -1,74 +1,25 @@
-"""Distribution of a model's answer under noise: standard deviations and quantiles, each with its error.
+"""Distribution of a model's answer under noise: quantiles, exact for a single tree and drawn for other models.
 
-An exact number comes with a bound of its error. A number from draws comes with a standard error, or with an interval, and
-is marked as not exact.
+A drawn quantile comes with an interval that holds the true one, and is marked as not exact.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import binom
 
+from tremula.smoothing.deviations import Flags, Floats, noise_of_rows, takes_several_leaves, with_linked_leaves
 from tremula.smoothing.exact import ROWS_AT_ONCE, leaf_weights
 from tremula.smoothing.noise.amounts import Noise
-from tremula.smoothing.sampled import Draws, answers_of_draws, sample_moments
-from tremula.smoothing.spread import variances
-from tremula.trees.structure import LEVEL_UNSEEN
-from tremula.trees.tree_sum import TreeSum, tree_with_values
-
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
+from tremula.smoothing.sampled import Draws, answers_of_draws
+from tremula.trees.tree_sum import TreeSum
 
 CONFIDENCE = 0.95  # of the interval around a drawn quantile
 ROUNDING = 1e-12  # by which a sum of leaf weights may fall short of a probability
-
-
-@dataclass(frozen=True, eq=False)
-class Deviations:
-    """Standard deviations of answers.
-
-    Attributes
-    ----------
-    values : float64 array (n_rows, n_outputs)
-    error : float64 array (n_rows, n_outputs)
-        Largest error if it is exact, apart from rounding; else the standard error.
-    is_exact : bool array (n_rows,)
-    """
-
-    values: Floats
-    error: Floats
-    is_exact: Flags
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Spread:
-    """Smoothed answers, and the standard deviation of the model's answer under the noise.
-
-    Attributes
-    ----------
-    answers : float64 array (n_rows, n_outputs)
-        Smoothed class shares or numbers; or expected margins.
-    deviations : float64 array (n_rows, n_outputs)
-        Standard deviation of the model's answer, or of its margin.
-    error : float64 array (n_rows, n_outputs)
-        Where `is_exact`, the largest error of the deviation, caused by parts of trees that `tol` cut off; rounding is
-        not included. Elsewhere the standard error of the deviation, estimated from the draws.
-    is_exact : bool array (n_rows,)
-        Whether a row's deviations were computed, and not drawn.
-    """
-
-    answers: Floats
-    deviations: Floats
-    error: Floats
-    is_exact: Flags
-
-    def __repr__(self) -> str:
-        n_rows, n_outputs = self.answers.shape
-        return f"Spread({n_rows} rows, {n_outputs} answers each, {int(self.is_exact.sum())} rows exact)"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -103,94 +54,6 @@ class AnswerDistribution:
         n_rows, n_outputs, n_quantiles = self.quantiles.shape
         exact = int(self.is_exact.sum())
         return f"AnswerDistribution({n_rows} rows, {n_outputs} answers, {n_quantiles} quantiles, {exact} rows exact)"
-
-
-# --- trees ---
-
-
-def takes_several_leaves(model: TreeSum, rows: Floats) -> Flags:
-    """Whether the answer to a row may be a mixture of leaves, since a tested value is missing or its level unseen."""
-    if all(np.isin(shares, (0.0, 1.0)).all() for shares in model.shares):
-        return np.zeros(len(rows), dtype=bool)
-    if any((tree.subsets == LEVEL_UNSEEN).any() for tree in model.trees):
-        return np.ones(len(rows), dtype=bool)
-    is_tested = np.zeros(model.n_attributes, dtype=bool)
-    for tree in model.trees:
-        is_tested[tree.attribute[~tree.is_leaf]] = True
-    is_missing = np.isnan(rows) | ((model.n_levels > 0) & ~((rows >= 0) & (rows < model.n_levels)))
-    return np.asarray(is_missing[:, is_tested].any(axis=1))
-
-
-def with_linked_leaves(model: TreeSum) -> TreeSum:
-    """Return a model of one tree whose leaves hold its answers, so that no link is left."""
-    tree, output = model.trees[0], int(model.outputs[0])
-    margins = np.tile(model.offset, (len(tree.values), 1))
-    margins[:, slice(None) if output < 0 else slice(output, output + 1)] += model.weights[0] * tree.values
-    answers = model.linked(margins)
-    return replace(
-        model,
-        trees=(tree_with_values(tree, answers),),
-        weights=np.ones(1),
-        outputs=np.full(1, -1),
-        offset=np.zeros(answers.shape[1]),
-        link=replace(model, link="identity").link,
-    )
-
-
-def margin_deviations(
-    model: TreeSum, rows: Floats, noise: Noise, tol: float, max_visits: float, n_jobs: int | None
-) -> Deviations:
-    """Compute the standard deviations of a model's margins by pairs of leaves; NaN for rows with too many pairs."""
-    spread = variances(
-        model,
-        rows,
-        noise.sd,
-        flip=noise.flip,
-        level_shares=noise.level_shares or None,
-        tol=tol,
-        max_visits=max_visits,
-        n_jobs=n_jobs,
-    )
-    deviations = np.sqrt(spread.values)
-    below = deviations - np.sqrt(np.maximum(spread.values - spread.bound, 0.0))
-    error = np.where(spread.is_known[:, None], np.maximum(below, np.sqrt(spread.values + spread.bound) - deviations), np.inf)
-    return Deviations(deviations, error, spread.is_known)
-
-
-def answer_deviations(
-    model: TreeSum, rows: Floats, noise: Noise, tol: float, max_visits: float, n_jobs: int | None
-) -> Deviations:
-    """Compute the standard deviations of a model's answers where no draws are needed; NaN elsewhere.
-
-    They are those of the margins if there is no link. A link can be put into the leaves of a single tree, unless values
-    are missing: the link of a mixture is no mixture of links.
-    """
-    if model.link == "identity":
-        return margin_deviations(model, rows, noise, tol, max_visits, n_jobs)
-    n_outputs = model.linked(model.offset[None]).shape[1]
-    values, error = np.full((len(rows), n_outputs), np.nan), np.full((len(rows), n_outputs), np.inf)
-    is_exact = np.zeros(len(rows), dtype=bool)
-    if len(model.trees) == 1:
-        alone = ~takes_several_leaves(model, rows)
-        part = replace(noise, sd=noise.sd[alone] if noise.sd.ndim == 2 else noise.sd)
-        known = margin_deviations(with_linked_leaves(model), rows[alone], part, tol, max_visits, n_jobs)
-        values[alone], error[alone], is_exact[alone] = known.values, known.error, known.is_exact
-    return Deviations(values, error, is_exact)
-
-
-def with_draws(known: Deviations, answer: Callable[[Floats], Floats], rows: Floats, noise: Noise, draws: Draws,
-               n_jobs: int | None) -> Deviations:
-    """Fill in by draws the deviations of rows that have none."""
-    if known.is_exact.all():
-        return known
-    left = ~known.is_exact
-    part = replace(noise, sd=noise.sd[left] if noise.sd.ndim == 2 else noise.sd)
-    drawn = sample_moments(answer, rows[left], part.sd, draws, part.flip, part.level_shares, n_jobs)
-    known.values[left], known.error[left] = drawn.deviations, drawn.deviation_errors
-    return known
-
-
-# --- quantiles ---
 
 
 def leaf_quantiles(answers: Floats, weights: Floats, probabilities: Floats) -> Floats:
@@ -230,7 +93,11 @@ def drawn_quantiles(drawn: Floats, probabilities: Floats) -> tuple[Floats, Float
 
 
 def distribution_by_draws(
-    answer: Callable[[Floats], Floats], rows: Floats, noise: Noise, probabilities: Floats, draws: Draws,
+    answer: Callable[[Floats], Floats],
+    rows: Floats,
+    noise: Noise,
+    probabilities: Floats,
+    draws: Draws,
     n_jobs: int | None,
 ) -> AnswerDistribution:
     """Draw quantiles of any model's answers."""
@@ -242,13 +109,14 @@ def distribution_by_draws(
     return AnswerDistribution(probabilities, quantiles, low, high, np.zeros(len(rows), dtype=bool))
 
 
-def distribution_of_tree(model: TreeSum, rows: Floats, noise: Noise, probabilities: Floats,
-                         n_jobs: int | None) -> AnswerDistribution:
+def distribution_of_tree(
+    model: TreeSum, rows: Floats, noise: Noise, probabilities: Floats, n_jobs: int | None
+) -> AnswerDistribution:
     """Compute the distribution of a single tree's answer; rows that take several leaves are not exact."""
     linked = with_linked_leaves(model)
     tree = linked.trees[0]
     answers = tree.values[tree.nodes["index"][tree.is_leaf]]
-    options = {"flip": noise.flip, "level_shares": noise.level_shares or None, "n_jobs": n_jobs}
+    options: dict[str, Any] = {"flip": noise.flip, "level_shares": noise.level_shares or None, "n_jobs": n_jobs}
     weights = np.empty((len(rows), len(answers)))
     for first in range(0, len(rows), ROWS_AT_ONCE):
         part = slice(first, first + ROWS_AT_ONCE)
@@ -257,3 +125,21 @@ def distribution_of_tree(model: TreeSum, rows: Floats, noise: Noise, probabiliti
     quantiles = leaf_quantiles(answers, weights, probabilities)
     is_exact = ~takes_several_leaves(model, rows)
     return AnswerDistribution(probabilities, quantiles, quantiles, quantiles, is_exact, answers, weights)
+
+
+def filled(
+    exact: AnswerDistribution,
+    answer: Callable[[Floats], Floats],
+    rows: Floats,
+    noise: Noise,
+    draws: Draws,
+    n_jobs: int | None,
+) -> AnswerDistribution:
+    """Replace the quantiles of rows that are not exact by drawn ones."""
+    left = ~exact.is_exact
+    if not left.any():
+        return exact
+    drawn = distribution_by_draws(answer, rows[left], noise_of_rows(noise, left), exact.probabilities, draws, n_jobs)
+    quantiles, low, high = exact.quantiles.copy(), exact.low.copy(), exact.high.copy()
+    quantiles[left], low[left], high[left] = drawn.quantiles, drawn.low, drawn.high
+    return replace(exact, quantiles=quantiles, low=low, high=high)

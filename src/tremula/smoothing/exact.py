@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tremula.errors import InvalidParameter
 from tremula.smoothing.kernel_input import KernelInput, prepare
 from tremula.smoothing.tree_program import Values
 from tremula.trees.structure import branch_shares, copy_nodes
@@ -170,51 +169,6 @@ def leaf_weights(
         spread=1.0,
     )
     return np.clip(task.run([task.programs.steps(0, each_its_own)], n_leaves)[0], 0.0, 1.0)
-
-
-def variance(
-    model: TreeSum,
-    X: NDArray[np.float64],
-    noise_sd: ArrayLike,
-    *,
-    flip: float = 0.0,
-    level_shares: Sequence[ArrayLike | None] | None = None,
-    n_jobs: int | None = None,
-) -> NDArray[np.float64]:
-    """Variance of every margin of a single tree that the noise causes, shape (n_rows, n_margins).
-
-    Parameters are those of `soften`. The branch that a missing value takes counts as chance too: for rows with missing
-    values this is an upper bound.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from tremula import CARTClassifier
-    >>> from tremula.trees.tree_sum import mean_of_trees
-    >>> X, y = load_iris(return_X_y=True)
-    >>> model = mean_of_trees([CARTClassifier(max_depth=2).fit(X, y).tree_])
-    >>> variance(model, X[70:71], noise_sd=0.2 * X.std(axis=0)).round(3)
-    array([[0.   , 0.183, 0.183]])
-    """
-    if len(model.trees) != 1:
-        raise InvalidParameter(
-            f"a model of {len(model.trees)} trees was given; the variance is exact for a single tree alone: "
-            f"draw noise instead"
-        )
-    X = np.asarray(X, dtype=np.float64)
-    sd = np.asarray(noise_sd, dtype=np.float64)
-    tree, weight, output = model.trees[0], model.weights[0], int(model.outputs[0])
-    values = weight * tree.values[tree.nodes["index"][tree.is_leaf]]
-    out = np.zeros((len(X), model.n_margins))
-    for first in range(0, len(X), ROWS_AT_ONCE):
-        part = slice(first, first + ROWS_AT_ONCE)
-        noise = sd[part] if sd.ndim == 2 else sd
-        leaves = leaf_weights(model, 0, X[part], noise, flip=flip, level_shares=level_shares, n_jobs=n_jobs)
-        mean = leaves @ values
-        # Of the distance to the mean and not E f² - (E f)²: no digits are lost where the variance is small.
-        spread = np.stack([(leaves * (values[:, k] - mean[:, [k]]) ** 2).sum(axis=1) for k in range(values.shape[1])])
-        out[part, slice(None) if output < 0 else slice(output, output + 1)] = spread.T
-    return out
 
 
 def _numbered_leaves(model: TreeSum, number: int) -> TreeSum:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, ndtr
+from scipy.special import expit, ndtr, ndtri
 
 Floats = NDArray[np.float64]
 
@@ -72,9 +72,15 @@ def logistic_slope(scores: Floats, deviations: Floats) -> Floats:
     return out
 
 
-def _expected_square_logistic(scores: Floats, deviations: Floats) -> Floats:
+def _logistic_variance(scores: Floats, deviations: Floats) -> Floats:
     # The derivative of the curve is p(1 - p), so E p² = E p - slope.
-    return expected_logistic(scores, deviations) - logistic_slope(scores, deviations)
+    means = expected_logistic(scores, deviations)
+    return means * (1.0 - means) - logistic_slope(scores, deviations)
+
+
+def _step_variance(scores: Floats, deviations: Floats) -> Floats:
+    shares = expected_step(scores, deviations)
+    return shares * (1.0 - shares)
 
 
 def expected_step(scores: Floats, deviations: Floats) -> Floats:
@@ -94,14 +100,18 @@ def _expected_exponential(scores: Floats, deviations: Floats) -> Floats:
     return np.exp(scores + 0.5 * deviations**2)
 
 
+def _exponential_variance(scores: Floats, deviations: Floats) -> Floats:
+    return np.exp(2 * scores + deviations**2) * np.expm1(deviations**2)
+
+
 Curve = Callable[[Floats, Floats], Floats]
 
-# For each link: the mean of the answer, the mean of its square, and the derivative of the mean in the score.
+# For each link: the mean of the answer, its variance, and the derivative of the mean in the score.
 MEANS: dict[str, tuple[Curve, Curve, Curve]] = {
-    "identity": (lambda a, s: a, lambda a, s: a**2 + s**2, lambda a, s: np.ones_like(a)),
-    "exponential": (_expected_exponential, lambda a, s: np.exp(2 * a + 2 * s**2), _expected_exponential),
-    "logistic": (expected_logistic, _expected_square_logistic, logistic_slope),
-    "step": (expected_step, expected_step, _step_slope),
+    "identity": (lambda a, s: a, lambda a, s: s**2, lambda a, s: np.ones_like(a)),
+    "exponential": (_expected_exponential, _exponential_variance, _expected_exponential),
+    "logistic": (expected_logistic, _logistic_variance, logistic_slope),
+    "step": (expected_step, _step_variance, _step_slope),
 }
 
 
@@ -139,9 +149,22 @@ class LinearScore:
         (array([8.]), array([5.]))
         """
         scores, deviations = self.scores(rows), self.deviations(noise_sd, len(rows))
-        mean, square, _ = MEANS[self.link]
-        means = mean(scores, deviations)
-        return means, np.sqrt(np.maximum(square(scores, deviations) - means**2, 0.0))
+        mean, variance, _ = MEANS[self.link]
+        return mean(scores, deviations), np.sqrt(np.maximum(variance(scores, deviations), 0.0))
+
+    def quantiles(self, rows: Floats, noise_sd: Floats, probabilities: Floats) -> Floats:
+        """Quantiles of each row's answer under the noise, (n_rows, n_quantiles): the answer rises with the score.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> score = LinearScore(np.array([3.0, 4.0]), 1.0, "identity")
+        >>> score.quantiles(np.array([[1.0, 1.0]]), np.array([1.0, 1.0]), np.array([0.5, 0.975])).round(1)
+        array([[ 8. , 17.8]])
+        """
+        deviations = self.deviations(noise_sd, len(rows))[:, None]
+        scores = self.scores(rows)[:, None] + np.where(deviations > 0, deviations, 0.0) * ndtri(probabilities)
+        return MEANS[self.link][0](scores.ravel(), np.zeros(scores.size)).reshape(scores.shape)
 
     def after_move(self, rows: Floats, noise_sd: Floats, distance: float) -> Floats:
         """Mean answer after each row moved along the gradient of the score by `distance` standard deviations."""

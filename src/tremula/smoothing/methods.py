@@ -15,10 +15,12 @@ from numpy.typing import NDArray
 
 from tremula.errors import InvalidParameter
 from tremula.smoothing.certificate import most_tests
-from tremula.smoothing.exact import gradient, soften, variance
+from tremula.smoothing.deviations import Deviations, answer_deviations, margin_deviations, with_draws
+from tremula.smoothing.distribution import AnswerDistribution, distribution_by_draws, distribution_of_tree, filled
+from tremula.smoothing.exact import gradient, soften
 from tremula.smoothing.linear import QUADRATURE_ERROR, LinearScore
 from tremula.smoothing.noise.amounts import Noise
-from tremula.smoothing.sampled import Draws, sample_answers
+from tremula.smoothing.sampled import Draws, Moments, sample_moments
 from tremula.trees.tree_sum import TreeSum
 
 Floats = NDArray[np.float64]
@@ -64,8 +66,13 @@ class Smoother(Protocol):
     def smooth(self, rows: Floats, noise: Noise, n_jobs: int | None) -> Smoothed:
         """Smoothed answers for each row."""
 
-    def deviations(self, rows: Floats, noise: Noise, n_jobs: int | None) -> Floats:
+    def deviations(self, rows: Floats, noise: Noise, max_visits: float, n_jobs: int | None) -> Deviations:
         """Return the standard deviation of each of the model's answers under the noise."""
+
+    def distribution(
+        self, rows: Floats, noise: Noise, probabilities: Floats, draws: Draws, n_jobs: int | None
+    ) -> AnswerDistribution:
+        """Return quantiles of each of the model's answers under the noise; draws are for models that need them."""
 
     def gradient(self, rows: Floats, noise: Noise, n_jobs: int | None) -> Floats:
         """Return the derivative of each smoothed answer in every attribute, (n_rows, n_outputs, n_attributes)."""
@@ -90,18 +97,26 @@ class TreeSmoother:
         bound = link.answer_bound(softened.margins, softened.bound)
         return Smoothed(link.answers(softened.margins), bound, softened.margins, softened.bound)
 
-    def deviations(self, rows: Floats, noise: Noise, n_jobs: int | None) -> Floats:
-        """Return standard deviations: exact for a single tree in the exact form, by sampling for others."""
-        if self.deviations_are_exact:
-            flips: dict[str, Any] = {"flip": noise.flip, "level_shares": noise.level_shares or None}
-            return np.sqrt(np.maximum(variance(self.model, rows, noise.sd, n_jobs=n_jobs, **flips), 0.0))
+    def deviations(self, rows: Floats, noise: Noise, max_visits: float, n_jobs: int | None) -> Deviations:
+        """Return standard deviations: by pairs of leaves; by draws if there are too many, or a link follows."""
         assert self.draws is not None
-        return SampledSmoother(self.model.answers, self.draws).deviations(rows, noise, n_jobs)
+        known = answer_deviations(self.model, rows, noise, self.tol, max_visits, n_jobs)
+        return with_draws(known, self.model.answers, rows, noise, self.draws, n_jobs)
 
-    @property
-    def deviations_are_exact(self) -> bool:
-        """Whether standard deviations need no sampling."""
-        return len(self.model.trees) == 1 and self.model.link.is_identity and self.method == "exact"
+    def margin_deviations(self, rows: Floats, noise: Noise, max_visits: float, n_jobs: int | None) -> Deviations:
+        """Return the standard deviations of the margins: by pairs of leaves, or by draws if there are too many."""
+        assert self.draws is not None
+        known = margin_deviations(self.model, rows, noise, self.tol, max_visits, n_jobs)
+        return with_draws(known, self.model.margins, rows, noise, self.draws, n_jobs)
+
+    def distribution(
+        self, rows: Floats, noise: Noise, probabilities: Floats, draws: Draws, n_jobs: int | None
+    ) -> AnswerDistribution:
+        """Return exact quantiles of a single tree, drawn ones of several and of rows that take several leaves."""
+        if len(self.model.trees) > 1:
+            return distribution_by_draws(self.model.answers, rows, noise, probabilities, draws, n_jobs)
+        exact = distribution_of_tree(self.model, rows, noise, probabilities, n_jobs)
+        return filled(exact, self.model.answers, rows, noise, draws, n_jobs)
 
     def draws_on_path(self) -> NDArray[np.int64]:
         """Count how often the noise of an attribute is drawn on a path; 0 if the attribute is not tested."""
@@ -135,10 +150,23 @@ class LinearSmoother:
         bound = np.full(len(rows), QUADRATURE_ERROR if self.score.link == "logistic" else 0.0)
         return Smoothed(self._outputs(means, 1.0 - means), bound)
 
-    def deviations(self, rows: Floats, noise: Noise, n_jobs: int | None) -> Floats:
+    def deviations(self, rows: Floats, noise: Noise, max_visits: float, n_jobs: int | None) -> Deviations:
         """Return exact ones."""
         deviations = self.score.expected(rows, noise.sd)[1]
-        return self._outputs(deviations, deviations)
+        values = self._outputs(deviations, deviations)
+        # A quadrature error of E p and E p² is one of the variance.
+        error = np.sqrt(values**2 + 2 * QUADRATURE_ERROR) - values if self.score.link == "logistic" else 0.0 * values
+        return Deviations(values, error, np.ones(len(rows), dtype=bool))
+
+    def distribution(
+        self, rows: Floats, noise: Noise, probabilities: Floats, draws: Draws, n_jobs: int | None
+    ) -> AnswerDistribution:
+        """Return exact quantiles: the answer rises with a normal number."""
+        second = self.score.quantiles(rows, noise.sd, probabilities)
+        quantiles = second[:, None]
+        if self.is_classifier:
+            quantiles = np.stack([1.0 - self.score.quantiles(rows, noise.sd, 1.0 - probabilities), second], axis=1)
+        return AnswerDistribution(probabilities, quantiles, quantiles, quantiles, np.ones(len(rows), dtype=bool))
 
     def gradient(self, rows: Floats, noise: Noise, n_jobs: int | None) -> Floats:
         """Differentiate in the score, and the score in every attribute."""
@@ -164,12 +192,19 @@ class SampledSmoother:
         """Mean answer over the draws."""
         if noise.is_none:
             return Smoothed(self.answer(rows), np.zeros(len(rows)))
-        means, deviations = self._sampled(rows, noise, n_jobs)
-        return Smoothed(means, deviations.max(axis=1) / np.sqrt(len(self.draws.normal)))
+        moments = self._moments(rows, noise, n_jobs)
+        return Smoothed(moments.means, moments.deviations.max(axis=1) / np.sqrt(len(self.draws.normal)))
 
-    def deviations(self, rows: Floats, noise: Noise, n_jobs: int | None) -> Floats:
+    def deviations(self, rows: Floats, noise: Noise, max_visits: float, n_jobs: int | None) -> Deviations:
         """Return the standard deviation over the draws."""
-        return self._sampled(rows, noise, n_jobs)[1]
+        moments = self._moments(rows, noise, n_jobs)
+        return Deviations(moments.deviations, moments.deviation_errors, np.zeros(len(rows), dtype=bool))
+
+    def distribution(
+        self, rows: Floats, noise: Noise, probabilities: Floats, draws: Draws, n_jobs: int | None
+    ) -> AnswerDistribution:
+        """Return quantiles over the draws."""
+        return distribution_by_draws(self.answer, rows, noise, probabilities, draws, n_jobs)
 
     def gradient(self, rows: Floats, noise: Noise, n_jobs: int | None) -> Floats:
         """Refuse: a mean over draws of a model with jumps has no derivative."""
@@ -178,5 +213,5 @@ class SampledSmoother:
             "use a model of trees or a linear one with method='exact'"
         )
 
-    def _sampled(self, rows: Floats, noise: Noise, n_jobs: int | None) -> tuple[Floats, Floats]:
-        return sample_answers(self.answer, rows, noise.sd, self.draws, noise.flip, noise.level_shares, n_jobs)
+    def _moments(self, rows: Floats, noise: Noise, n_jobs: int | None) -> Moments:
+        return sample_moments(self.answer, rows, noise.sd, self.draws, noise.flip, noise.level_shares, n_jobs)

@@ -6,7 +6,7 @@ rows, their order or the number of jobs; and it changes little if the row does.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -85,7 +85,23 @@ def perturb_rows(
     return np.asarray(perturbed)
 
 
-def sample_answers(
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Mean and standard deviation of answers over draws.
+
+    Attributes
+    ----------
+    means, deviations : float64 arrays (n_rows, n_outputs)
+    deviation_errors : float64 array (n_rows, n_outputs)
+        Standard error of each deviation, estimated from the same draws; NaN if all draws agree.
+    """
+
+    means: Floats
+    deviations: Floats
+    deviation_errors: Floats
+
+
+def sample_moments(
     answer: Callable[[Floats], Floats],
     rows: Floats,
     noise_sd: Floats,
@@ -93,7 +109,7 @@ def sample_answers(
     flip: float = 0.0,
     level_shares: tuple[Floats | None, ...] = (),
     n_jobs: int | None = None,
-) -> tuple[Floats, Floats]:
+) -> Moments:
     """Mean and standard deviation of a model's answers to perturbed rows.
 
     Parameters
@@ -110,46 +126,89 @@ def sample_answers(
         Training shares of the levels of nominal attributes.
     n_jobs : int or None, default=None
 
-    Returns
-    -------
-    means, deviations : float64 arrays (n_rows, n_outputs)
-
     Examples
     --------
     >>> import numpy as np
-    >>> means, deviations = sample_answers(
+    >>> moments = sample_moments(
     ...     lambda rows: (rows > 0).astype(float), np.array([[1.0]]), np.array([1.0]), make_draws(0, 10_000, 1)
     ... )
-    >>> means.round(1), deviations.round(1)  # Φ(1) = 0.84
+    >>> moments.means.round(1), moments.deviations.round(1)  # Φ(1) = 0.84
     (array([[0.8]]), array([[0.4]]))
     """
-    spread = np.broadcast_to(noise_sd, rows.shape)
-    starts = range(0, len(rows), ROWS_PER_BLOCK)
-    blocks = [slice(start, start + ROWS_PER_BLOCK) for start in starts]
-    work = (delayed(_sum_block)(answer, rows[b], spread[b], draws, flip, level_shares) for b in blocks)
-    sums: list[Any] = Parallel(n_jobs=n_jobs, require="sharedmem")(work)
-    n_draws = len(draws.normal)
-    means = np.concatenate([total for total, _ in sums]) / n_draws
-    squares = np.concatenate([total for _, total in sums]) / n_draws
-    return means, np.sqrt(np.maximum(squares - means**2, 0.0))
+    parts = _map_blocks(_block_moments, answer, rows, noise_sd, draws, flip, level_shares, n_jobs)
+    return Moments(*(np.concatenate(each) for each in zip(*parts)))
 
 
-def _sum_block(
+def answers_of_draws(
+    answer: Callable[[Floats], Floats],
+    rows: Floats,
+    noise_sd: Floats,
+    draws: Draws,
+    flip: float = 0.0,
+    level_shares: tuple[Floats | None, ...] = (),
+    n_jobs: int | None = None,
+) -> list[Floats]:
+    """Return the answers to all draws, (n_draws, n_rows, n_outputs), in blocks of rows; see `sample_moments`."""
+    blocks: list[Floats] = _map_blocks(_block_answers, answer, rows, noise_sd, draws, flip, level_shares, n_jobs)
+    return blocks
+
+
+def _map_blocks(
+    function: Callable[..., Any],
     answer: Callable[[Floats], Floats],
     rows: Floats,
     noise_sd: Floats,
     draws: Draws,
     flip: float,
     level_shares: tuple[Floats | None, ...],
-) -> tuple[Floats, Floats]:
-    """Sum the answers and their squares over the draws; small blocks put several draws into one call."""
-    n_draws, at_once = len(draws.normal), max(1, ROWS_PER_CALL // len(rows))
-    total: Any = 0.0
-    squares: Any = 0.0
+    n_jobs: int | None,
+) -> list[Any]:
+    """Apply a function to the answers of every draw for each block of rows; there is at least one block."""
+    spread = np.broadcast_to(noise_sd, rows.shape)
+    blocks = [slice(start, start + ROWS_PER_BLOCK) for start in range(0, max(len(rows), 1), ROWS_PER_BLOCK)]
+
+    def work(block: slice) -> Any:
+        return function(_draw_answers(answer, rows[block], spread[block], draws, flip, level_shares))
+
+    return list(Parallel(n_jobs=n_jobs, require="sharedmem")(delayed(work)(block) for block in blocks))
+
+
+def _draw_answers(
+    answer: Callable[[Floats], Floats],
+    rows: Floats,
+    noise_sd: Floats,
+    draws: Draws,
+    flip: float,
+    level_shares: tuple[Floats | None, ...],
+) -> Iterator[Floats]:
+    """Yield the answers to the rows of one block, draw by draw; small blocks put several draws into one call."""
+    n_draws, at_once = len(draws.normal), max(1, ROWS_PER_CALL // max(len(rows), 1))
     for first in range(0, n_draws, at_once):
         numbers = range(first, min(first + at_once, n_draws))
         perturbed = [perturb_rows(rows, noise_sd, draws, number, flip, level_shares) for number in numbers]
-        answers = answer(np.concatenate(perturbed)).reshape(len(numbers), len(rows), -1)
-        for answers_of_draw in answers:
-            total, squares = total + answers_of_draw, squares + answers_of_draw**2
-    return total, squares
+        yield from answer(np.concatenate(perturbed)).reshape(len(numbers), len(rows), -1)
+
+
+def _block_answers(drawn: Iterator[Floats]) -> Floats:
+    return np.stack(list(drawn))
+
+
+def _block_moments(drawn: Iterator[Floats]) -> tuple[Floats, Floats, Floats]:
+    """Sum powers of the distance to the first draw: no digits are lost if answers are large and alike."""
+    total: Any = 0.0
+    powers = np.zeros(1)
+    for n_draws, answers in enumerate(drawn, 1):
+        if n_draws == 1:
+            first, powers = answers, np.zeros((4, *answers.shape))
+        total = total + answers
+        distance = answers - first
+        powers += [distance, distance**2, distance**3, distance**4]
+    mean, square, cube, fourth = powers / n_draws
+    variance = np.maximum(square - mean**2, 0.0)
+    central_fourth = fourth - 4 * mean * cube + 6 * mean**2 * square - 3 * mean**4
+    deviations = np.sqrt(variance)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        errors = np.sqrt(np.maximum(central_fourth - variance**2, 0.0) / n_draws) / (
+            2 * deviations
+        )  # 0 / 0 if draws agree
+    return total / n_draws, deviations, errors

@@ -117,13 +117,8 @@ def variances(
     parts = cut(range(len(task.rows)), 4 * effective_n_jobs(n_jobs))
     Parallel(n_jobs=n_jobs, require="sharedmem")(delayed(work)(part) for part in parts)
     values[n_visits == 0], bound[n_visits == 0] = np.nan, np.inf
-    return Variances(*(_placed(each, task.order) for each in (np.maximum(values, 0.0), bound, n_visits)))
-
-
-def _placed(values: NDArray[np.generic], order: NDArray[np.intp]) -> NDArray[np.generic]:
-    placed = np.empty_like(values)
-    placed[order] = values
-    return placed
+    places = np.argsort(task.order)
+    return Variances(np.maximum(values, 0.0)[places], bound[places], n_visits[places])
 
 
 def _pairs(model: TreeSum, task: KernelInput) -> kernel.Pairs:
