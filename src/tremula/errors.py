@@ -91,6 +91,10 @@ class ModelChanged(TremulaError, RuntimeError):
     """A wrapped model was trained again, or changed, after the wrapper was fitted."""
 
 
+class DecisionWarning(UserWarning):
+    """A classifier decides in another way than for the class of its largest share."""
+
+
 class SamplingWarning(UserWarning):
     """A model without an exact form under noise is smoothed by random draws."""
 

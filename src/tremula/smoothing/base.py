@@ -21,7 +21,15 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 
 from tremula.data.encoding import ColumnEncoder
 from tremula.data.target import check_validation_pair, read_weights
-from tremula.errors import ColumnMismatch, InvalidInput, InvalidParameter, ModelChanged, SamplingWarning
+from tremula.errors import (
+    ColumnMismatch,
+    DecisionWarning,
+    InvalidInput,
+    InvalidParameter,
+    ModelChanged,
+    SamplingWarning,
+    counted,
+)
 from tremula.parameters import Parameter, check_parameters
 from tremula.parameters.kinds import choice
 from tremula.seeds import make_root_seed
@@ -174,18 +182,38 @@ class DualPerturb(NoiseChoiceMixin, AnswerSpreadMixin, BaseEstimator):
         trains = not self._is_prefit()
         self.estimator_ = self._train(X, y, sample_weight, X_val, y_val) if trains else self._given()
         self._note_columns(X)
-        self._root_seed = make_root_seed(self.random_state)
+        self._root_seed, self._fitted_with = make_root_seed(self.random_state), self._given_settings()
         WRAPPED_MODELS[self] = wrap_model(self.estimator_, X, self._settings())
         self.encoder_, self._model_digest = self._wrapped.encoder, self._wrapped.digest
+        self._threshold = self._wrapped.threshold
         if self._is_classifier:
             self.classes_ = self._wrapped.classes
         rows = None if X is None else self._wrapped.rows(X)
         self._learn_scale(rows, None if rows is None else read_weights(sample_weight, len(rows)))
+        self._check_decisions(X)
         self.method_, self.method_reason_ = self._wrapped.choice.method, self._wrapped.choice.reason
         self._choose_noise(X, y, sample_weight, X_val, y_val)
         if not self._noise_at(self.noise_).is_none or isinstance(self.noise, str):
             self._warn_if_sampled(stacklevel=3)
         return self
+
+    def _check_decisions(self, X: Any) -> None:
+        """Refuse a loss that does not know the model's decision threshold; warn if a model decides in its own way."""
+        name = type(self.estimator_).__name__
+        if self._wrapped.threshold is not None and isinstance(self.noise, str) and self.scoring == "error":
+            raise InvalidParameter(
+                f"scoring='error' was given, which counts errors of the class of the largest share, but {name} has a "
+                "decision threshold: use scoring='log_loss'"
+            )
+        is_used = isinstance(self.noise, str) or bool(np.any(self.noise))
+        n_others = self._wrapped.count_other_labels(X) if is_used and X is not None else 0
+        if n_others:
+            warnings.warn(
+                f"{name} does not predict the class of its largest share for {counted(n_others, 'row')} of X. Under "
+                "noise, predict gives the class of the largest smoothed share: combine='vote' averages the labels",
+                DecisionWarning,
+                stacklevel=3,
+            )
 
     def _warn_if_sampled(self, stacklevel: int) -> None:
         """Warn if the model has no exact form and answers are therefore drawn, unless that was asked for."""
@@ -250,7 +278,11 @@ class DualPerturb(NoiseChoiceMixin, AnswerSpreadMixin, BaseEstimator):
             )
 
     def _settings(self) -> Settings:
-        return Settings(self.method, self.combine, self.tol, self.n_draws, self._root_seed, self._is_classifier)
+        """Return the settings of the last fit: parameters set afterwards have no effect before the next one."""
+        return Settings(*getattr(self, "_fitted_with", self._given_settings()), self._root_seed, self._is_classifier)
+
+    def _given_settings(self) -> tuple[str, str, float, int]:
+        return self.method, self.combine, self.tol, self.n_draws
 
     def _learn_scale(self, rows: Floats | None, weights: Floats | None) -> None:
         n_levels = self._wrapped.n_levels
@@ -290,7 +322,7 @@ class DualPerturb(NoiseChoiceMixin, AnswerSpreadMixin, BaseEstimator):
 
     def _wrap_again(self) -> WrappedModel:
         """Read the model once more: in a copy of the wrapper, or if the model may have changed."""
-        wrapped = wrap_model(self.estimator_, None, self._settings(), self.encoder_)
+        wrapped = wrap_model(self.estimator_, None, self._settings(), self.encoder_, getattr(self, "_threshold", None))
         self._check_unchanged(wrapped)
         WRAPPED_MODELS[self] = wrapped
         return wrapped

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from tremula.combine import largest
 from tremula.data.target import read_known_classes
+from tremula.errors import InvalidParameter
 from tremula.parameters import check_choice, with_parameters
 from tremula.parameters.kinds import choice
 from tremula.parameters.table import AMOUNT_OF_NOISE
@@ -167,6 +167,8 @@ class DualPerturbClassifier(ClassifierMixin, DualPerturb):
     def predict(self, X: Any, X_std: Any = None) -> NDArray[Any]:
         """Return the class of the largest smoothed probability; ties go to the first class.
 
+        A model of scikit-learn with a decision threshold compares the smoothed probability with it.
+
         Parameters
         ----------
         X : array, data frame or table of shape (n_rows, n_attributes)
@@ -180,7 +182,7 @@ class DualPerturbClassifier(ClassifierMixin, DualPerturb):
         smoother, rows, noise = self._read(X, X_std)
         if noise.is_none:
             return self._wrapped.labels(X)
-        return np.asarray(self.classes_[largest(self._smoothed(X, smoother, rows, noise).answers)])
+        return np.asarray(self.classes_[self._wrapped.decide(self._smoothed(X, smoother, rows, noise).answers)])
 
     def gradient(self, X: Any, X_std: Any = None) -> Floats:
         """Return the derivative of each smoothed class probability with respect to each attribute.
@@ -225,6 +227,12 @@ class DualPerturbClassifier(ClassifierMixin, DualPerturb):
         check_choice("unit", unit, UNITS)
         smoother, rows, noise = self._read(X, X_std)
         spread = np.broadcast_to(noise.sd, rows.shape)
+        threshold = self._wrapped.threshold
+        if threshold is not None and threshold.threshold != 0.5:
+            raise InvalidParameter(
+                f"{type(self.estimator_).__name__} has a decision threshold of {threshold.threshold:.3g}, for which "
+                "there is no certificate: wrap the classifier inside it"
+            )
         if isinstance(smoother, LinearSmoother):
             return _linear_radius(smoother, rows, noise, spread, unit)
         trees, margins, bound = self._smoothed_margins(smoother, rows, noise)

@@ -11,8 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import get_tags
 
+from tremula.combine import largest
 from tremula.data.encoding import ColumnEncoder
 from tremula.errors import InvalidInput, InvalidParameter
+from tremula.smoothing.decision_threshold import (
+    DecisionThreshold,
+    count_other_labels,
+    is_composite,
+    read_threshold,
+)
 from tremula.smoothing.fitted_state import FittedState, digest, fitted_state, probe_rows
 from tremula.smoothing.methods import Smoother
 from tremula.smoothing.models import TreeModel
@@ -55,6 +62,8 @@ class WrappedModel:
         Encodes tables, if there are no trees.
     unread : str
         Why there are no trees.
+    threshold : DecisionThreshold or None
+        How the model decides, unless for the class of the largest share.
     """
 
     model: Any
@@ -62,6 +71,7 @@ class WrappedModel:
     trees: TreeModel | None
     encoder: ColumnEncoder | None
     unread: str = ""
+    threshold: DecisionThreshold | None = None
 
     @cached_property
     def choice(self) -> MethodChoice:
@@ -69,7 +79,7 @@ class WrappedModel:
         method, combine = self.settings.method, self.settings.combine
         if self.trees is not None:
             return choose_for_trees(self.trees, method, combine)
-        return choose_for_others(self.model, method, combine, self.unread)
+        return choose_for_others(self._inner, method, combine, self.unread)
 
     @cached_property
     def state(self) -> FittedState | None:
@@ -128,6 +138,22 @@ class WrappedModel:
             return np.asarray(self.classes[self.trees.unsmoothed(X).argmax(axis=1)])
         return np.asarray(self.model.predict(X))
 
+    def decide(self, shares: Floats) -> NDArray[np.int64]:
+        """Return the class that the model predicts for given shares."""
+        return largest(shares) if self.threshold is None else self.threshold.codes(shares)
+
+    @cached_property
+    def _inner(self) -> Any:
+        """The model whose shares are compared with the threshold."""
+        return self.model if self.threshold is None else read_threshold(self.model, None)[0]
+
+    def count_other_labels(self, X: Any) -> int:
+        """Count rows whose label is not that of the largest share, of a model that may decide otherwise."""
+        if self.threshold is not None or self.settings.combine == "vote" or not self.settings.is_classifier:
+            return 0
+        is_clear = self.trees is not None and not is_composite(self.model)
+        return 0 if is_clear else count_other_labels(self.model, self.classes, X)
+
     @property
     def classes(self) -> NDArray[Any]:
         """Class labels."""
@@ -143,7 +169,7 @@ class WrappedModel:
             return self._tree_smoother
         settings = self.settings
         return smoother_of_others(
-            self.model,
+            self._inner,
             self.choice.method,
             settings.combine,
             settings.is_classifier,
@@ -169,7 +195,13 @@ def _takes_missing(model: Any) -> bool:
         return True
 
 
-def wrap_model(model: Any, X: Any, settings: Settings, encoder: ColumnEncoder | None = None) -> WrappedModel:
+def wrap_model(
+    model: Any,
+    X: Any,
+    settings: Settings,
+    encoder: ColumnEncoder | None = None,
+    known_threshold: DecisionThreshold | None = None,
+) -> WrappedModel:
     """Wrap a fitted model: read its trees if it has any, else learn how its tables are encoded.
 
     Parameters
@@ -180,10 +212,15 @@ def wrap_model(model: Any, X: Any, settings: Settings, encoder: ColumnEncoder | 
     settings : Settings
     encoder : ColumnEncoder, optional
         How tables are encoded, if that is known already.
+    known_threshold : DecisionThreshold, optional
+        The decision threshold as it was read with the training rows.
     """
-    trees, unread = read_trees(model, settings.method)
+    inner, threshold = model, None
+    if settings.combine == "average":
+        inner, threshold = read_threshold(model, X, known_threshold)
+    trees, unread = read_trees(inner, settings.method)
     if trees is not None:
-        wrapped = WrappedModel(model, settings, trees, None)
+        wrapped = WrappedModel(model, settings, trees, None, threshold=threshold)
         assert wrapped.state is not None  # taken now
         return wrapped
     can_answer = hasattr(model, "predict_proba") or settings.combine == "vote" or not settings.is_classifier
@@ -193,7 +230,7 @@ def wrap_model(model: Any, X: Any, settings: Settings, encoder: ColumnEncoder | 
             "combine='vote', or an estimator with predict_proba"
         )
     known = encoder or (_encoder_of(model) if X is None else ColumnEncoder.learn(X)[0])
-    return WrappedModel(model, settings, None, known, unread)
+    return WrappedModel(model, settings, None, known, unread, threshold)
 
 
 def _encoder_of(model: Any) -> ColumnEncoder:
