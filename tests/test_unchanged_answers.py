@@ -166,7 +166,7 @@ def number_answers(make: Callable[[], Any], X: Any, y: Any) -> list[Any]:
 
 def certificates() -> list[Any]:
     model = tm.DualPerturbClassifier(RandomForestClassifier(5, random_state=1), noise=0.3).fit(*IRIS)
-    return [model.certified_radius(IRIS[0])]
+    return [model.certified_radius(IRIS[0], n_regions=0)]
 
 
 def pruned_together() -> list[Any]:

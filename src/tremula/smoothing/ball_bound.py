@@ -1,9 +1,9 @@
 """Bounds of a smoothed margin over all moves of a row within a ball, from the probabilities of the boxes of its trees.
 
-The logarithm of a box's probability is concave in the move, so it lies below each of its tangents. From the tangent at
-the row, and the largest probability within the ball, follows a quadratic function above the probability; the sum of these over
-all boxes has the exact value and gradient at the row, and its largest value in the ball bounds the margin. The trees share
-the move: only what the quadratic functions add is counted for each box on its own.
+The logarithm of a box's probability is concave in the move, so it lies below each of its tangents. The tangent at the
+row and the largest probability within the ball give a quadratic function above the probability. The sum of these
+over all boxes has the exact value and gradient at the row, and its largest value in the ball bounds the margin. The
+trees share the move: only what the quadratic functions add is counted for each box on its own.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from tremula.smoothing.box_sum import BoxSum, Factors
+from tremula.smoothing.box_sum import BoxSum, Factors, Integers
 
 Floats = NDArray[np.float64]
 
@@ -39,11 +39,11 @@ class LevelNoise:
 
 
 def _densities(z: Floats) -> Floats:
-    return np.asarray(np.exp(-0.5 * z * z) / ROOT_2_PI)
+    return np.asarray(np.exp(-0.5 * np.minimum(np.abs(z), 40.0) ** 2) / ROOT_2_PI)
 
 
 def interval_probabilities(low: Floats, high: Floats) -> tuple[Floats, Floats]:
-    """Return the probability that a standard normal number is in each interval, and its logarithmic derivative in a shift.
+    """Return how probable a standard normal number is in each interval, and the slope of its logarithm in a shift.
 
     Examples
     --------
@@ -84,20 +84,19 @@ class RowBoxes:
         numbers = np.cumsum(moves) - 1
         box, attribute = factors.box[is_moving], factors.attribute[is_moving]
         scale, centre = noise_sd[attribute], row[attribute]
-        self._start(
-            boxes.costs * kept,
-            box,
-            numbers[attribute],
-            (factors.low[is_moving] - centre) / scale,
-            (factors.high[is_moving] - centre) / scale,
-        )
+        with np.errstate(over="ignore"):
+            low, high = (factors.low[is_moving] - centre) / scale, (factors.high[is_moving] - centre) / scale
+        self._start(boxes.costs * kept, box, numbers[attribute], low, high)
 
-    def _start(self, costs: Floats, box: Floats, attribute: Floats, low: Floats, high: Floats) -> None:
+    def _start(self, costs: Floats, box: Integers, attribute: Integers, low: Floats, high: Floats) -> None:
         """Store boxes with a positive cost; those without moving factors are part of the constant."""
         has_factors = np.zeros(len(costs), dtype=bool)
         has_factors[box] = True
         self.constant -= float(costs[~has_factors].sum())
-        is_used = has_factors & (costs > 0)
+        is_empty = np.zeros(len(costs), dtype=bool)
+        is_empty[box[low >= high]] = True
+        is_used = has_factors & (costs > 0) & ~is_empty
+        self.is_constant = not is_used.any()
         keep, numbers = is_used[box], np.cumsum(is_used) - 1
         self.costs, self.box, self.attribute = costs[is_used], numbers[box[keep]], attribute[keep]
         self.low, self.high = low[keep], high[keep]
@@ -114,10 +113,8 @@ class RowBoxes:
         self.starts = np.flatnonzero(np.diff(self.box, prepend=-1))
         self.quantiles = ndtri(np.minimum(self.chances, 1.0))
         # A box with several factors of one attribute (path form) has noise of its own in each: it moves further.
-        pairs = self.box * max(len(self.attributes), 1) + self.attribute
-        repeats = np.bincount(pairs, minlength=len(self.costs) * max(len(self.attributes), 1))
-        repeats = repeats.reshape(len(self.costs), -1).max(axis=1, initial=1)
-        self.stretch = np.sqrt(repeats)
+        repeats = _dense(self.box, self.attribute, np.ones(len(self.box)), len(self.costs), len(self.attributes))
+        self.stretch = np.sqrt(repeats.max(axis=1, initial=1.0))
 
     @property
     def value(self) -> float:
@@ -140,7 +137,7 @@ class RowBoxes:
 
         The search ends within 2 % of the largest radius for which the bound shows this.
         """
-        if self.value <= slack or not len(self.costs):
+        if self.value <= slack or self.is_constant:
             return np.inf if self.value > slack else start
         low, above = start, self.value - slack
         steepness = self.steepness
@@ -204,7 +201,7 @@ class RowBoxes:
         return float(costs @ chances) + most_in_ball((costs * chances) @ gradients, quadratic, radius)
 
 
-def _dense(box: Floats, attribute: Floats, values: Floats, n_boxes: int, n_attributes: int) -> Floats:
+def _dense(box: Integers, attribute: Integers, values: Floats, n_boxes: int, n_attributes: int) -> Floats:
     """Sum factors into a matrix of boxes by attributes: in the path form an attribute may have several in a box."""
     sums = np.bincount(box * n_attributes + attribute, weights=values, minlength=n_boxes * n_attributes)
     return np.asarray(sums.reshape(n_boxes, n_attributes))
@@ -227,7 +224,10 @@ def _fixed_factors(factors: Factors, is_fixed: NDArray[np.bool_], row: Floats, l
 
 
 def _curvatures(chances: Floats, steepness: Floats, ceilings: Floats, radius: float) -> Floats:
-    """Return the least b with chance (1 + steepness t) + b t² / 2 above min(chance exp(steepness t), ceiling), |t| ≤ radius."""
+    """Return the least b with chance (1 + steepness t) + b t² / 2 above the probability, for all |t| ≤ radius.
+
+    The probability is at most chance exp(steepness t), and at most the ceiling.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
         reach = np.minimum(np.log(ceilings / chances) / steepness, radius)
         excess = np.minimum(chances * np.exp(steepness * reach), ceilings) - chances - chances * steepness * reach
@@ -241,8 +241,8 @@ def _curvatures(chances: Floats, steepness: Floats, ceilings: Floats, radius: fl
 def most_in_ball(gradient: Floats, quadratic: Floats, radius: float) -> float:
     """Bound gradient · y + y' quadratic y / 2 from above over all y of at most the given length, by duality.
 
-    For every number λ above the eigenvalues, (λ radius² + gradient' (λ - quadratic)⁻¹ gradient) / 2 is a bound, and the least of them is
-    the largest value itself.
+    For every number λ above the eigenvalues, (λ radius² + gradient' (λ - quadratic)⁻¹ gradient) / 2 is a bound, and
+    the least of them is the largest value itself.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """A margin of a sum of trees as a constant less a sum of boxes, each with a weight of at least 0.
 
-Every node of a tree is a box. With the largest value below each node, a tree's value is the largest value of the root less,
-at each node on the row's path, the difference between the largest values of its parent and its own. Nodes whose
-largest value is that of their parent drop out, so a subtree of equal values is a single box.
+Every node of a tree is a box. A tree's value is the largest value of all its leaves, less a difference for each node on
+the row's path: that between the largest values below its parent and below itself. Nodes without a difference drop out,
+so a subtree of equal values is a single box.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class ModelBoxes:
     >>> model = mean_of_trees([CARTClassifier(max_depth=2).fit(*load_iris(return_X_y=True)).tree_])
     >>> whole = ModelBoxes(model, paths=False).margin([1.0, 0.0, 0.0])
     >>> whole.constant, whole.costs, whole.factors.low, whole.factors.high
-    (1.0, array([1.]), array([0.8]), array([inf]))
+    (1.0, array([1.]), array([2.45]), array([inf]))
     """
 
     def __init__(self, model: TreeSum, paths: bool) -> None:

@@ -16,6 +16,7 @@ from tremula.persistence.registry import storable
 from tremula.smoothing.base import SEARCH, TUNING, DualPerturb, check_target_type
 from tremula.smoothing.certificate import certified_interval
 from tremula.smoothing.methods import METHODS, LinearSmoother
+from tremula.smoothing.sharp_certificate import SharpCertificate
 from tremula.trees.cart import CARTRegressor
 
 Floats = NDArray[np.float64]
@@ -158,7 +159,9 @@ class DualPerturbRegressor(RegressorMixin, DualPerturb):
         """
         return self._slopes(X, X_std)[:, 0]
 
-    def certified_interval(self, X: Any, radius: float = 1.0, X_std: Any = None) -> tuple[Floats, Floats]:
+    def certified_interval(
+        self, X: Any, radius: float = 1.0, X_std: Any = None, n_regions: int = 1
+    ) -> tuple[Floats, Floats]:
         """Return the smallest and largest smoothed prediction of each row over all moves of at most `radius`.
 
         Parameters
@@ -168,12 +171,16 @@ class DualPerturbRegressor(RegressorMixin, DualPerturb):
             Length of the move, each attribute in standard deviations of its noise.
         X_std : array of shape (n_attributes,) or (n_rows, n_attributes), optional
             Standard deviation of the measurement error of each attribute or value.
+        n_regions : int, default=1
+            Number of regions of the ball of moves whose bounds are computed from the boxes of the trees. With 0 the
+            interval follows from the range of the predictions alone: in no time, but it is often much wider.
 
         Returns
         -------
         low, high : arrays of shape (n_rows,)
         """
         check_number("radius", radius, 0.0)
+        check_number("n_regions", n_regions, 0)
         smoother, rows, noise = self._read(X, X_std)
         spread = np.broadcast_to(noise.sd, rows.shape)
         if isinstance(smoother, LinearSmoother):
@@ -182,5 +189,8 @@ class DualPerturbRegressor(RegressorMixin, DualPerturb):
         tests = np.where(spread > 0, trees.draws_on_path(), 0).max(axis=1, initial=1)
         radii = radius * np.sqrt(tests)
         low, high = certified_interval(trees.model, margins, bound, radii)
+        if n_regions > 0 and spread.any():
+            sharp = SharpCertificate(trees.model, rows, noise, trees.method, margins, bound, self.n_jobs)
+            low, high = sharp.interval(np.full(len(rows), radius), low, high)
         link = trees.model.link
         return link.answers(low), link.answers(high)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
@@ -71,16 +71,16 @@ class SharpCertificate:
                 rows = np.flatnonzero((ranks[:, 0] == winner) & (ranks[:, rank] == other) & (radii > known))
                 direction = np.zeros(self.model.n_margins)
                 direction[winner], direction[other] = 1.0, -1.0
-                found = self._radii_of(rows, direction, known[rows], 2.0, radii[rows])
-                radii[rows] = np.minimum(radii[rows], found)
+                nearest = self._radii_of(rows, direction, known[rows], 2.0, radii[rows])
+                radii[rows] = np.minimum(radii[rows], nearest)
         return np.maximum(radii, known)
 
     def interval(self, radii: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
         """Return bounds of the first margin after moves of at most `radii`, at least as tight as `low` and `high`."""
         every = np.arange(len(radii))
         down, up = self.boxes.margin([1.0]), self.boxes.margin([-1.0])
-        least = self._map(every, lambda row: self._least(down, row, 1.0, radii[row]))
-        most = self._map(every, lambda row: self._least(up, row, -1.0, radii[row]))
+        least = self._map(every, lambda row: self._least(down, row, 1.0, float(radii[row])))
+        most = self._map(every, lambda row: self._least(up, row, -1.0, float(radii[row])))
         return np.maximum(low, least), np.minimum(high, -most)
 
     def _least(self, boxes: BoxSum, row: int, sign: float, radius: float) -> float:
@@ -113,7 +113,7 @@ class SharpCertificate:
     def _at(self, boxes: BoxSum, row: int) -> RowBoxes:
         return RowBoxes(boxes, self.rows[row], self.noise_sd[row], self.levels)
 
-    def _map(self, places: NDArray[np.intp], job) -> Floats:
+    def _map(self, places: NDArray[np.intp], job: Callable[[int], float]) -> Floats:
         """Call a function for every place, in threads if several jobs are wanted."""
         parts = cut(range(len(places)), effective_n_jobs(self.n_jobs))
 
