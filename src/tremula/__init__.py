@@ -28,6 +28,7 @@ from tremula.ensembles.three_boost import ThreeBoostClassifier
 from tremula.persistence.archive import load, save
 from tremula.queries.simulated import SimulatedBaggingClassifier, SimulatedBaggingRegressor
 from tremula.smoothing.classifier import DualPerturbClassifier
+from tremula.smoothing.hard_certificate import certify
 from tremula.smoothing.noise.joint_tuning import tune_together
 from tremula.smoothing.regressor import DualPerturbRegressor
 from tremula.trees.c45 import C45Classifier
@@ -74,6 +75,7 @@ __all__ = [
     "SmearedBaggingRegressor",
     "ThreeBoostClassifier",
     "Tree",
+    "certify",
     "diagnostics",
     "load",
     "prune_each",

@@ -76,7 +76,7 @@ class RowBoxes:
         factors = boxes.factors
         moves = (noise_sd > 0) & ~np.isnan(row)
         is_moving = moves[factors.attribute]
-        fixed = _fixed_factors(factors, ~is_moving, row, levels)
+        fixed = fixed_factors(factors, ~is_moving, row, levels)
         kept = np.ones(len(boxes.costs))
         np.multiply.at(kept, factors.box[~is_moving], fixed)
         self.constant = boxes.constant
@@ -207,7 +207,7 @@ def _dense(box: Integers, attribute: Integers, values: Floats, n_boxes: int, n_a
     return np.asarray(sums.reshape(n_boxes, n_attributes))
 
 
-def _fixed_factors(factors: Factors, is_fixed: NDArray[np.bool_], row: Floats, levels: LevelNoise) -> Floats:
+def fixed_factors(factors: Factors, is_fixed: NDArray[np.bool_], row: Floats, levels: LevelNoise) -> Floats:
     """Return factors that no move changes: of missing values, of nominal attributes, and of numbers without noise."""
     attribute = factors.attribute[is_fixed]
     values = row[attribute]
