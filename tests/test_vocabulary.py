@@ -27,7 +27,7 @@ UNWANTED = {
     "levels": ("amounts", {"Attribute"}),
     "n_samples": ("n_draws or n_rows", set()),
     "seed": ("random_state", set()),
-    "scale": ("noise", {"DualPerturbClassifier", "DualPerturbRegressor"}),
+    "scale": ("noise", {"DualPerturbClassifier", "DualPerturbRegressor", "certify"}),
     "methods": ("names", set()),
     "n_trees": ("n_estimators", set()),
     "min_rows": ("min_samples_split", set()),

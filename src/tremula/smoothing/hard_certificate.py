@@ -74,7 +74,7 @@ def certify(
         of one split, because a value is missing, has a lower bound of 0.
     norm : {"max", "euclidean", "sum"}, default="max"
         How the distances of the attributes are combined: the largest, the root of the sum of squares, or the sum.
-    scale : array of shape (n_attributes,), optional
+    scale : array of shape (n_attributes,) or None, default=None
         Unit of the distance of each attribute, such as its standard deviation; 1 by default.
     max_boxes : int, default=2000
         Number of boxes that are examined for each row and class. With more boxes more distances are exact.
