@@ -231,6 +231,11 @@ NOISE = {
         "Parts of trees that a row reaches with less probability may be skipped; `smooth` returns a bound on the error "
         "this makes.",
     ),
+    "thresholds": Parameter(
+        choice(["centered", "kept"]),
+        'Where thresholds are under noise. "centered" moves one that lies on a value of the rows given to `fit` to the '
+        'middle of the gap next to that value; "kept" leaves all as they are in the model.',
+    ),
     "prefit": Parameter(
         choice(["auto", True, False], 'bool or "auto"'),
         'Whether the estimator is used as already fitted. "auto" detects it; False always fits a copy.',

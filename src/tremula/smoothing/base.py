@@ -39,10 +39,12 @@ from tremula.smoothing.noise.amounts import Noise, column_scales, level_shares, 
 from tremula.smoothing.noise.choice import NoiseChoiceMixin, wants_validation
 from tremula.smoothing.noise.search import SEARCHES
 from tremula.smoothing.noise.validation_rows import TUNINGS
+from tremula.smoothing.thresholds import find_ties
 from tremula.smoothing.trained_model import Settings, WrappedModel, wrap_model
 
 Floats = NDArray[np.float64]
 
+NO_TIES = np.empty((0, 3))
 # Wrapped models of fitted wrappers. They are rebuilt when needed, so neither pickles nor files hold a model twice.
 WRAPPED_MODELS: WeakKeyDictionary[Any, WrappedModel] = WeakKeyDictionary()
 LEARNED = {"classifier": "classes", "regressor": "numbers"}
@@ -115,10 +117,12 @@ class DualPerturb(NoiseChoiceMixin, AnswerSpreadMixin, BaseEstimator):
     combine: str = "average"
     flip: float
     n_draws: int
+    thresholds: str
     scale: Any
     prefit: bool | str
     random_state: Any
 
+    moved_thresholds_: Floats
     method_: str
     method_reason_: str
     level_shares_: list[Floats | None]
@@ -189,6 +193,7 @@ class DualPerturb(NoiseChoiceMixin, AnswerSpreadMixin, BaseEstimator):
         if self._is_classifier:
             self.classes_ = self._wrapped.classes
         rows = None if X is None else self._wrapped.rows(X)
+        self._move_thresholds(rows)
         self._learn_scale(rows, None if rows is None else read_weights(sample_weight, len(rows)))
         self._check_decisions(X)
         self.method_, self.method_reason_ = self._wrapped.choice.method, self._wrapped.choice.reason
@@ -284,6 +289,14 @@ class DualPerturb(NoiseChoiceMixin, AnswerSpreadMixin, BaseEstimator):
     def _given_settings(self) -> tuple[str, str, float, int]:
         return self.method, self.combine, self.tol, self.n_draws
 
+    def _move_thresholds(self, rows: Floats | None) -> None:
+        """Move thresholds that lie on training values, unless they are to be kept or no rows are given."""
+        trees = self._wrapped.trees
+        self.moved_thresholds_ = NO_TIES
+        if self.thresholds == "centered" and rows is not None and trees is not None:
+            self.moved_thresholds_ = find_ties(trees.sum, rows)
+        WRAPPED_MODELS[self] = self._wrapped.with_ties(self.moved_thresholds_)
+
     def _learn_scale(self, rows: Floats | None, weights: Floats | None) -> None:
         n_levels = self._wrapped.n_levels
         self.n_features_in_ = len(n_levels)
@@ -324,8 +337,9 @@ class DualPerturb(NoiseChoiceMixin, AnswerSpreadMixin, BaseEstimator):
         """Read the model once more: in a copy of the wrapper, or if the model may have changed."""
         wrapped = wrap_model(self.estimator_, None, self._settings(), self.encoder_, getattr(self, "_threshold", None))
         self._check_unchanged(wrapped)
-        WRAPPED_MODELS[self] = wrapped
-        return wrapped
+        ties = getattr(self, "moved_thresholds_", NO_TIES)  # files of earlier releases have none
+        WRAPPED_MODELS[self] = wrapped.with_ties(ties)
+        return WRAPPED_MODELS[self]
 
     def _check_unchanged(self, wrapped: WrappedModel) -> None:
         """Refuse a model that is not the one that was wrapped; files of earlier releases do not say."""
@@ -346,7 +360,7 @@ class DualPerturb(NoiseChoiceMixin, AnswerSpreadMixin, BaseEstimator):
             if noise.is_none and error.any():
                 self._warn_if_sampled(stacklevel=4)
             noise = replace(noise, sd=np.sqrt(noise.sd**2 + error**2))
-        return wrapped.smoother(X), rows, noise
+        return wrapped.smoother(X, noise), rows, noise
 
     def _check_columns(self, X: Any) -> None:
         if isinstance(X, np.ndarray | list) and np.ndim(X) != 2:

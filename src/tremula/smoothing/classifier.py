@@ -68,6 +68,9 @@ class DualPerturbClassifier(ClassifierMixin, DualPerturb):
         Amounts tried with their losses on the validation rows; only if the noise was chosen.
     noise_loss_ : float
         Loss at the chosen noise; only if it was chosen.
+    moved_thresholds_ : array of shape (n_moved, 3)
+        Attribute of each moved threshold, its place in the model and its place under noise: the largest values of the
+        first branch.
     scale_ : array of shape (n_attributes,)
         Standard deviations in training; 0 for nominal and constant attributes, whose tests are not smoothed.
 
@@ -113,6 +116,7 @@ class DualPerturbClassifier(ClassifierMixin, DualPerturb):
         cv: Any = 5,
         n_draws: int = 100,
         tol: float = 1e-9,
+        thresholds: str = "centered",
         scale: Any = None,
         prefit: bool | str = "auto",
         n_jobs: int | None = None,
@@ -132,6 +136,7 @@ class DualPerturbClassifier(ClassifierMixin, DualPerturb):
         self.cv = cv
         self.n_draws = n_draws
         self.tol = tol
+        self.thresholds = thresholds
         self.scale = scale
         self.prefit = prefit
         self.n_jobs = n_jobs

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -23,6 +23,7 @@ from tremula.smoothing.decision_threshold import (
 from tremula.smoothing.fitted_state import FittedState, digest, fitted_state, probe_rows
 from tremula.smoothing.methods import Smoother
 from tremula.smoothing.models import TreeModel
+from tremula.smoothing.noise.amounts import Noise
 from tremula.smoothing.sampled import Draws, make_draws
 from tremula.smoothing.smoother_choice import (
     MethodChoice,
@@ -32,6 +33,8 @@ from tremula.smoothing.smoother_choice import (
     smoother_of_others,
     smoother_of_trees,
 )
+from tremula.smoothing.thresholds import move_thresholds
+from tremula.trees.tree_sum import TreeSum
 
 Floats = NDArray[np.float64]
 
@@ -64,6 +67,11 @@ class WrappedModel:
         Why there are no trees.
     threshold : DecisionThreshold or None
         How the model decides, unless for the class of the largest share.
+    ties : float64 array (n_ties, 3)
+        Thresholds on training values, which are moved under noise; see `find_ties`. The trees are those with moved
+        thresholds.
+    own_sum : TreeSum or None
+        The sum of trees with the model's own thresholds, if some are moved.
     """
 
     model: Any
@@ -72,6 +80,16 @@ class WrappedModel:
     encoder: ColumnEncoder | None
     unread: str = ""
     threshold: DecisionThreshold | None = None
+    ties: Floats = field(default_factory=lambda: np.empty((0, 3)))
+    own_sum: TreeSum | None = None
+    _partly_moved: dict[bytes, Smoother] = field(default_factory=dict, init=False, repr=False)
+
+    def with_ties(self, ties: Floats) -> WrappedModel:
+        """Return the model with the given thresholds moved."""
+        if self.trees is None or not len(ties):
+            return self
+        own = self.trees.sum
+        return replace(self, trees=replace(self.trees, sum=move_thresholds(own, ties)), ties=ties, own_sum=own)
 
     @cached_property
     def choice(self) -> MethodChoice:
@@ -163,10 +181,10 @@ class WrappedModel:
     def _labels(self, X: Any) -> Floats:
         return np.asarray((self.labels(X)[:, None] == self.classes).astype(np.float64))
 
-    def smoother(self, like: Any) -> Smoother:
-        """Return the smoother of the model for rows of a table of this kind."""
+    def smoother(self, like: Any, noise: Noise) -> Smoother:
+        """Return the smoother of the model for rows of a table of this kind, under this noise."""
         if self.trees is not None:
-            return self._tree_smoother
+            return self._smoother_of_moved(np.asarray(np.atleast_2d(noise.sd).any(axis=0)))
         settings = self.settings
         return smoother_of_others(
             self._inner,
@@ -177,11 +195,26 @@ class WrappedModel:
             self._draws,
         )
 
+    def _smoother_of_moved(self, has_noise: NDArray[np.bool_]) -> Smoother:
+        """Return the smoother of the trees; thresholds of attributes without noise are not moved."""
+        is_moved = has_noise[self.ties[:, 0].astype(np.intp)]
+        if self.own_sum is None or is_moved.all():
+            return self._tree_smoother
+        assert self.trees is not None
+        key = is_moved.tobytes()
+        if key not in self._partly_moved:
+            trees = replace(self.trees, sum=move_thresholds(self.own_sum, self.ties[is_moved]))
+            self._partly_moved[key] = self._smoother_of_trees(trees)
+        return self._partly_moved[key]
+
     @cached_property
     def _tree_smoother(self) -> Smoother:
         assert self.trees is not None
+        return self._smoother_of_trees(self.trees)
+
+    def _smoother_of_trees(self, trees: TreeModel) -> Smoother:
         settings = self.settings
-        return smoother_of_trees(self.trees, self.choice.method, settings.combine, settings.tol, self._draws)
+        return smoother_of_trees(trees, self.choice.method, settings.combine, settings.tol, self._draws)
 
     @cached_property
     def _draws(self) -> Draws:

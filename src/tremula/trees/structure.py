@@ -32,6 +32,11 @@ def copy_nodes(nodes: NDArray[Any]) -> NDArray[Any]:
     return np.ascontiguousarray(nodes, dtype=NODE_DTYPE).view(np.void).copy().view(NODE_DTYPE)
 
 
+def numeric_splits(nodes: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the nodes that compare a number with a threshold."""
+    return np.flatnonzero((nodes["n_branches"] > 0) & (nodes["index"] == NUMERIC_SPLIT))
+
+
 def children_and_parents(nodes: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return all nodes but the root, grouped by parent, and their parents."""
     splits = np.flatnonzero(nodes["n_branches"])

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tremula.trees.structure import NUMERIC_SPLIT, copy_nodes
+from tremula.trees.structure import copy_nodes, numeric_splits
 from tremula.trees.tree import Tree
 
 Floats = NDArray[np.float64]
@@ -54,6 +54,6 @@ def thresholds_before_rounding(thresholds: Floats, strict: bool) -> Floats:
 def before_rounding(tree: Tree) -> Tree:
     """Return the tree that sends values as the given one sends them after they are rounded to single precision."""
     nodes = copy_nodes(tree.nodes)
-    is_numeric = (nodes["n_branches"] > 0) & (nodes["index"] == NUMERIC_SPLIT)
-    nodes["threshold"][is_numeric] = thresholds_before_rounding(nodes["threshold"][is_numeric], tree.strict)
+    splits = numeric_splits(nodes)
+    nodes["threshold"][splits] = thresholds_before_rounding(nodes["threshold"][splits], tree.strict)
     return Tree(nodes, tree.values, tree.subsets, tree.n_levels, tree.strict)

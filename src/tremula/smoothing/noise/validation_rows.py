@@ -28,8 +28,13 @@ def held_out_rows(
     wrapped: WrappedModel, X: Any, target: NDArray[Any], noise: MakeNoise, n_jobs: int | None, weights: Any = None
 ) -> ValidationRows:
     """Validate the model on rows that did not train it."""
-    smoother, rows = wrapped.smoother(X), wrapped.rows(X)
-    return ValidationRows(lambda amounts: smoother.smooth(rows, noise(amounts), n_jobs).answers, target, weights)
+    rows = wrapped.rows(X)
+
+    def answers(amounts: Floats) -> Floats:
+        added = noise(amounts)
+        return wrapped.smoother(X, added).smooth(rows, added, n_jobs).answers
+
+    return ValidationRows(answers, target, weights)
 
 
 def first_member(wrapped: WrappedModel) -> WrappedModel:
@@ -38,7 +43,8 @@ def first_member(wrapped: WrappedModel) -> WrappedModel:
         raise InvalidParameter(
             f"tune_on='tree' was given, but {type(wrapped.model).__name__} is not a mean of trees: use tune_on='model'"
         )
-    return replace(wrapped, trees=replace(wrapped.trees, sum=wrapped.trees.sum.member_tree(0)))
+    own = None if wrapped.own_sum is None else wrapped.own_sum.member_tree(0)
+    return replace(wrapped, trees=replace(wrapped.trees, sum=wrapped.trees.sum.member_tree(0)), own_sum=own)
 
 
 # --- folds ---

@@ -80,7 +80,9 @@ class MeasureAmount:
         for number in range(self.learning_sets):
             rows = np.random.default_rng(seed_of(SEED, SQUARE, number)).choice(N_POOL, LEARNING_ROWS, replace=False)
             tree = CARTClassifier(criterion=CRITERION).fit(problem.X[rows], problem.y[rows])
-            soft = DualPerturbClassifier(tree, noise=AMOUNTS[cell.split], method=cell.method).fit(problem.X[rows])
+            soft = DualPerturbClassifier(tree, noise=AMOUNTS[cell.split], method=cell.method, thresholds="kept").fit(
+                problem.X[rows]
+            )
             shares.append(soft.predict_proba(X_test))
         stacked = np.array(shares)
         return Outcome(decompose(stacked.argmax(axis=2), stacked, y_test), len(y_test))
@@ -179,7 +181,7 @@ class MeasureBoundary:
         """Count errors on fresh rows."""
         tree, X, _ = _figure2_tree()
         test = diagonal_square(5000, seed_of(SEED, SQUARE, "figure2 test"))
-        soft = DualPerturbClassifier(tree, noise=FIGURE2_AMOUNTS[cell.split], method="path").fit(X)
+        soft = DualPerturbClassifier(tree, noise=FIGURE2_AMOUNTS[cell.split], method="path", thresholds="kept").fit(X)
         return Outcome({"error": 1 - soft.score(test.X, test.y), "noise": FIGURE2_AMOUNTS[cell.split]}, 5000)
 
 
@@ -201,7 +203,7 @@ def _draw_boundaries() -> Any:
         figure, axes = plt.subplots(1, len(FIGURE2_AMOUNTS), figsize=(7, 2.7), sharex=True, sharey=True)
         figure.set_layout_engine("constrained")
         for amount, ax in zip(FIGURE2_AMOUNTS, axes):
-            soft = DualPerturbClassifier(tree, noise=amount, method="path").fit(X)
+            soft = DualPerturbClassifier(tree, noise=amount, method="path", thresholds="kept").fit(X)
             BoundaryDisplay.from_estimator(soft, X, y, ax=ax, legend=False)
             ax.axline((0, 0), slope=-1, color=BLACK, linestyle=":", linewidth=1)
             ax.set(title=f"λ = {amount:g}" if amount else "the tree", box_aspect=1)

@@ -61,8 +61,12 @@ PAPER_SEARCH = {"scoring": "error", "search": "golden_section"}
 
 
 def soften(model: Any, division: Division, **options: Any) -> DualPerturbClassifier:
-    """Smooth a trained model with an amount of noise, chosen on the pruning rows unless it is given."""
+    """Smooth a trained model with an amount of noise, chosen on the pruning rows unless it is given.
+
+    Thresholds stay halfway between the values of the node, as in the paper.
+    """
     growing, _ = division.rows("growing")
+    options = {"thresholds": "kept"} | options
     if "noise" in options:
         return DualPerturbClassifier(model, **options).fit(growing)
     X_val, y_val = division.rows("pruning")
