@@ -123,7 +123,7 @@ def test_a_constant_attribute_has_scale_zero_and_a_hard_test() -> None:
 
 def test_noise_on_a_scale_given_is_that_of_the_rows() -> None:
     tree = DecisionTreeClassifier(random_state=0).fit(X, y)
-    by_rows = tm.DualPerturbClassifier(tree, noise=0.3).fit(X)
+    by_rows = tm.DualPerturbClassifier(tree, noise=0.3, thresholds="kept").fit(X)
     by_scale = tm.DualPerturbClassifier(tree, noise=0.3, scale=X.std(axis=0)).fit()
     assert by_scale.predict_proba(X) == pytest.approx(by_rows.predict_proba(X))
 
