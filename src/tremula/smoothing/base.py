@@ -35,6 +35,7 @@ from tremula.parameters.kinds import choice
 from tremula.seeds import make_root_seed
 from tremula.smoothing.answer_spread import AnswerSpreadMixin
 from tremula.smoothing.methods import NO_CERTIFICATE, Smoothed, Smoother, TreeSmoother
+from tremula.smoothing.models.lightgbm import plain_name
 from tremula.smoothing.noise.amounts import Noise, column_scales, level_shares, measurement_error, read_scale
 from tremula.smoothing.noise.choice import NoiseChoiceMixin, wants_validation
 from tremula.smoothing.noise.search import SEARCHES
@@ -181,6 +182,10 @@ class DualPerturb(NoiseChoiceMixin, AnswerSpreadMixin, BaseEstimator):
         """
         self._check_parameters()
         if y is not None and np.asarray(y).ndim == 2:
+            if np.shape(y)[1] > 1:
+                raise InvalidInput(
+                    f"y has {np.shape(y)[1]} columns, and smoothing takes one target: train a model for each target"
+                )
             y = column_or_1d(y, warn=True)
         check_validation_pair(X_val, y_val)
         trains = not self._is_prefit()
@@ -188,8 +193,8 @@ class DualPerturb(NoiseChoiceMixin, AnswerSpreadMixin, BaseEstimator):
         self._note_columns(X)
         self._root_seed, self._fitted_with = make_root_seed(self.random_state), self._given_settings()
         WRAPPED_MODELS[self] = wrap_model(self.estimator_, X, self._settings())
-        self.encoder_, self._model_digest = self._wrapped.encoder, self._wrapped.digest
-        self._threshold = self._wrapped.threshold
+        self.encoder_, self._model_digest = self._wrapped.known_encoder, self._wrapped.digest
+        self._threshold, self._unread = self._wrapped.threshold, self._wrapped.unread
         if self._is_classifier:
             self.classes_ = self._wrapped.classes
         rows = None if X is None else self._wrapped.rows(X)
@@ -275,8 +280,13 @@ class DualPerturb(NoiseChoiceMixin, AnswerSpreadMixin, BaseEstimator):
                 f"X has {self.n_features_in_} attributes, but {type(self.estimator_).__name__} was trained on {known}: "
                 "give the rows it was trained on"
             )
-        if names is not None and expected is not None and list(names) != list(expected):
-            wrong = next(name for name, other in zip(names, expected) if name != other)
+        if names is None or expected is None:
+            return
+        is_known = [
+            name in (other, plain_name(other)) or plain_name(name) == other for name, other in zip(names, expected)
+        ]
+        if not all(is_known):
+            wrong = names[is_known.index(False)]
             raise ColumnMismatch(
                 f"X has a column {wrong!r} where {type(self.estimator_).__name__} was trained on other names: give the "
                 "columns it was trained on, in their order"
@@ -335,7 +345,8 @@ class DualPerturb(NoiseChoiceMixin, AnswerSpreadMixin, BaseEstimator):
 
     def _wrap_again(self) -> WrappedModel:
         """Read the model once more: in a copy of the wrapper, or if the model may have changed."""
-        wrapped = wrap_model(self.estimator_, None, self._settings(), self.encoder_, getattr(self, "_threshold", None))
+        threshold, unread = getattr(self, "_threshold", None), getattr(self, "_unread", None)
+        wrapped = wrap_model(self.estimator_, None, self._settings(), self.encoder_, threshold, unread)
         self._check_unchanged(wrapped)
         ties = getattr(self, "moved_thresholds_", NO_TIES)  # files of earlier releases have none
         WRAPPED_MODELS[self] = wrapped.with_ties(ties)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tremula.combine import largest
+from tremula.data.encoding import ColumnEncoder
 from tremula.errors import InvalidParameter, UnsupportedModel, counted
 from tremula.smoothing.linear import is_linear, read_linear
 from tremula.smoothing.methods import LinearSmoother, SampledSmoother, Smoother, TreeSmoother
@@ -35,7 +36,9 @@ class MethodChoice:
     reason: str
 
 
-def read_trees(model: Any, method: str) -> tuple[TreeModel | None, str]:
+def read_trees(
+    model: Any, method: str, X: Any = None, encoder: ColumnEncoder | None = None
+) -> tuple[TreeModel | None, str]:
     """Return the trees of a model; or None and the reason why it cannot be read as trees.
 
     Examples
@@ -46,7 +49,7 @@ def read_trees(model: Any, method: str) -> tuple[TreeModel | None, str]:
     (True, 'the trees of GaussianNB of sklearn cannot be read. ')
     """
     try:
-        return read_model(model), ""
+        return read_model(model, X, encoder), ""
     except UnsupportedModel as error:
         if method == "path":
             raise

@@ -6,14 +6,14 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import get_tags
 
 from tremula.combine import largest
 from tremula.data.encoding import ColumnEncoder
-from tremula.errors import InvalidInput, InvalidParameter
+from tremula.data.take import take_rows
+from tremula.errors import InvalidInput, InvalidParameter, UnsupportedModel
 from tremula.smoothing.decision_threshold import (
     DecisionThreshold,
     count_other_labels,
@@ -23,6 +23,8 @@ from tremula.smoothing.decision_threshold import (
 from tremula.smoothing.fitted_state import FittedState, digest, fitted_state, probe_rows
 from tremula.smoothing.methods import Smoother
 from tremula.smoothing.models import TreeModel
+from tremula.smoothing.models.model import two_dimensional
+from tremula.smoothing.models.tables import table_like
 from tremula.smoothing.noise.amounts import Noise
 from tremula.smoothing.sampled import Draws, make_draws
 from tremula.smoothing.smoother_choice import (
@@ -37,6 +39,8 @@ from tremula.smoothing.thresholds import move_thresholds
 from tremula.trees.tree_sum import TreeSum
 
 Floats = NDArray[np.float64]
+
+SUM_TOLERANCE = 1e-3  # of class probabilities, which may be in single precision
 
 
 @dataclass(frozen=True)
@@ -127,6 +131,11 @@ class WrappedModel:
         return self.trees.n_levels if self.trees is not None else self._encoder.n_levels
 
     @property
+    def known_encoder(self) -> ColumnEncoder:
+        """How tables are encoded, by which the model can be wrapped again without its training rows."""
+        return self._encoder if self.trees is None else self.trees.encoder
+
+    @property
     def _encoder(self) -> ColumnEncoder:
         assert self.encoder is not None
         return self.encoder
@@ -134,7 +143,14 @@ class WrappedModel:
     def rows(self, X: Any) -> Floats:
         """Read a table as numbers and codes of levels, NaN where missing."""
         values = self._encoder.encode(X) if self.trees is None else self.trees.rows(X)
-        if np.isnan(values).any() and not _takes_missing(self.model):
+        if not np.isnan(values).any():
+            return values
+        if self.trees is not None and self.trees.no_missing and _takes_missing(self.model):
+            raise InvalidInput(
+                f"X contains missing values or unknown levels, and the rows given to fit had none: "
+                f"{self.trees.no_missing}. Fill in missing values, give fit rows that have some, or use method='sample'"
+            )
+        if not _takes_missing(self.model):
             raise InvalidInput(
                 f"X contains NaN, which {type(self.model).__name__} does not take: fill in missing values first"
             )
@@ -147,8 +163,8 @@ class WrappedModel:
         if self.trees is not None:
             return self.trees.unsmoothed(X)
         if self.settings.is_classifier:
-            return np.asarray(self.model.predict_proba(X), dtype=np.float64)
-        return np.asarray(self.model.predict(X), dtype=np.float64).reshape(-1, 1)
+            return class_shares(self.model, X)
+        return two_dimensional(self.model.predict(X), 1)
 
     def labels(self, X: Any) -> NDArray[Any]:
         """Return the classes that the model itself predicts."""
@@ -234,6 +250,7 @@ def wrap_model(
     settings: Settings,
     encoder: ColumnEncoder | None = None,
     known_threshold: DecisionThreshold | None = None,
+    unread: str | None = None,
 ) -> WrappedModel:
     """Wrap a fitted model: read its trees if it has any, else learn how its tables are encoded.
 
@@ -247,11 +264,18 @@ def wrap_model(
         How tables are encoded, if that is known already.
     known_threshold : DecisionThreshold, optional
         The decision threshold as it was read with the training rows.
+    unread : str, optional
+        Why the trees were not read with the training rows, empty if they were; None if that is not known.
     """
     inner, threshold = model, None
     if settings.combine == "average":
         inner, threshold = read_threshold(model, X, known_threshold)
-    trees, unread = read_trees(inner, settings.method)
+    trees: TreeModel | None = None
+    if not unread:
+        trees, unread = read_trees(inner, settings.method, X, None if unread is None else encoder)
+    if trees is not None and settings.method == "sample" and trees.no_missing:
+        unread, encoder = trees.no_missing, trees.encoder
+        trees = None
     if trees is not None:
         wrapped = WrappedModel(model, settings, trees, None, threshold=threshold)
         assert wrapped.state is not None  # taken now
@@ -262,8 +286,39 @@ def wrap_model(
             f"combine='average' needs class probabilities, which {type(model).__name__} does not give: use "
             "combine='vote', or an estimator with predict_proba"
         )
+    check_one_target(model, X)
     known = encoder or (_encoder_of(model) if X is None else ColumnEncoder.learn(X)[0])
     return WrappedModel(model, settings, None, known, unread, threshold)
+
+
+def check_one_target(model: Any, X: Any) -> None:
+    """Refuse a model that predicts several targets at once."""
+    classes = getattr(model, "classes_", None)
+    has_lists = isinstance(classes, list) and len(classes) > 0 and np.ndim(classes[0]) > 0
+    answers: NDArray[Any] = np.empty(0) if X is None else np.asarray(model.predict(take_rows(X, np.arange(1))))
+    if has_lists or (classes is not None and np.ndim(classes) > 1) or (answers.ndim > 1 and answers.shape[1] > 1):
+        raise UnsupportedModel(
+            f"{type(model).__name__} was trained on several targets, and smoothing takes one: train a model for each "
+            "target, and smooth each"
+        )
+
+
+def class_shares(model: Any, X: Any) -> Floats:
+    """Return class probabilities; refuse answers that are not such."""
+    shares = model.predict_proba(X)
+    n_classes = len(model.classes_)
+    if isinstance(shares, list) or np.shape(shares)[1:] != (n_classes,):
+        raise UnsupportedModel(
+            f"predict_proba of {type(model).__name__} does not give a probability for each of its {n_classes} classes: "
+            "smoothing takes one target; train a model for each"
+        )
+    values = np.asarray(shares, dtype=np.float64)
+    if np.any(np.abs(values.sum(axis=1) - 1.0) > SUM_TOLERANCE):
+        raise UnsupportedModel(
+            f"class probabilities of {type(model).__name__} do not sum to 1: smoothing takes one target with one label "
+            "for each row"
+        )
+    return values
 
 
 def _encoder_of(model: Any) -> ColumnEncoder:
@@ -274,30 +329,3 @@ def _encoder_of(model: Any) -> ColumnEncoder:
         )
     names = getattr(model, "feature_names_in_", None)
     return ColumnEncoder(None if names is None else tuple(names), (None,) * model.n_features_in_)
-
-
-def table_like(like: Any, encoder: ColumnEncoder, rows: Floats) -> Any:
-    """Turn rows of numbers and codes into a table like the given one: a frame with the same columns, or an array.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import pandas as pd
-    >>> frame = pd.DataFrame({"size": [1.0, 2.0], "color": ["red", "blue"]})
-    >>> encoder, _ = ColumnEncoder.learn(frame)
-    >>> table_like(frame, encoder, np.array([[1.5, 1.0]]))
-       size color
-    0   1.5   red
-    """
-    frame = nw.from_native(like, eager_only=True, pass_through=True)
-    if not isinstance(frame, nw.DataFrame):
-        return rows
-    columns = []
-    for name, levels, values in zip(frame.columns, encoder.levels, rows.T):
-        if levels is None:
-            columns.append(nw.new_series(name, values, backend=frame.implementation))
-            continue
-        labels = [None if np.isnan(code) else levels[int(code)] for code in values]
-        columns.append(nw.new_series(name, labels, frame[name].dtype, backend=frame.implementation))
-    first, *others = columns
-    return first.to_frame().with_columns(*others).to_native()

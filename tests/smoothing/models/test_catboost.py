@@ -8,7 +8,7 @@ from sklearn.exceptions import NotFittedError
 
 from tremula.errors import UnsupportedModel
 from tremula.smoothing.models import read_model
-from tremula.smoothing.models.reader import probe_rows
+from tremula.smoothing.models.self_check import probe_rows
 
 catboost = pytest.importorskip("catboost", reason="CatBoost is not installed")
 

@@ -29,7 +29,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTre
 from tremula import C45Classifier
 from tremula.errors import ColumnMismatch, InvalidInput, UnsupportedModel
 from tremula.smoothing.models import read_model
-from tremula.smoothing.models.reader import probe_rows
+from tremula.smoothing.models.self_check import probe_rows
 
 X, TWO = make_classification(200, 6, n_informative=4, random_state=0)
 THREE = make_classification(200, 6, n_informative=4, n_classes=3, random_state=1)[1]

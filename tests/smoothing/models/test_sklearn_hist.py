@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from tremula.errors import MissingLibrary, UnsupportedModel
 from tremula.smoothing.models import read_model
-from tremula.smoothing.models.reader import probe_rows
+from tremula.smoothing.models.self_check import probe_rows
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(200, 4))

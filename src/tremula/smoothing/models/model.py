@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tremula.data.encoding import ColumnEncoder
+from tremula.errors import UnsupportedModel
 from tremula.trees.tree_sum import TreeSum
 
 
@@ -35,6 +36,10 @@ class TreeModel:
         Names of the attributes, where it was trained with such.
     levels : tuple of array or None
         For each attribute its levels in the order of their codes, None where it is numeric.
+    precision : float
+        Relative precision of the model's own sums.
+    no_missing : str
+        Why rows with missing values have no exact answer; empty if they have.
     inbag_counter : callable or None
         From the training rows (X, y, sample_weight) to how often each member was trained on each row, if known.
 
@@ -59,6 +64,8 @@ class TreeModel:
     feature_names: tuple[str, ...] | None = None
     levels: tuple[NDArray[Any] | None, ...] | None = None
     inbag_counter: Callable[[Any, Any, Any], NDArray[Any]] | None = None
+    precision: float = 1e-9
+    no_missing: str = ""
 
     @property
     def knows_inbag(self) -> bool:
@@ -133,9 +140,27 @@ def two_dimensional(answers: Any, n_outputs: int) -> NDArray[np.float64]:
            [0.  , 1.  ]])
     """
     values = np.asarray(answers, dtype=np.float64)
+    if values.size != len(values) * n_outputs and not (n_outputs == 2 and values.ndim == 1):
+        raise UnsupportedModel(
+            f"the model gives answers of shape {values.shape}, but {n_outputs} for each row were expected: a model of "
+            "several targets is not smoothed; train a model for each target"
+        )
     if n_outputs == 2 and values.ndim == 1:
         return np.column_stack([1.0 - values, values])
     return values.reshape(len(values), n_outputs)
+
+
+def whole_numbers(column: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the distinct whole numbers from 0 on in a column.
+
+    Examples
+    --------
+    >>> whole_numbers(np.array([2.0, np.nan, 0.5, -1.0, 2.0, 0.0]))
+    array([0, 2])
+    """
+    values = np.asarray(column, dtype=np.float64)
+    is_code = (values >= 0) & (values < 2**31) & (values == np.floor(values))
+    return np.unique(values[is_code]).astype(np.int64)
 
 
 def library_of(kind: type) -> str:
@@ -164,4 +189,4 @@ def name_of(estimator: Any) -> str:
 
 
 Read = Callable[[Any], TreeModel]
-Reader = Callable[[Any, Read], TreeModel]
+Reader = Callable[..., TreeModel]

@@ -55,7 +55,7 @@ def _known(
     if_known[:, attribute], if_not[:, attribute] = len(labels), np.nan
     answers_if_known, answers_if_not = model.answers(if_known), model.answers(if_not)
     best = int(np.abs(answers_if_known - answers_if_not).max(axis=1).argmax())
-    candidates = np.setdiff1d(np.arange(max(MOST_LEVELS, labels.max() + 1)), labels)
+    candidates = np.setdiff1d(np.arange(MOST_LEVELS), labels)
     rows = np.tile(as_given(rows_found[best], listed), (len(candidates), 1))
     rows[:, attribute] = candidates
     own = predict(rows)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tremula.errors import UnsupportedModel
 from tremula.trees.structure import NODE_DTYPE, NUMERIC_SPLIT, copy_nodes
 from tremula.trees.tree import Tree
 
@@ -48,8 +49,12 @@ class BinaryNodes:
         """Order the nodes by depth, with the two children of a node next to each other."""
         reached = np.zeros(1, dtype=np.int64)
         by_depth = [reached]
+        n_reached = 1
         while len(reached):
             splits = reached[self.left[reached] >= 0]
+            n_reached += 2 * len(splits)
+            if n_reached > len(self.left):
+                raise UnsupportedModel("the nodes are not a tree: one of them has several parents")
             reached = np.column_stack([self.left[splits], self.right[splits]]).ravel()
             by_depth.append(reached)
         return np.concatenate(by_depth)

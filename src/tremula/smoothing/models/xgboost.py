@@ -21,6 +21,7 @@ from tremula.smoothing.models.members import USE_SAMPLE
 from tremula.smoothing.models.model import Read, TreeModel, name_of
 from tremula.smoothing.models.single_precision import before_rounding
 from tremula.smoothing.models.tree_builder import BinaryNodes, build_tree
+from tremula.trees.links import SOFTMAX
 from tremula.trees.tree import Tree
 from tremula.trees.tree_sum import sum_of_trees
 
@@ -38,6 +39,9 @@ TO_MARGIN = {"logistic": logit, "exponential": np.log}
 # Codes that no split lists go left, other than missing values, so they must be levels. The model does not store their
 # number; this is the largest number of codes.
 N_CODES = 256
+MOST_CODES = 2**16
+# Leaves, sums and links are in single precision.
+PRECISION = 1e-5
 
 
 def read_xgboost(estimator: Any, read: Read) -> TreeModel:
@@ -69,10 +73,11 @@ def read_xgboost(estimator: Any, read: Read) -> TreeModel:
         estimator=estimator,
         name=name_of(estimator),
         sum=whole,
-        predictor=getattr(estimator, "predict_proba", partial(predict, estimator)),
+        predictor=getattr(estimator, "predict_proba", partial(predict, estimator, objective)),
         classes=classes_of(estimator, link, n_margins),
         feature_names=None if booster.feature_names is None else tuple(booster.feature_names),
         levels=levels,
+        precision=PRECISION,
     )
 
 
@@ -90,13 +95,19 @@ def booster_of(estimator: Any) -> Any:
     return booster[: int(booster.attributes()["best_iteration"]) + 1]
 
 
-def predict(estimator: Any, X: Any) -> Any:
+def predict(estimator: Any, objective: str, X: Any) -> Any:
     """Return the predictions of a regressor, ranker or bare booster."""
     if hasattr(estimator, "get_booster"):
         return estimator.predict(X)
     from xgboost import DMatrix
 
-    return estimator.predict(DMatrix(X, feature_names=estimator.feature_names, feature_types=estimator.feature_types))
+    if hasattr(X, "columns"):
+        rows = DMatrix(X, enable_categorical=True)
+    else:
+        rows = DMatrix(X, feature_names=estimator.feature_names, feature_types=estimator.feature_types)
+    if objective == "multi:softmax":  # the booster itself gives labels
+        return SOFTMAX.answers(np.asarray(estimator.predict(rows, output_margin=True), dtype=np.float64))
+    return estimator.predict(rows)
 
 
 def levels_of(model: dict[str, Any], n_attributes: int) -> tuple[NDArray[Any] | None, ...]:
@@ -106,6 +117,8 @@ def levels_of(model: dict[str, Any], n_attributes: int) -> tuple[NDArray[Any] | 
         for node, listed in listed_levels(tree):
             attribute = tree["split_indices"][node]
             n_levels[attribute] = max(n_levels[attribute], N_CODES, max(listed, default=-1) + 1)
+    if max(n_levels, default=0) > MOST_CODES:
+        raise UnsupportedModel(f"the model has codes of levels above {MOST_CODES}: number the levels from 0 on")
     if any(n_levels) and "cats" not in model:
         raise UnsupportedModel(
             "the model has nominal attributes, whose levels XGBoost does not store before release 3.1: train it with a "

@@ -159,6 +159,16 @@ class NoiseChoiceMixin:
             for fold in make_folds(target, self._is_classifier, self.cv, random)
         ]
 
+    def _untrained_copy(self) -> Any:
+        """Return a copy of the wrapper that trains its estimator anew."""
+        given = self._given()
+        if not hasattr(given, "get_params"):
+            raise InvalidInput(
+                f"noise='auto' trains copies of the model on folds, but a {type(given).__name__} cannot be trained "
+                "again: give fit X_val and y_val, or an amount of noise"
+            )
+        return clone(self).set_params(noise=0.0, prefit=False, estimator=clone(given))
+
     def _rows_of_fold(
         self,
         X: Any,
@@ -169,9 +179,15 @@ class NoiseChoiceMixin:
         fold: Fold,
     ) -> ValidationRows:
         """Train on the training rows of a fold, with their scale, and validate on its other rows."""
-        copy: Any = clone(self).set_params(noise=0.0, prefit=False, estimator=clone(self._given()))
+        copy: Any = self._untrained_copy()
         given = [None if each is None else np.asarray(each)[fold.training] for each in (y, sample_weight)]
-        copy.fit(take_rows(X, fold.training), *given)
+        try:
+            copy.fit(take_rows(X, fold.training), *given)
+        except (ValueError, TypeError) as error:
+            raise InvalidInput(
+                f"noise='auto' trains copies of {type(self._given()).__name__} on folds, which failed ({error}): give "
+                "fit X_val and y_val, or an amount of noise"
+            ) from error
         part = self._part(copy._wrapped)
         table, fold_target = take_rows(X, fold.validation), target[fold.validation]
         if self._is_classifier:
