@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.ensemble import BaggingRegressor, RandomForestClassifier, RandomForestRegressor
+from sklearn.ensemble import BaggingClassifier, BaggingRegressor, RandomForestClassifier, RandomForestRegressor
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import tremula as tm
@@ -125,6 +125,28 @@ def test_out_of_bag_losses_are_extrapolated_from_halves_of_the_members() -> None
     assert losses == pytest.approx(expected)
     assert judged.weights is not None
     assert judged.weights.tolist() == weights
+
+
+def test_log_losses_of_small_shares_fall_by_the_same_factor_whenever_members_double() -> None:
+    X, number = friedman(80, 7)
+    y = (number > np.median(number)).astype(int)
+    bagged = BaggingClassifier(DecisionTreeClassifier(random_state=0), 24, random_state=0).fit(X, y)
+    judged = out_of_bag(tm.DualPerturbClassifier(bagged).fit(X, y), X, y)
+    parts = []  # for each row: bounded loss and tail of its members and of the halves, the step and the doublings
+    for row in range(80):
+        members = [m for m, rows in zip(bagged.estimators_, bagged.estimators_samples_) if row not in rows]
+        shares = np.array([member.predict_proba(X[row : row + 1])[0, y[row]] for member in members])
+        means = [part.mean() for part in (shares, shares[::2], shares[1::2])]
+        losses = -np.log(np.clip(means, np.finfo(float).eps, 1.0))
+        bounded = np.minimum(losses, -np.log(0.01))
+        tails = losses - bounded
+        n, halves = len(shares), (1 / len(shares[::2]) + 1 / len(shares[1::2])) / 2
+        step = (1 / n - 1 / 24) / (halves - 1 / n)
+        parts.append((bounded[0], bounded[1:].mean(), tails[0], tails[1:].mean(), step, np.log2(24 / n)))
+    of_members, of_halves, tail, tail_of_halves, steps, doublings = np.array(parts).T
+    assert 0 < tail.sum() < tail_of_halves.sum()
+    expected = of_members + steps * (of_members - of_halves) + tail * (tail.sum() / tail_of_halves.sum()) ** doublings
+    assert judged.losses(np.zeros(6), ["log_loss"])[0] == pytest.approx(expected)
 
 
 def test_squared_errors_are_corrected_for_the_members_that_a_row_lacks() -> None:

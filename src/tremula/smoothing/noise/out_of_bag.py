@@ -98,7 +98,8 @@ class OutOfBagAnswers:
 def _variance_factors(weights: Floats, is_member: NDArray[np.bool_]) -> Floats:
     """Return the variance of each row's weighted mean of members that have variance 1; infinite without members."""
     sums = weights @ is_member
-    return np.divide(weights**2 @ is_member, sums**2, out=np.full(len(sums), np.inf), where=sums > 0)
+    factors = np.full(len(sums), np.inf)
+    return np.asarray(np.divide(weights**2 @ is_member, sums**2, out=factors, where=sums > 0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,7 +160,7 @@ class OutOfBagRows(ValidationRows):
     def _corrected(self, scoring: str, *answers: Floats) -> Floats:
         losses = np.array([LOSSES[scoring](self.target, each) for each in answers])
         if scoring == "error":
-            return losses[0]
+            return np.asarray(losses[0])
         bounded = np.minimum(losses, -np.log(MIN_SHARE)) if scoring == "log_loss" else losses
         extrapolation, tails = self.answers.extrapolation, losses - bounded
         corrected = extrapolation.losses(bounded[0], bounded[1:].mean(axis=0))
@@ -176,5 +177,5 @@ def out_of_bag_rows(
         return ValidationRows(answers, target[rows], row_weights)
     has_halves = answers.extrapolation.has_halves
     if has_halves.any():
-        row_weights = has_halves * (1.0 if row_weights is None else row_weights)
+        row_weights = np.asarray(has_halves * (1.0 if row_weights is None else row_weights), dtype=np.float64)
     return OutOfBagRows(answers, target[rows], row_weights)

@@ -64,8 +64,9 @@ class Joined:
 
     def fit(self, X: np.ndarray, y: np.ndarray) -> None:
         """Choose both amounts of noise and train."""
-        search = {"scoring": "error", "search": "golden_section", "thresholds": "kept"}
-        wrapper = DualPerturbClassifier(self.smeared, **search, random_state=0)
+        wrapper = DualPerturbClassifier(
+            self.smeared, scoring="error", search="golden_section", thresholds="kept", random_state=0
+        )
         self.tuned = tune_together(wrapper, X, y, amounts=self.amounts)
         self.noise_, self.noise_curve_ = self.tuned.training_noise, None
 

@@ -21,6 +21,7 @@ from tremula.lab.papers.shared_protocol import count_nodes, seed_of
 TREE, BAGGED = "tree", "bagged trees"
 CRITERION = "symmetric_uncertainty"
 FORMS = ("path", "exact")
+PAPER_SEARCH = {"scoring": "error", "search": "golden_section"}
 
 
 @dataclass(frozen=True)
@@ -55,9 +56,6 @@ def grow_bagged(division: Division, members: int, seed: int) -> Any:
 
 
 GROWERS: dict[str, Callable[[Division, int, int], Any]] = {TREE: grow_tree, BAGGED: grow_bagged}
-
-
-PAPER_SEARCH = {"scoring": "error", "search": "golden_section"}
 
 
 def soften(model: Any, division: Division, **options: Any) -> DualPerturbClassifier:
