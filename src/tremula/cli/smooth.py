@@ -34,9 +34,7 @@ from tremula.lab.datasets.reader import read_data
 from tremula.smoothing.models import read_model
 
 LEAST_ROWS = 20
-# By whether it is regression. On a few hundred rows the error has many ties; for trees, forests and boosting on seven
-# datasets, the log loss chose noise with as few errors and better probabilities.
-DEFAULT_SCORING = {False: "log_loss", True: "squared_error"}
+DEFAULT_SCORING = {False: "log_loss", True: "squared_error"}  # by whether it is regression
 HELD_OUT = (
     "The rows must not be training rows of the model: on training rows, any model looks better than it is, and the "
     "chosen amount of noise is too small."
@@ -297,7 +295,7 @@ def _notes(soft: Any, changes: Sequence[Change]) -> list[str]:
         notes.append("The model makes no mistake on these rows: are they its training rows?")
     if not np.any(soft.noise_):
         notes.append(
-            "The best amount of noise is 0: smoothing does not help here, and the saved model predicts as before."
+            "No amount of noise has proved to help on these rows: none is added. The saved model predicts as before."
         )
     return notes
 
