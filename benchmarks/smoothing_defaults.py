@@ -153,6 +153,7 @@ def measure(name: str, kind_name: str, seed: int) -> dict[str, Any]:
     }
     tested = {variant: losses(kind.task, soft, X_test, y_test) for variant, soft in variants.items()}
     run: dict[str, Any] = {"n_training": len(training[0]), "n_test": len(y_test)}
+    run["thresholds"] = variants["new"].thresholds
     for variant in ("former", "new"):
         run[f"{variant}_noise"] = float(variants[variant].noise_)
     for measure_name in tested["none"]:
@@ -166,6 +167,7 @@ def measure(name: str, kind_name: str, seed: int) -> dict[str, Any]:
 KEYS = ("dataset", "half", "kind", "seed")
 COLUMNS = (
     *KEYS,
+    "thresholds",
     "n_training",
     "n_test",
     "former_noise",

@@ -29,10 +29,11 @@ noise. Measured by `benchmarks/smoothing_defaults.py`; all runs are in `docs/res
 - **Datasets.** {n_datasets} datasets with at least 120 rows, {n_classification} with classes and {n_regression} with
   numbers. Up to 1,000 rows train the model and choose the noise, up to 2,000 others test it. Nominal attributes become
   a column for each level; classes with fewer than 10 rows are left out.
-- **Seeds.** {n_seeds}, each with other rows, other splits and another model.
+- **Seeds.** {n_seeds}, each with other rows, other splits and another model: {n_judged} runs on the judged half,
+  {n_deciding} on the deciding half.
 - **Two halves.** A checksum of its name puts a dataset into the half that *decides* or the half that *judges*. The
-  rules were made on the deciding half, with other splits and with forests of 10 and 60 trees. The judged half was
-  measured once, when the rules were fixed.
+  rules were made on the deciding half, with other splits and with forests of 10 and 60 trees, then fixed. The judged
+  half was measured after that, and the rules were not changed since.
 - **Models.** Those of scikit-learn and XGBoost, with 40 trees in a forest, 50 rounds of boosting and otherwise at their
   defaults. Validation rows are a third of the training rows.
 - **Clearly worse** means that the mean loss of the test rows is above that without noise by more than two standard
@@ -126,9 +127,16 @@ def harm_table(runs: pd.DataFrame) -> str:
     return _table(header, rows)
 
 
+THRESHOLDS = {
+    "kept": "Thresholds are those of the models.",
+    "centered": "Thresholds that are training values are moved to the middle of their gap, as by default.",
+}
+
+
 def half_text(runs: pd.DataFrame) -> str:
     """Both tables of one half."""
-    note = "Loss is log loss for classes, and for numbers the squared error divided by that without noise."
+    note = "Loss is log loss for classes, and for numbers the squared error divided by that without noise. "
+    note += " ".join(THRESHOLDS[name] for name in sorted(set(runs.thresholds)))
     return f"{note}\n\n{loss_table(runs)}\n\n{harm_table(runs)}"
 
 
@@ -202,6 +210,8 @@ def page_text(path: Path) -> str:
         summary=summary_text(runs),
         n_datasets=runs.dataset.nunique(),
         n_seeds=runs.seed.nunique(),
+        n_judged=(runs.half == "judged").sum(),
+        n_deciding=(runs.half == "deciding").sum(),
         n_classification=runs[~runs.is_number].dataset.nunique(),
         n_regression=runs[runs.is_number].dataset.nunique(),
         judged=half_text(runs[runs.half == "judged"]),
