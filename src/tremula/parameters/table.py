@@ -218,6 +218,12 @@ NOISE = {
         "Probability that the level of a nominal attribute is replaced by another, drawn by the training shares.",
     ),
     "max_noise": Parameter(number(0.0, above=True), "Largest amount of noise to try."),
+    "shrinkage": Parameter(
+        number_or_word(number(0.0), "auto"),
+        "Strength of hierarchical shrinkage, which pulls the value of a leaf towards those of the larger nodes above "
+        "it: each change along the path is divided by 1 + shrinkage / weight of the parent. 0 leaves the trees as they "
+        'are; "auto" chooses the strength together with the noise.',
+    ),
     "tune_on": Parameter(
         choice(["model", "tree"]),
         "Whether the noise is chosen for the whole model, or for its first tree and then used for all.",

@@ -37,9 +37,10 @@ from tremula.smoothing.answer_spread import AnswerSpreadMixin
 from tremula.smoothing.methods import NO_CERTIFICATE, Smoothed, Smoother, TreeSmoother
 from tremula.smoothing.models.lightgbm import plain_name
 from tremula.smoothing.noise.amounts import Noise, column_scales, level_shares, measurement_error, read_scale
-from tremula.smoothing.noise.choice import NoiseChoiceMixin, wants_validation
+from tremula.smoothing.noise.choice import wants_validation
 from tremula.smoothing.noise.search import SEARCHES
 from tremula.smoothing.noise.validation_rows import TUNINGS
+from tremula.smoothing.shrinkage_choice import ShrinkageChoiceMixin
 from tremula.smoothing.thresholds import find_ties
 from tremula.smoothing.trained_model import Settings, WrappedModel, wrap_model
 
@@ -111,7 +112,7 @@ def check_target_type(model: Any, expected: str, other: str) -> None:
     raise InvalidParameter(f"estimator={type(model).__name__}() is {article} {kind}: give a {expected}")
 
 
-class DualPerturb(NoiseChoiceMixin, AnswerSpreadMixin, BaseEstimator):
+class DualPerturb(ShrinkageChoiceMixin, AnswerSpreadMixin, BaseEstimator):
     """Base of the two wrappers, which add how a target is read and the form of the answers."""
 
     estimator: Any
@@ -202,7 +203,7 @@ class DualPerturb(NoiseChoiceMixin, AnswerSpreadMixin, BaseEstimator):
         self._learn_scale(rows, None if rows is None else read_weights(sample_weight, len(rows)))
         self._check_decisions(X)
         self.method_, self.method_reason_ = self._wrapped.choice.method, self._wrapped.choice.reason
-        self._choose_noise(X, y, sample_weight, X_val, y_val)
+        self._shrink_and_choose_noise(X, y, sample_weight, X_val, y_val)
         if not self._noise_at(self.noise_).is_none or isinstance(self.noise, str):
             self._warn_if_sampled(stacklevel=3)
         return self
@@ -349,8 +350,14 @@ class DualPerturb(NoiseChoiceMixin, AnswerSpreadMixin, BaseEstimator):
         wrapped = wrap_model(self.estimator_, None, self._settings(), self.encoder_, threshold, unread)
         self._check_unchanged(wrapped)
         ties = getattr(self, "moved_thresholds_", NO_TIES)  # files of earlier releases have none
-        WRAPPED_MODELS[self] = wrapped.with_ties(ties)
-        return WRAPPED_MODELS[self]
+        wrapped = wrapped.with_ties(ties)
+        if getattr(self, "shrinkage_", 0.0) > 0:
+            wrapped = wrapped.with_shrinkage(self.node_weights_, self.shrinkage_)
+        self._replace_wrapped(wrapped)
+        return wrapped
+
+    def _replace_wrapped(self, wrapped: WrappedModel) -> None:
+        WRAPPED_MODELS[self] = wrapped
 
     def _check_unchanged(self, wrapped: WrappedModel) -> None:
         """Refuse a model that is not the one that was wrapped; files of earlier releases do not say."""

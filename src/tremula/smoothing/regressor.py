@@ -55,6 +55,14 @@ class DualPerturbRegressor(RegressorMixin, DualPerturb):
     moved_thresholds_ : array of shape (n_moved, 3)
         Attribute of each moved threshold, its place in the model and its place under noise: the largest values of the
         first branch.
+    shrinkage_ : float
+        Strength of the shrinkage.
+    shrinkage_curve_ : array of shape (n_tried, 2)
+        Strengths tried with their losses; only if the shrinkage was chosen.
+    node_weights_ : list of arrays, or None
+        Training weight of every node of each tree, which shrinkage divides by; None without shrinkage.
+    node_weights_source_ : str
+        Where the weights come from: the trees themselves, or the rows given to `fit`; only with shrinkage.
     scale_ : array of shape (n_attributes,)
         Standard deviations in training; 0 for nominal and constant attributes, whose tests are not smoothed.
 
@@ -89,6 +97,7 @@ class DualPerturbRegressor(RegressorMixin, DualPerturb):
         max_noise: float = 2.0,
         tune_on: str = "model",
         per_attribute: bool = False,
+        shrinkage: Any = 0.0,
         cv: Any = 5,
         n_draws: int = 100,
         tol: float = 1e-9,
@@ -108,6 +117,7 @@ class DualPerturbRegressor(RegressorMixin, DualPerturb):
         self.max_noise = max_noise
         self.tune_on = tune_on
         self.per_attribute = per_attribute
+        self.shrinkage = shrinkage
         self.cv = cv
         self.n_draws = n_draws
         self.tol = tol

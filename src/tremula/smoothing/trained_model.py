@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -27,6 +28,7 @@ from tremula.smoothing.models.model import two_dimensional
 from tremula.smoothing.models.tables import table_like
 from tremula.smoothing.noise.amounts import Noise
 from tremula.smoothing.sampled import Draws, make_draws
+from tremula.smoothing.shrinkage import shrink_sum, shrunken_model
 from tremula.smoothing.smoother_choice import (
     MethodChoice,
     choose_for_others,
@@ -76,6 +78,8 @@ class WrappedModel:
         thresholds.
     own_sum : TreeSum or None
         The sum of trees with the model's own thresholds, if some are moved.
+    plain : WrappedModel or None
+        The model as it was read, if its trees are shrunken.
     """
 
     model: Any
@@ -86,6 +90,7 @@ class WrappedModel:
     threshold: DecisionThreshold | None = None
     ties: Floats = field(default_factory=lambda: np.empty((0, 3)))
     own_sum: TreeSum | None = None
+    plain: WrappedModel | None = None
     _partly_moved: dict[bytes, Smoother] = field(default_factory=dict, init=False, repr=False)
 
     def with_ties(self, ties: Floats) -> WrappedModel:
@@ -94,6 +99,19 @@ class WrappedModel:
             return self
         own = self.trees.sum
         return replace(self, trees=replace(self.trees, sum=move_thresholds(own, ties)), ties=ties, own_sum=own)
+
+    def with_shrinkage(self, node_weights: Sequence[Floats] | None, strength: float) -> WrappedModel:
+        """Return the model with its trees, as they were read, shrunken by this strength; 0 for the model as it was."""
+        plain = self if self.plain is None else self.plain
+        if strength == 0.0:
+            return plain
+        assert plain.trees is not None
+        assert node_weights is not None
+        own_sum = None if plain.own_sum is None else shrink_sum(plain.own_sum, node_weights, strength)
+        trees = shrunken_model(plain.trees, node_weights, strength, own_sum)
+        changed = replace(plain, trees=trees, own_sum=own_sum, plain=plain)
+        changed.__dict__["state"] = plain.state  # of the model when it was read, not of now
+        return changed
 
     @cached_property
     def choice(self) -> MethodChoice:
@@ -122,7 +140,7 @@ class WrappedModel:
     def digest(self) -> str:
         """Identifies the trees; or only the classes, if the model has no trees and is asked itself."""
         if self.trees is not None:
-            return digest(self.trees)
+            return digest(self.trees) if self.plain is None else self.plain.digest
         return repr([str(label) for label in self.classes.tolist()]) if self.settings.is_classifier else ""
 
     @property
@@ -168,6 +186,8 @@ class WrappedModel:
 
     def labels(self, X: Any) -> NDArray[Any]:
         """Return the classes that the model itself predicts."""
+        if self.trees is not None and self.plain is not None:
+            return np.asarray(self.classes[self.decide(self.trees.unsmoothed(X))])
         if self.trees is not None and not hasattr(self.model, "classes_"):
             return np.asarray(self.classes[self.trees.unsmoothed(X).argmax(axis=1)])
         return np.asarray(self.model.predict(X))

@@ -47,17 +47,28 @@ class BinaryNodes:
 
     def order(self) -> NDArray[np.int64]:
         """Order the nodes by depth, with the two children of a node next to each other."""
-        reached = np.zeros(1, dtype=np.int64)
-        by_depth = [reached]
-        n_reached = 1
-        while len(reached):
-            splits = reached[self.left[reached] >= 0]
-            n_reached += 2 * len(splits)
-            if n_reached > len(self.left):
-                raise UnsupportedModel("the nodes are not a tree: one of them has several parents")
-            reached = np.column_stack([self.left[splits], self.right[splits]]).ravel()
-            by_depth.append(reached)
-        return np.concatenate(by_depth)
+        return nodes_by_depth(self.left, self.right)
+
+
+def nodes_by_depth(left: NDArray[Any], right: NDArray[Any]) -> NDArray[np.int64]:
+    """Order nodes by depth, the two children of a node next to each other; the order of a converted tree.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> nodes_by_depth(np.array([1, 2, -1, -1, -1]), np.array([4, 3, -1, -1, -1]))
+    array([0, 1, 4, 2, 3])
+    """
+    reached = np.zeros(1, dtype=np.int64)
+    by_depth, n_reached = [reached], 1
+    while len(reached):
+        splits = reached[left[reached] >= 0]
+        n_reached += 2 * len(splits)
+        if n_reached > len(left):
+            raise UnsupportedModel("the nodes are not a tree: one of them has several parents")
+        reached = np.column_stack([left[splits], right[splits]]).ravel()
+        by_depth.append(reached)
+    return np.concatenate(by_depth)
 
 
 def build_tree(given: BinaryNodes, n_levels: NDArray[np.int32], strict: bool) -> Tree:

@@ -55,8 +55,10 @@ class NoiseChoiceMixin:
     per_attribute: bool
     cv: Any
     tol: float
+    shrinkage: Any
     n_jobs: int | None
 
+    shrinkage_: float
     classes_: NDArray[Any]
     estimator_: Any
     scale_: Floats
@@ -65,6 +67,7 @@ class NoiseChoiceMixin:
     noise_loss_: float
     n_features_in_: int
     _root_seed: int
+    _fold_copies: list[tuple[Fold, Any]]
     _is_classifier: ClassVar[bool]
 
     @property
@@ -88,7 +91,7 @@ class NoiseChoiceMixin:
         for name in ("noise_curve_", "noise_loss_"):
             self.__dict__.pop(name, None)
         if not isinstance(self.noise, str):
-            if X_val is not None and not wants_validation(self._given()):
+            if X_val is not None and not wants_validation(self._given()) and self.shrinkage != "auto":
                 raise InvalidParameter(
                     f"X_val and y_val were given, but noise={self.noise!r} is not chosen on them: omit them, or "
                     "set noise='auto'"
@@ -122,7 +125,8 @@ class NoiseChoiceMixin:
             return [held_out_rows(self._part(self._wrapped), X_val, target, self._noise_at, self.n_jobs)]
         if X is None or y is None:
             raise InvalidInput(
-                "noise='auto' needs rows to choose the noise on: give fit X_val and y_val, or the training rows X and y"
+                "noise='auto' needs rows to choose the noise on, as does shrinkage='auto': give fit X_val and y_val, "
+                "or the training rows X and y"
             )
         if tuning in ("auto", "oob") and self.method != "sample" and self.combine == "average":
             out_of_bag = self._out_of_bag_rows(X, y, sample_weight)
@@ -153,11 +157,26 @@ class NoiseChoiceMixin:
     def _rows_of_folds(self, X: Any, y: Any, sample_weight: Any) -> list[ValidationRows]:
         target = self._read_target(y, n_rows_of(y))
         weights = read_weights(sample_weight, len(target))
-        random = make_generator(self._root_seed)
-        return [
-            self._rows_of_fold(X, y, sample_weight, target, weights, fold)
-            for fold in make_folds(target, self._is_classifier, self.cv, random)
-        ]
+        if not self._fold_copies:
+            folds = make_folds(target, self._is_classifier, self.cv, make_generator(self._root_seed))
+            self._fold_copies = [(fold, self._trained_copy(X, y, sample_weight, fold)) for fold in folds]
+        return [self._rows_of_fold(X, target, weights, fold, copy) for fold, copy in self._fold_copies]
+
+    def _trained_copy(self, X: Any, y: Any, sample_weight: Any, fold: Fold) -> Any:
+        """Train on the training rows of a fold, with their scale."""
+        copy: Any = self._untrained_copy()
+        given = [None if each is None else np.asarray(each)[fold.training] for each in (y, sample_weight)]
+        table = take_rows(X, fold.training)
+        try:
+            copy.fit(table, *given)
+        except (ValueError, TypeError) as error:
+            raise InvalidInput(
+                f"noise='auto' trains copies of {type(self._given()).__name__} on folds, which failed ({error}): give "
+                "fit X_val and y_val, or an amount of noise"
+            ) from error
+        if self.shrinkage != 0.0:
+            copy._find_node_weights(table, *given)
+        return copy
 
     def _untrained_copy(self) -> Any:
         """Return a copy of the wrapper that trains its estimator anew."""
@@ -167,28 +186,13 @@ class NoiseChoiceMixin:
                 f"noise='auto' trains copies of the model on folds, but a {type(given).__name__} cannot be trained "
                 "again: give fit X_val and y_val, or an amount of noise"
             )
-        return clone(self).set_params(noise=0.0, prefit=False, estimator=clone(given))
+        return clone(self).set_params(noise=0.0, shrinkage=0.0, prefit=False, estimator=clone(given))
 
     def _rows_of_fold(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        target: NDArray[Any],
-        weights: Floats | None,
-        fold: Fold,
+        self, X: Any, target: NDArray[Any], weights: Floats | None, fold: Fold, copy: Any
     ) -> ValidationRows:
-        """Train on the training rows of a fold, with their scale, and validate on its other rows."""
-        copy: Any = self._untrained_copy()
-        given = [None if each is None else np.asarray(each)[fold.training] for each in (y, sample_weight)]
-        try:
-            copy.fit(take_rows(X, fold.training), *given)
-        except (ValueError, TypeError) as error:
-            raise InvalidInput(
-                f"noise='auto' trains copies of {type(self._given()).__name__} on folds, which failed ({error}): give "
-                "fit X_val and y_val, or an amount of noise"
-            ) from error
-        part = self._part(copy._wrapped)
+        """Validate the model of a fold on the rows that did not train it."""
+        part = self._part(copy._wrapped.with_shrinkage(copy.node_weights_, self.shrinkage_))
         table, fold_target = take_rows(X, fold.validation), target[fold.validation]
         if self._is_classifier:
             place = {label: code for code, label in enumerate(copy.classes_.tolist())}

@@ -108,7 +108,7 @@ def grid_search(trial_of: Callable[[float], Trial], weights: Floats, max_amount:
     0.0
     """
     trials = _try_amounts(trial_of, weights, max_amount)
-    chosen = _choose(trials, weights)
+    chosen = choose_trial(trials, weights)
     curve = np.array([[trial.amount, _mean(trial.losses, weights)] for trial in trials])
     return ChosenNoise(chosen.amount, curve, _mean(chosen.losses, weights))
 
@@ -141,12 +141,12 @@ def accept_each(loss: PooledLoss, common: ChosenNoise, each: ChosenNoise) -> Cho
         With one amount for each attribute.
     """
     reference, trial = (try_amount(loss, chosen.amount) for chosen in (common, each))
-    if _choose([reference, trial], loss.weights) is trial:
+    if choose_trial([reference, trial], loss.weights) is trial:
         return each
     return replace(common, amount=np.full(loss.n_attributes, common.amount))
 
 
-def _choose(trials: Sequence[Trial], weights: Floats) -> Trial:
+def choose_trial(trials: Sequence[Trial], weights: Floats) -> Trial:
     """Return the trial of least loss without more errors if it beats the first one clearly enough, else the first."""
     candidates = [trial for trial in trials if not _costs_errors(trial, trials, weights)]
     best = min(candidates, key=lambda trial: _mean(trial.losses, weights))
