@@ -15,6 +15,7 @@ from sklearn.ensemble import (
     ExtraTreesRegressor,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
+    HistGradientBoostingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
 )
@@ -129,15 +130,15 @@ def test_members_of_another_library_in_an_ensemble_of_tremula() -> None:
 
 
 def test_rows_of_each_member_are_sent_down_its_tree() -> None:
-    xgboost = pytest.importorskip("xgboost")
+    pytest.importorskip("treelite")
     rows, target = DIABETES
-    bagged = BaggingRegressor(xgboost.XGBRegressor(n_estimators=1, max_depth=2), n_estimators=3, random_state=0)
-    weights, source = find_node_weights(read_model(bagged.fit(rows, target)), rows, target, None)
+    boosting = HistGradientBoostingRegressor(max_iter=1, max_leaf_nodes=4)
+    model = read_model(bagged := BaggingRegressor(boosting, n_estimators=3, random_state=0).fit(rows, target))
+    weights, source = find_node_weights(model, rows, target, None)
     assert source == "the training rows of each member"
-    for sample, each, member in zip(bagged.estimators_samples_, weights, bagged.estimators_, strict=True):
-        leaves = member.apply(rows[sample]).ravel()
-        assert each[0] == len(rows)
-        assert sorted(each[3:]) == sorted(np.bincount(leaves.astype(int))[3:])
+    for sample, tree, each, member in zip(bagged.estimators_samples_, model.sum.trees, weights, bagged.estimators_):
+        _, counts = np.unique(member.predict(rows[sample]), return_counts=True)
+        assert sorted(each[tree.is_leaf]) == sorted(counts)
 
 
 # --- tremula's own trees ---
