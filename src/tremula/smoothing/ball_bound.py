@@ -8,6 +8,7 @@ trees share the move: only what the quadratic functions add is counted for each 
 
 from __future__ import annotations
 
+import heapq
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from tremula.smoothing.box_sum import BoxSum, Factors, Integers
+from tremula.smoothing.region import Region, slab
 
 Floats = NDArray[np.float64]
 
@@ -24,7 +26,6 @@ N_TANGENTS = 2
 N_STEPS, PRECISION = 14, 0.02  # of the search for a radius
 INFLATION = 1.0 + 1e-9  # above the rounding of probabilities and of their logarithms
 PRUNED = 1e-3  # of the margin, which may be given to boxes that are bounded by a constant
-DUAL_STEPS = np.logspace(-9, 6, 91)
 ROOT_2_PI = np.sqrt(2.0 * np.pi)
 
 
@@ -111,7 +112,6 @@ class RowBoxes:
         self.attribute, self.low, self.high = self.attribute[keep], self.low[keep], self.high[keep]
         self.slopes = slopes[keep]
         self.starts = np.flatnonzero(np.diff(self.box, prepend=-1))
-        self.quantiles = ndtri(np.minimum(self.chances, 1.0))
         # A box with several factors of one attribute (path form) has noise of its own in each: it moves further.
         repeats = _dense(self.box, self.attribute, np.ones(len(self.box)), len(self.costs), len(self.attributes))
         self.stretch = np.sqrt(repeats.max(axis=1, initial=1.0))
@@ -127,12 +127,12 @@ class RowBoxes:
         return LARGEST_RADIUS / float(self.stretch.max(initial=1.0))
 
     @property
-    def steepness(self) -> float:
-        """The length of the margin's gradient at the row."""
+    def slope(self) -> Floats:
+        """The negative gradient of the margin at the row."""
         terms = (self.costs * self.chances)[self.box] * self.slopes
-        return float(np.linalg.norm(np.bincount(self.attribute, weights=terms)))
+        return np.asarray(np.bincount(self.attribute, weights=terms, minlength=len(self.attributes)), dtype=np.float64)
 
-    def radius(self, slack: float, start: float) -> float:
+    def radius(self, slack: float, start: float, n_regions: int = 1) -> float:
         """Return a radius within which the margin stays above `slack`; `start` is one that is already known.
 
         The search ends within 2 % of the largest radius for which the bound shows this.
@@ -140,65 +140,111 @@ class RowBoxes:
         if self.value <= slack or self.is_constant:
             return np.inf if self.value > slack else start
         low, above = start, self.value - slack
-        steepness = self.steepness
+        steepness = float(np.linalg.norm(self.slope))
         high = min(self.largest_radius, above / steepness) if steepness > 0 else self.largest_radius
         below: float | None = None
         for _ in range(N_STEPS):
             if high - low <= PRECISION * low:
                 break
             middle = high if below is None else low + (high - low) * np.clip(above / (above - below), 0.1, 0.9)
-            bound = self.least_value(middle) - slack
+            bound = self.least_value(middle, n_regions, slack) - slack
             if bound > 0:
                 low, above = middle, bound
             else:
                 high, below = middle, max(bound, -above)
         return low
 
-    def least_value(self, radius: float) -> float:
-        """Bound the margin from below over all moves of at most `radius` standard deviations of the noise."""
+    def least_value(self, radius: float, n_regions: int = 1, enough: float = np.inf) -> float:
+        """Bound the margin from below over all moves of at most `radius` standard deviations of the noise.
+
+        With several regions the ball is cut into slabs across the worst direction, the slab with the least bound first,
+        until the bound exceeds `enough`.
+        """
         if radius > self.largest_radius:
             return -np.inf
-        most = ndtr(self.quantiles + radius * self.stretch) * INFLATION
-        small = self._small_boxes(most)
-        total = float(self.costs[small] @ most[small])
-        if not small.all():
-            total += self._quadratic_bound(~small, most, radius)
-        return self.constant - total * INFLATION
+        origin = np.zeros(len(self.attributes))
+        whole, worst = self._bound(Region(origin, origin, 0.0, radius))
+        length = float(np.linalg.norm(worst))
+        if n_regions <= 1 or length == 0 or whole > enough:
+            return whole
+        axis = worst / length
+        slabs = [(-np.inf, -radius, radius)]
+        for _ in range(n_regions - 1):
+            _, first, last = heapq.heappop(slabs)
+            middle = 0.5 * (first + last)
+            for ends in ((first, middle), (middle, last)):
+                heapq.heappush(slabs, (self._bound(slab(axis, *ends, radius))[0], *ends))
+            if slabs[0][0] > enough:
+                break
+        return max(whole, slabs[0][0])
 
-    def _small_boxes(self, most: Floats) -> NDArray[np.bool_]:
-        """Choose boxes that can be bounded by a constant at little loss."""
-        losses = self.costs * (most - self.chances)
+    def _bound(self, region: Region) -> tuple[float, Floats]:
+        """Bound the margin from below over a region of moves; also return the direction of the worst move."""
+        chances, slopes = self.chances, self.slopes
+        low, high = self.low, self.high
+        if region.centre.any():
+            low, high = low - region.centre[self.attribute], high - region.centre[self.attribute]
+            chances, slopes = interval_probabilities(low, high)
+            chances = np.multiply.reduceat(chances, self.starts)
+        most = ndtr(ndtri(np.minimum(chances, 1.0)) + region.radius * self.stretch) * INFLATION
+        losses = self.costs * (most - chances)
         order = np.argsort(losses)
         n_small = np.searchsorted(np.cumsum(losses[order]), PRUNED * max(self.value, 0.0))
-        is_small = np.zeros(len(losses), dtype=bool)
-        is_small[order[:n_small]] = True
-        return is_small
+        is_large = np.ones(len(losses), dtype=bool)
+        is_large[order[:n_small]] = False
+        is_large &= chances > LEAST_PROBABILITY
+        total, worst = float(self.costs[~is_large] @ most[~is_large]), np.zeros(len(region.centre))
+        if is_large.any():
+            keep, numbers = is_large[self.box], np.cumsum(is_large) - 1
+            factors = MovedFactors(numbers[self.box[keep]], self.attribute[keep], low[keep], high[keep])
+            bound, worst = factors.most(self.costs[is_large], chances[is_large], slopes[keep], most[is_large], region)
+            total += bound
+        return self.constant - total * INFLATION, worst
 
-    def _quadratic_bound(self, is_used: NDArray[np.bool_], most: Floats, radius: float) -> float:
-        keep, numbers = is_used[self.box], np.cumsum(is_used) - 1
-        box, attribute, slopes = numbers[self.box[keep]], self.attribute[keep], self.slopes[keep]
-        low, high = self.low[keep], self.high[keep]
-        costs, chances = self.costs[is_used], self.chances[is_used]
-        gradients = _dense(box, attribute, slopes, len(costs), len(self.attributes))
+
+@dataclass(frozen=True)
+class MovedFactors:
+    """Factors of boxes, in standard deviations of the noise from a moved row."""
+
+    box: Integers
+    attribute: Integers
+    low: Floats
+    high: Floats
+
+    def most(
+        self, costs: Floats, chances: Floats, slopes: Floats, ceilings: Floats, region: Region
+    ) -> tuple[float, Floats]:
+        """Bound the sum of costs times probabilities over a region, whose centre is the moved row.
+
+        Parameters
+        ----------
+        costs, chances, ceilings : float64 arrays (n_boxes,)
+            Of every box its cost, its probability at the centre, and a bound of its probability in the region.
+        slopes : float64 array (n_factors,)
+            Logarithmic derivative of each factor at the centre.
+        region : Region
+        """
+        shape = len(costs), len(region.centre)
+        gradients = _dense(self.box, self.attribute, slopes, *shape)
         steepness = np.linalg.norm(gradients, axis=1)
-        ceilings = np.minimum(most[is_used], chances * np.exp(np.minimum(radius * steepness, 600.0)))
-        starts = np.flatnonzero(np.diff(box, prepend=-1))
-        directions = gradients / np.maximum(steepness, 1e-300)[:, None]
-        anchors = radius * directions
+        ceilings = np.minimum(ceilings, chances * np.exp(np.minimum(region.reach(gradients), 600.0)))
+        starts = np.flatnonzero(np.diff(self.box, prepend=-1))
+        anchors = region.furthest(gradients)
         for _ in range(N_TANGENTS):
-            shifts = anchors[box, attribute]
-            here, slopes = interval_probabilities(low - shifts, high - shifts)
+            shifts = anchors[self.box, self.attribute]
+            here, slopes = interval_probabilities(self.low - shifts, self.high - shifts)
             with np.errstate(divide="ignore"):
                 heights = np.add.reduceat(np.log(here), starts) - np.add.reduceat(slopes * shifts, starts)
-            tangents = _dense(box, attribute, slopes, len(costs), len(self.attributes))
-            lengths = np.linalg.norm(tangents, axis=1)
-            is_valid = np.isfinite(heights)
-            bounds = np.exp(np.minimum(heights + radius * lengths, 0.0)) * INFLATION
-            ceilings = np.where(is_valid, np.minimum(ceilings, bounds), ceilings)
-            anchors = 0.5 * (anchors + radius * tangents / np.maximum(lengths, 1e-300)[:, None])
-        curvatures = _curvatures(chances, steepness, np.maximum(ceilings, chances), radius)
+            tangents = _dense(self.box, self.attribute, slopes, *shape)
+            bounds = np.exp(np.minimum(heights + region.reach(tangents), 0.0)) * INFLATION
+            ceilings = np.where(np.isfinite(heights), np.minimum(ceilings, bounds), ceilings)
+            anchors = 0.5 * (anchors + region.furthest(tangents))
+        directions = gradients / np.maximum(steepness, 1e-300)[:, None]
+        reach = region.reach(directions)
+        curvatures = _curvatures(chances, steepness, np.maximum(ceilings, chances), reach)
         quadratic = (directions * (costs * curvatures)[:, None]).T @ directions
-        return float(costs @ chances) + most_in_ball((costs * chances) @ gradients, quadratic, radius)
+        bound, worst = region.most((costs * chances) @ gradients, quadratic)
+        return float(costs @ chances) + bound, worst
 
 
 def _dense(box: Integers, attribute: Integers, values: Floats, n_boxes: int, n_attributes: int) -> Floats:
@@ -214,49 +260,26 @@ def fixed_factors(factors: Factors, is_fixed: NDArray[np.bool_], row: Floats, le
     is_missing = np.isnan(values)
     n_levels = np.diff(levels.starts)[attribute]
     inside = ((values > factors.low[is_fixed]) & (values <= factors.high[is_fixed])).astype(np.float64)
+    level_weights = factors.levels[is_fixed]
     for place in np.flatnonzero((n_levels > 0) & ~is_missing):
         first, n = levels.starts[attribute[place]], n_levels[place]
-        weights = factors.levels[is_fixed][place, :n]
+        weights = level_weights[place, :n]
         level = int(values[place])
         mean = float(levels.shares[first : first + n] @ weights)
         inside[place] = levels.own[first + level] * weights[level] + levels.others[first + level] * mean
     return np.where(is_missing, factors.share[is_fixed], inside)
 
 
-def _curvatures(chances: Floats, steepness: Floats, ceilings: Floats, radius: float) -> Floats:
-    """Return the least b with chance (1 + steepness t) + b t² / 2 above the probability, for all |t| ≤ radius.
+def _curvatures(chances: Floats, steepness: Floats, ceilings: Floats, furthest: Floats) -> Floats:
+    """Return the least b with chance (1 + steepness t) + b t² / 2 above the probability, for all |t| ≤ furthest.
 
     The probability is at most chance exp(steepness t), and at most the ceiling.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
-        reach = np.minimum(np.log(ceilings / chances) / steepness, radius)
+        reach = np.minimum(np.log(ceilings / chances) / steepness, furthest)
         excess = np.minimum(chances * np.exp(steepness * reach), ceilings) - chances - chances * steepness * reach
         curvatures = 2.0 * excess / reach**2
     exponent = steepness * np.where(np.isfinite(reach), reach, 0.0)
     # For small exponents the difference above has no digits left, and the series of exp is used instead.
     series = chances * steepness**2 * (1.0 + exponent / 3.0 + exponent**2 / 9.0)
     return np.asarray(np.maximum(np.where(exponent > 1e-3, curvatures, series), 0.0))
-
-
-def most_in_ball(gradient: Floats, quadratic: Floats, radius: float) -> float:
-    """Bound gradient · y + y' quadratic y / 2 from above over all y of at most the given length, by duality.
-
-    For every number λ above the eigenvalues, (λ radius² + gradient' (λ - quadratic)⁻¹ gradient) / 2 is a bound, and
-    the least of them is the largest value itself.
-
-    Examples
-    --------
-    >>> round(most_in_ball(np.array([1.0, 0.0]), np.diag([0.0, 0.0]), 2.0), 3)
-    2.0
-    >>> round(most_in_ball(np.array([1.0, 0.0]), np.diag([1.0, 3.0]), 2.0), 3)
-    6.25
-    """
-    if not len(gradient) or radius == 0.0:
-        return 0.0
-    values, vectors = np.linalg.eigh(quadratic)
-    size = max(float(np.abs(values).max()), float(np.linalg.norm(gradient)) / radius, 1e-300)
-    highest = float(values[-1]) + 1e-12 * size
-    parts = (vectors.T @ gradient) ** 2
-    multipliers = highest + size * DUAL_STEPS
-    bounds = 0.5 * (multipliers * radius**2 + (parts / (multipliers[:, None] - values)).sum(axis=1))
-    return float(bounds.min())

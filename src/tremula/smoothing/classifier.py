@@ -229,7 +229,8 @@ class DualPerturbClassifier(ClassifierMixin, DualPerturb):
             "attribute" gives the distance that each attribute may move alone, in its own units.
         n_regions : int, default=1
             Number of regions of the ball of moves whose bounds are computed from the boxes of the trees. With 0 the
-            radius follows from the range of the margins alone: in no time, but it is often several times smaller.
+            radius follows from the range of the margins alone: in no time, but it is often several times smaller. With
+            more than 1 it grows further, and so does the time.
 
         Returns
         -------
@@ -264,6 +265,6 @@ class DualPerturbClassifier(ClassifierMixin, DualPerturb):
         by_range = radii_in_unit(radii, unit, spread, n_draws, nominal)
         if n_regions == 0 or not spread.any():
             return by_range
-        sharp = SharpCertificate(trees.model, rows, noise, trees.method, margins, bound, self.n_jobs)
+        sharp = SharpCertificate(trees.model, rows, noise, trees.method, margins, bound, n_regions, self.n_jobs)
         radii = sharp.radii(radii_in_unit(radii, "noise", spread, n_draws, nominal))
         return np.maximum(by_range, radii_in_unit(radii, unit, spread, np.minimum(n_draws, 1), nominal))

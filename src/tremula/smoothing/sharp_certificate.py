@@ -32,11 +32,21 @@ class SharpCertificate:
         The smoothed margins.
     bound : float64 array (n_rows,)
         How far the margins may be from their exact values.
+    n_regions : int
+        Number of parts of the ball of moves that are bounded.
     n_jobs : int or None
     """
 
     def __init__(
-        self, model: TreeSum, rows: Floats, noise: Noise, form: str, margins: Floats, bound: Floats, n_jobs: int | None
+        self,
+        model: TreeSum,
+        rows: Floats,
+        noise: Noise,
+        form: str,
+        margins: Floats,
+        bound: Floats,
+        n_regions: int,
+        n_jobs: int | None,
     ) -> None:
         task = prepare(model, rows, noise.sd, form, noise.flip, noise.level_shares or None, 0.0, None)
         self.rows, inverse = np.empty_like(task.rows), np.empty_like(task.rows)
@@ -46,7 +56,7 @@ class SharpCertificate:
             self.noise_sd = np.where(inverse > 0, 1.0 / inverse, 0.0)
         starts = np.asarray(task.programs.level_start)
         self.levels = LevelNoise(task.own, task.others, task.programs.level_shares, starts)
-        self.model, self.margins, self.n_jobs = model, margins, n_jobs
+        self.model, self.margins, self.n_regions, self.n_jobs = model, margins, n_regions, n_jobs
         self.slack = bound + rounding_slack(model)
         self.boxes = ModelBoxes(model, form == "path")
 
@@ -88,7 +98,7 @@ class SharpCertificate:
         slack = float(self.slack[row])
         if abs(here.value - sign * self.margins[row, 0]) > slack:
             return -np.inf
-        return here.least_value(radius) - slack
+        return here.least_value(radius, self.n_regions) - slack
 
     def _radii_of(
         self, rows: NDArray[np.intp], direction: Floats, known: Floats, n_slacks: float, enough: Floats | None = None
@@ -104,9 +114,9 @@ class SharpCertificate:
             here, slack = self._at(boxes, row), n_slacks * float(self.slack[row])
             if abs(here.value - self.margins[row] @ direction) > slack:
                 return float(known[place])
-            if np.isfinite(limits[place]) and here.least_value(limits[place]) > slack:
+            if np.isfinite(limits[place]) and here.least_value(limits[place], self.n_regions, slack) > slack:
                 return float(limits[place])
-            return here.radius(slack, float(known[place]))
+            return here.radius(slack, float(known[place]), self.n_regions)
 
         return self._map(np.arange(len(rows)), radius)
 
