@@ -90,6 +90,33 @@ def train_members(
         _leave(results)
 
 
+def map_members(work: Callable[[int], Result], n_members: int, n_jobs: int | None) -> Generator[Result, None, None]:
+    """Apply a function to the number of every member, in threads, and yield the results in order.
+
+    Parameters
+    ----------
+    work : callable
+        From the number of a member to its result; only a few results wait at a time.
+    n_members : int
+    n_jobs : int or None
+        As in joblib.
+
+    Examples
+    --------
+    >>> list(map_members(lambda number: number**2, 4, n_jobs=2))
+    [0, 1, 4, 9]
+    """
+    if effective_n_jobs(n_jobs) == 1 or n_members < 2:
+        yield from map(work, range(n_members))
+        return
+    threads = Parallel(n_jobs=n_jobs, require="sharedmem", return_as="generator")
+    results = threads(delayed(work)(number) for number in range(n_members))
+    try:
+        yield from results
+    finally:
+        _leave(results)
+
+
 def map_row_blocks(
     predict: Callable[[NDArray[Any]], NDArray[Any]], rows: NDArray[Any], n_jobs: int | None
 ) -> NDArray[Any]:

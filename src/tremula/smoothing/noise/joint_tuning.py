@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import clone
 
@@ -53,6 +54,22 @@ class NoisePair(ShownAsTable):
         return ShortTable(caption, ["training rows", "row to predict", "loss"], rows)
 
 
+def _fit_candidates(wrapper: Any, X: Any, y: Any, candidates: Sequence[dict[str, float]]) -> list[Any]:
+    """Fit a copy of the wrapper with each of some parameters, in processes if it has several jobs."""
+    n_jobs = min(effective_n_jobs(wrapper.n_jobs), len(candidates))
+    copies = [clone(wrapper).set_params(**parameters) for parameters in candidates]
+    if n_jobs == 1:
+        return [copy.fit(X, y) for copy in copies]
+    # Processes: reading a model changes the filters of warnings, which threads share.
+    work = (delayed(_fit)(copy.set_params(n_jobs=1), X, y) for copy in copies)
+    fitted = Parallel(n_jobs=n_jobs, prefer="processes")(work)
+    return [each.set_params(n_jobs=wrapper.n_jobs) for each in fitted]
+
+
+def _fit(wrapper: Any, X: Any, y: Any) -> Any:
+    return wrapper.fit(X, y)
+
+
 def tune_together(
     wrapper: Any, X: Any, y: Any, *, amounts: Sequence[float] = AMOUNTS, parameter: str = "noise"
 ) -> NoisePair:
@@ -61,7 +78,8 @@ def tune_together(
     Parameters
     ----------
     wrapper : DualPerturbClassifier or DualPerturbRegressor
-        With ``noise="auto"``, around an estimator that is not fitted, such as `SmearedBaggingClassifier`.
+        With ``noise="auto"``, around an estimator that is not fitted, such as `SmearedBaggingClassifier`. With several
+        `n_jobs` the amounts are tried in as many processes; the result does not depend on it.
     X, y : table and target
     amounts : sequence of float, default=(0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
         Amounts on the training rows to try; for each, the wrapper searches the amount on the row to predict.
@@ -96,7 +114,7 @@ def tune_together(
             f"the wrapped estimator {type(wrapper.estimator).__name__} has no parameter {parameter!r}: wrap one that "
             "smears its training rows, such as SmearedBaggingClassifier"
         )
-    fitted = [clone(wrapper).set_params(**{f"estimator__{parameter}": amount}).fit(X, y) for amount in tried]
+    fitted = _fit_candidates(wrapper, X, y, [{f"estimator__{parameter}": amount} for amount in tried])
     losses = np.array([candidate.noise_loss_ for candidate in fitted])
     best_noise = np.array([np.mean(candidate.noise_) for candidate in fitted])
     best = int(np.argmin(losses))

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tremula.combine import RowSums
+from tremula.parallel import map_members
 from tremula.smoothing.methods import TreeSmoother
 from tremula.smoothing.models import TreeModel
 from tremula.smoothing.noise.amounts import Noise
@@ -73,9 +74,13 @@ class OutOfBagAnswers:
         """Weighted means of the answers of those members, of every other one of them, and of the rest; NaN for none."""
         model, noise = self.trees.sum, self.noise(amounts)
         sums = [RowSums(len(self.rows), model.n_margins) for _ in range(3)]
-        for member, counts in enumerate(self.inbag):
-            out = np.flatnonzero(counts == 0)
-            answers = self._members[member].smooth(self.rows[out], noise, self.n_jobs).answers
+        members = self._members
+
+        def work(member: int) -> tuple[NDArray[np.intp], Floats]:
+            out = np.flatnonzero(self.inbag[member] == 0)
+            return out, members[member].smooth(self.rows[out], noise, 1).answers
+
+        for member, (out, answers) in enumerate(map_members(work, len(members), self.n_jobs)):
             weight, half = model.weights[member], self._half[member, out]
             sums[0].add(out, answers, weight)
             for number in (0, 1):
