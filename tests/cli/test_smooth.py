@@ -10,15 +10,24 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    BaggingClassifier,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import tremula as tm
+from tremula.cli.class_names import doubtful_names
 from tremula.cli.main import EXIT_BAD_INPUT, EXIT_FILE_ERROR, run
 from tremula.cli.model_files import HARMLESS, _read_pickle, load_model, own_levels
 from tremula.cli.smooth import Problem, _divide
+from tremula.errors import FileDamaged, InvalidInput
 
 
 def make_rows(seed: int) -> pd.DataFrame:
@@ -294,3 +303,152 @@ def test_a_mistake_gives_a_message(
     Path("wrong.json").write_text("{}")
     Path("wrong.txt").write_text("hello")
     assert message in " ".join(smooth(capsys, model, *words, code=code).split())
+
+
+# --- files of scikit-learn's trees ---
+
+
+SKLEARN_TREES = [
+    DecisionTreeClassifier(max_depth=4),
+    RandomForestClassifier(n_estimators=3, random_state=0),
+    BaggingClassifier(n_estimators=3, max_features=0.5, random_state=0),
+    AdaBoostClassifier(n_estimators=3),
+    GradientBoostingClassifier(n_estimators=3),
+    HistGradientBoostingClassifier(max_iter=3),
+    make_pipeline(StandardScaler(), RandomForestClassifier(n_estimators=3, random_state=0)),
+]
+
+
+@pytest.mark.parametrize("model", SKLEARN_TREES, ids=lambda model: type(model).__name__)
+def test_a_skops_file_of_scikit_learns_trees_needs_no_trust(model: Any) -> None:
+    skops = pytest.importorskip("skops.io")
+    skops.dump(model.fit(X, KIND), "model.skops")
+    assert np.array_equal(load_model(Path("model.skops")).predict(X), model.predict(X))
+
+
+def test_a_forest_in_a_skops_file_is_smoothed_without_trust(capsys: pytest.CaptureFixture[str]) -> None:
+    skops = pytest.importorskip("skops.io")
+    skops.dump(RandomForestClassifier(n_estimators=5, random_state=0).fit(X, KIND), "forest.skops")
+    assert as_json(capsys, "forest.skops", *HELD_OUT)["method"] == "exact"
+
+
+class Foreign(DecisionTreeClassifier):
+    """A type that skops does not know."""
+
+
+def test_other_types_in_a_skops_file_still_need_trust() -> None:
+    skops = pytest.importorskip("skops.io")
+    skops.dump(Foreign(max_depth=2).fit(X, KIND), "foreign.skops")
+    with pytest.raises(InvalidInput, match="--trust"):
+        load_model(Path("foreign.skops"))
+
+
+def manipulated(tree: Any, **changes: tuple[int, int]) -> Any:
+    """Return a tree of scikit-learn with a number of one node replaced, as a file could hold it."""
+    state = tree.tree_.__getstate__()
+    nodes = state["nodes"].copy()
+    for field, (node, value) in changes.items():
+        nodes[field][node] = value
+    again = type(tree.tree_)(tree.tree_.n_features, tree.tree_.n_classes, tree.tree_.n_outputs)
+    again.__setstate__(state | {"nodes": nodes})
+    tree.tree_ = again
+    return tree
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("left_child", 10**6, "a child out of range"),
+        ("right_child", 0, "a child out of range"),
+        ("left_child", -1, "a node with one child"),
+        ("feature", 10**6, "an attribute out of range"),
+        ("feature", -5, "an attribute out of range"),
+    ],
+)
+@pytest.mark.parametrize("is_member", [False, True])
+def test_manipulated_trees_of_scikit_learn_are_refused(field: str, value: int, said: str, is_member: bool) -> None:
+    skops = pytest.importorskip("skops.io")
+    model: Any = RandomForestClassifier(n_estimators=3, random_state=0) if is_member else DecisionTreeClassifier()
+    model.fit(X, KIND)
+    manipulated(model.estimators_[1] if is_member else model, **{field: (0, value)})
+    skops.dump(model, "model.skops")
+    with pytest.raises(FileDamaged, match=said):
+        load_model(Path("model.skops"))
+
+
+def test_members_that_read_more_attributes_than_given_are_refused() -> None:
+    skops = pytest.importorskip("skops.io")
+    wide = np.tile(X.to_numpy(), (1, 50))
+    model = RandomForestClassifier(n_estimators=3, random_state=0).fit(X.to_numpy(), KIND)
+    model.estimators_[1] = DecisionTreeClassifier(random_state=0).fit(wide, (KIND == "large").astype(float))
+    skops.dump(model, "model.skops")
+    with pytest.raises(FileDamaged, match="other attributes than its ensemble"):
+        load_model(Path("model.skops"))
+    tree = DecisionTreeClassifier(random_state=0).fit(wide, KIND)
+    tree.n_features_in_ = 2
+    skops.dump(tree, "model.skops")
+    with pytest.raises(FileDamaged, match="other attributes than its estimator"):
+        load_model(Path("model.skops"))
+
+
+@pytest.mark.parametrize(("field", "value"), [("left", 10**6), ("right", 0), ("feature_idx", 10**6)])
+def test_manipulated_trees_of_histogram_boosting_are_refused(field: str, value: int) -> None:
+    skops = pytest.importorskip("skops.io")
+    model = HistGradientBoostingClassifier(max_iter=3).fit(X, KIND)
+    model._predictors[1][0].nodes[field][0] = value
+    skops.dump(model, "model.skops")
+    with pytest.raises(FileDamaged, match="out of range"):
+        load_model(Path("model.skops"))
+
+
+# --- names of classes in a wrong order ---
+
+
+def test_swapped_classes_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    xgboost = pytest.importorskip("xgboost")
+    table = xgboost.DMatrix(X.to_numpy(), (KIND == "small").astype(int))
+    xgboost.train({"objective": "binary:logistic", "max_depth": 3}, table, 10).save_model("booster.json")
+    message = smooth(capsys, "booster.json", *HELD_OUT, "--classes", "small,large", code=EXIT_BAD_INPUT)
+    assert "--classes is in a wrong order" in message
+    assert "Give --classes large,small" in message
+    report = as_json(capsys, "booster.json", *HELD_OUT, "--classes", "large,small")
+    assert report["changes"][0]["before"] < 25
+    assert not any("order of the classes" in note for note in report["notes"])
+
+
+def test_a_model_with_swapped_labels_is_pointed_out(capsys: pytest.CaptureFixture[str]) -> None:
+    swapped = np.where(KIND == "large", "small", "large")
+    joblib.dump(DecisionTreeClassifier(max_depth=3).fit(X, swapped), "tree.joblib")
+    report = as_json(capsys, "tree.joblib", *HELD_OUT, "--trust")
+    assert any(note.startswith("Check the order of the classes: ") for note in report["notes"])
+
+
+def test_two_of_five_classes_swapped_are_pointed_out_with_the_right_order() -> None:
+    random = np.random.default_rng(0)
+    codes = random.integers(0, 5, 400)
+    model_codes = np.where(random.random(400) < 0.1, random.integers(0, 5, 400), codes)
+    assert doubtful_names(codes, model_codes, list("abcde"), are_given=True) is None
+    swapped = np.array([0, 1, 4, 3, 2])[model_codes]
+    message = doubtful_names(codes, swapped, list("abcde"), are_given=True)
+    assert message is not None
+    assert "a,b,e,d,c" in message
+    turned = np.array([1, 2, 3, 4, 0])[model_codes]
+    with pytest.raises(InvalidInput, match="Give --classes e,a,b,c,d"):
+        doubtful_names(codes, turned, list("abcde"), are_given=True)
+
+
+def test_a_model_that_guesses_is_not_suspected() -> None:
+    random = np.random.default_rng(0)
+    for seed in range(20):
+        codes, guesses = np.random.default_rng(seed).integers(0, 2, 100), random.integers(0, 2, 100)
+        assert doubtful_names(codes, guesses, ["a", "b"], are_given=True) is None
+
+
+# --- intervals ---
+
+
+def test_no_interval_is_a_point(capsys: pytest.CaptureFixture[str]) -> None:
+    joblib.dump(DecisionTreeClassifier(max_depth=3).fit(X, KIND), "tree.joblib")
+    printed = smooth(capsys, "tree.joblib", *HELD_OUT, "--trust", "--noise", "0")
+    assert "0 to 0" not in printed
+    assert "nothing changes: both models predict the same for all 300 rows" in printed

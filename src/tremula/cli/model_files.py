@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 import tremula as tm
+from tremula.cli.foreign_trees import CHECKED_TYPES, check_foreign_trees
 from tremula.data.column import show
 from tremula.data.table_schema import TableSchema
 from tremula.errors import (
@@ -82,7 +83,7 @@ def _read_skops(path: Path, trust: bool) -> Any:
         unknown = skops.get_untrusted_types(file=path)
     except Exception as error:  # whatever a broken archive sets off
         raise FileDamaged(f"{str(path)!r} is not a skops file: {_first_line(error)}") from error
-    others = [name for name in unknown if name not in HARMLESS]
+    others = [name for name in unknown if name not in HARMLESS | CHECKED_TYPES]
     if others and not trust:
         raise InvalidInput(
             f"{str(path)!r} needs types that skops does not know to be harmless ({listed(others[:5])}): if you made "
@@ -114,6 +115,7 @@ def _check_trees(model: Any) -> None:
         elif hasattr(value, "__dict__"):
             if full_name(type(value)) in HARMLESS:
                 check_trees_fit(value)
+            check_foreign_trees(value)
             waiting += vars(value).values()
 
 

@@ -20,6 +20,7 @@ from rich.table import Table
 from sklearn.model_selection import train_test_split
 
 import tremula as tm
+from tremula.cli.class_names import doubtful_names
 from tremula.cli.model_files import READERS, TRUST, check_place, load_model, rows_for
 from tremula.cli.options import split_words
 from tremula.cli.smoothed_model_files import choose_place, save_smoothed
@@ -124,6 +125,7 @@ def smooth(
     )
     rows = reading.dataset
     problem = _problem(given, rows, names, is_classifier)
+    notes += _check_class_names(given, problem, classes)
     soft, test = _smooth(given, problem, amount, test_share, scoring, seed, jobs)
     changes = _compare(given, soft, problem, test)
     notes += _notes(soft, changes)
@@ -203,11 +205,22 @@ def _learns_classes(model: Any) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Rows in the form that the model takes, and their target: class codes of the model, or numbers."""
+    """Rows in the form that the model takes, and their target: class codes of the model, or numbers.
+
+    Attributes
+    ----------
+    X : table
+    y : array (n_rows,)
+    labels : array or None
+        The labels that the model predicts.
+    names : list of str
+        The classes as the file of rows names them, in the order of the labels.
+    """
 
     X: Any
     y: NDArray[Any]
     labels: NDArray[Any] | None
+    names: Sequence[str] = ()
 
     @property
     def target(self) -> NDArray[Any]:
@@ -238,7 +251,17 @@ def _problem(model: Any, rows: Dataset, classes: NDArray[Any] | None, is_classif
         raise InvalidInput(
             f"the target has classes {listed(unknown[:5])}, but the model knows {listed(names[:8])}: {advice}"
         )
-    return Problem(X, np.array([code_of[label] for label in given]), labels)
+    return Problem(X, np.array([code_of[label] for label in given]), labels, names)
+
+
+def _check_class_names(model: Any, problem: Problem, classes: str | None) -> list[str]:
+    """Refuse class names in a wrong order, or return a note if the order is doubtful."""
+    if problem.labels is None:
+        return []
+    hard = tm.DualPerturbClassifier(model, noise=0.0, prefit=True).fit(problem.X)
+    predicted = hard.predict_proba(problem.X).argmax(axis=1)
+    message = doubtful_names(problem.y, predicted, problem.names, classes is not None)
+    return [] if message is None else [message]
 
 
 # --- smoothing ---
@@ -316,10 +339,10 @@ def _print(report: Mapping[str, Any], changes: Sequence[Change]) -> None:
     for heading in ("before", "smoothed", "gain", "95 % interval"):
         table.add_column(heading, justify="right")
     for change in changes:
-        low, high = change.interval
+        interval = "the same" if change.interval is None else "{:.3g} to {:.3g}".format(*change.interval)
         name = f"{change.measure}, %" if change.unit else change.measure
         numbers = [f"{number:.4g}" for number in (change.before, change.after, change.gain)]
-        table.add_row(name, *numbers, f"{low:.3g} to {high:.3g}", style="bold" if change.verdict == "after" else None)
+        table.add_row(name, *numbers, interval, style="bold" if change.verdict == "after" else None)
     console.print(table)
     for sentence in (*report["sentences"], *report["notes"]):
         console.print(sentence, markup=False)

@@ -26,7 +26,8 @@ def test_a_class_that_the_model_does_not_know_is_always_wrong() -> None:
     [
         ((WRONG, RIGHT), "after", "is better by 100.00 points"),
         ((RIGHT, WRONG), "before", "is worse by 100.00 points"),
-        ((RIGHT, RIGHT), "open", "is not shown to differ"),
+        ((RIGHT, 0.9 * RIGHT + 0.05), "open", "is not shown to differ"),
+        ((RIGHT, RIGHT), "same", "nothing changes: both models predict the same for all 100 rows"),
     ],
 )
 def test_the_verdict_has_the_right_side(shares: tuple[np.ndarray, np.ndarray], verdict: str, words: str) -> None:
@@ -44,3 +45,11 @@ def test_roots_of_squared_errors() -> None:
     assert change.gain == pytest.approx(change.before - change.after)
     assert change.interval[0] < change.gain < change.interval[1]
     assert change.verdict == "after"
+
+
+def test_no_interval_is_a_point() -> None:
+    error, log_loss = compare_classes((RIGHT, 0.9 * RIGHT + 0.05), CODES)
+    assert error.interval is not None
+    assert error.interval == pytest.approx((-3.62, 3.62), abs=0.01)  # 1 - 0.025 ** (1 / 100)
+    assert [change.interval for change in compare_classes((RIGHT, RIGHT), CODES)] == [None, None]
+    assert compare_numbers((np.zeros(9), np.zeros(9)), np.arange(9.0))[0].interval is None

@@ -29,8 +29,8 @@ class Change:
         Loss of each model.
     gain : float
         Loss before minus after: positive if the second model is better.
-    interval : tuple of two floats
-        95 % interval of the gain.
+    interval : tuple of two floats, or None
+        95 % interval of the gain; None if both models predict the same for all rows.
     p_value : float
     """
 
@@ -39,17 +39,21 @@ class Change:
     before: float
     after: float
     gain: float
-    interval: tuple[float, float]
+    interval: tuple[float, float] | None
     p_value: float
 
     @property
     def verdict(self) -> str:
-        """The better model: "after", "before", or "open" if the interval includes zero."""
+        """The better model: "after", "before", "open" if the interval includes zero, or "same"."""
+        if self.interval is None:
+            return "same"
         low, high = self.interval
         return "after" if low > 0 else "before" if high < 0 else "open"
 
     def sentence(self, n_rows: int) -> str:
         """Return the change as a sentence."""
+        if self.interval is None:
+            return f"By {self.measure}, nothing changes: both models predict the same for all {n_rows:,} rows."
         written = ".2f" if self.unit else ".3g"
         low, high = (format(bound, written) for bound in self.interval)
         gain = f"{format(abs(self.gain), written)}{self.unit}"
@@ -83,10 +87,17 @@ def compare_classes(shares: tuple[Floats, Floats], codes: NDArray[np.int64]) -> 
     """
     wrong = [each.argmax(axis=1) != codes for each in shares]
     losses = [log_losses(codes, each) for each in shares]
-    return [
+    changes = [
         _change("error", " points", 100.0, wrong, mcnemar_test),
         _change("log loss", "", 1.0, losses, paired_t_test),
     ]
+    if np.array_equal(*shares):
+        return [replace(change, interval=None) for change in changes]
+    if np.array_equal(*wrong):
+        # No row is won or lost. A share of such rows up to this bound would still be unseen with a chance of 2.5 %.
+        most = 100.0 * (1.0 - 0.025 ** (1.0 / len(codes)))
+        changes[0] = replace(changes[0], interval=(-most, most))
+    return changes
 
 
 def compare_numbers(predicted: tuple[Floats, Floats], target: Floats) -> list[Change]:
@@ -96,11 +107,12 @@ def compare_numbers(predicted: tuple[Floats, Floats], target: Floats) -> list[Ch
     that sum is taken as given.
     """
     squares = [squared_errors(target, each) for each in predicted]
+    is_same = np.array_equal(*predicted)
     change = _change("root mean squared error", "", 1.0, squares, paired_t_test)
     before, after = change.before**0.5, change.after**0.5
     both = before + after or 1.0
-    low, high = change.interval
-    return [replace(change, before=before, after=after, gain=change.gain / both, interval=(low / both, high / both))]
+    interval = None if is_same or change.interval is None else tuple(bound / both for bound in change.interval)
+    return [replace(change, before=before, after=after, gain=change.gain / both, interval=interval)]
 
 
 def _change(measure: str, unit: str, scale: float, losses: list[Any], test: Callable[..., TestResult]) -> Change:
