@@ -48,7 +48,7 @@ def test_roots_of_squared_errors() -> None:
 
 
 def test_no_interval_is_a_point() -> None:
-    error, log_loss = compare_classes((RIGHT, 0.9 * RIGHT + 0.05), CODES)
+    error, _ = compare_classes((RIGHT, 0.9 * RIGHT + 0.05), CODES)
     assert error.interval is not None
     assert error.interval == pytest.approx((-3.62, 3.62), abs=0.01)  # 1 - 0.025 ** (1 / 100)
     assert [change.interval for change in compare_classes((RIGHT, RIGHT), CODES)] == [None, None]
