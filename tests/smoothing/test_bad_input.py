@@ -6,13 +6,16 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
+from scipy import sparse
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris
-from sklearn.ensemble import AdaBoostRegressor, IsolationForest
+from sklearn.ensemble import AdaBoostRegressor, IsolationForest, RandomForestClassifier, RandomForestRegressor
 from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
@@ -174,8 +177,6 @@ def test_validation_rows_that_nobody_uses() -> None:
 
 
 def test_weights_for_a_model_that_takes_none() -> None:
-    from sklearn.neighbors import KNeighborsClassifier
-
     with pytest.raises(InvalidParameter, match="does not take sample_weight"):
         tm.DualPerturbClassifier(KNeighborsClassifier(), noise=0.1).fit(X, y, sample_weight=np.ones(len(X)))
 
@@ -196,3 +197,89 @@ def test_a_foreign_model_is_not_saved(tmp_path: Any) -> None:
     soft = tm.DualPerturbClassifier(DecisionTreeClassifier(), noise=0.1).fit(X, y)
     with pytest.raises(NotStorable):
         tm.save(soft, tmp_path / "soft")
+
+
+# --- models of several targets, and other models that cannot be used ---
+
+
+@pytest.mark.parametrize("method", ["auto", "sample"])
+@pytest.mark.parametrize("model", [KNeighborsRegressor(), RandomForestRegressor(n_estimators=2), LinearRegression()])
+def test_several_numbers_are_refused_in_fit(model: Any, method: str) -> None:
+    with pytest.raises(UnsupportedModel, match="target"):
+        tm.DualPerturbRegressor(model.fit(X, np.column_stack([y, y])), noise=0.1, method=method).fit(X)
+
+
+@pytest.mark.parametrize("method", ["auto", "sample"])
+@pytest.mark.parametrize("model", [KNeighborsClassifier(), RandomForestClassifier(n_estimators=2)])
+def test_several_classes_for_a_row_are_refused_in_fit(model: Any, method: str) -> None:
+    with pytest.raises(UnsupportedModel, match="target"):
+        tm.DualPerturbClassifier(model.fit(X, np.column_stack([y, y])), noise=0.1, method=method).fit(X)
+
+
+class WithoutClasses:
+    """A model that does not name its classes."""
+
+    def predict_proba(self, rows: Any) -> np.ndarray:
+        return np.full((len(rows), 2), 0.5)
+
+    def predict(self, rows: Any) -> np.ndarray:
+        return np.zeros(len(rows))
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        (WithoutClasses(), "WithoutClasses has no classes_"),
+        (object(), "which does not predict"),
+        ("tree", "estimator is 'tree', which does not predict"),
+        (DecisionTreeClassifier, "estimator is the class DecisionTreeClassifier"),
+    ],
+)
+def test_what_is_no_classifier_is_refused(model: Any, said: str) -> None:
+    with pytest.raises(InvalidParameter, match=said):
+        tm.DualPerturbClassifier(model, noise=0.1, method="sample").fit(X, y)
+
+
+# --- validation rows and classes ---
+
+
+def test_validation_rows_and_classes_of_other_numbers() -> None:
+    with pytest.raises(InvalidInput, match="X_val has 150 rows and y_val 10 values"):
+        tm.DualPerturbClassifier().fit(X, y, X_val=X, y_val=y[:10])
+
+
+def test_classes_that_the_model_does_not_know() -> None:
+    tree = DecisionTreeClassifier(max_depth=2).fit(X, y)
+    with pytest.raises(InvalidInput, match="no row has a class that DecisionTreeClassifier knows"):
+        tm.DualPerturbClassifier(tree).fit(X, X_val=X, y_val=y + 10)
+    forest = RandomForestClassifier(n_estimators=3, random_state=0).fit(X, y)
+    with pytest.raises(InvalidInput, match="a row has a class that the model does not know"):
+        tm.DualPerturbClassifier(forest).fit(X, y.astype(str))
+
+
+@pytest.mark.parametrize("make", [sparse.csr_array, sparse.csc_matrix])
+def test_sparse_rows_are_refused(make: Any) -> None:
+    soft = tm.DualPerturbClassifier(DecisionTreeClassifier(), noise=0.1).fit(X, y)
+    with pytest.raises(InvalidInput, match="dense data is required"):
+        soft.predict(make(X))
+    with pytest.raises(InvalidInput, match="dense data is required"):
+        tm.DualPerturbClassifier(soft.estimator_, noise=0.1).fit(make(X))
+
+
+@pytest.mark.parametrize("model", [DecisionTreeClassifier(), KNeighborsClassifier(), tm.C45Classifier()])
+def test_columns_in_another_order_are_refused(model: Any) -> None:
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    soft = tm.DualPerturbClassifier(model.fit(frame, y), noise=0.1, method="sample", n_draws=2).fit(frame)
+    for turned in (frame[list("dcba")], pl.from_pandas(frame[list("dcba")])):
+        with pytest.raises(ColumnMismatch, match="in the same order"):
+            soft.predict(turned)
+        with pytest.raises(ColumnMismatch, match="in their order"):
+            tm.DualPerturbClassifier(model, noise=0.1, method="sample").fit(turned)
+
+
+@pytest.mark.parametrize("method", ["exact", "sample"])
+def test_no_rows_are_refused(method: str) -> None:
+    soft = tm.DualPerturbClassifier(DecisionTreeClassifier(), noise=0.1, method=method, n_draws=2).fit(X, y)
+    for answer in (soft.predict, soft.predict_proba, soft.smooth):
+        with pytest.raises(InvalidInput, match="0 sample"):
+            answer(X[:0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 from contextlib import nullcontext
 from pathlib import Path
@@ -388,3 +389,31 @@ def test_the_method_is_kept_in_copies_and_files(tmp_path: Path) -> None:
     tm.save(soft, tmp_path / "soft")
     for again in (tm.load(tmp_path / "soft"), pickle.loads(pickle.dumps(soft))):
         assert (again.method_, again.method_reason_) == (soft.method_, soft.method_reason_)
+
+
+# --- after fit ---
+
+
+def test_parameters_set_after_fit_wait_for_the_next_fit() -> None:
+    forest = RandomForestClassifier(n_estimators=3, random_state=0).fit(X, y)
+    soft = tm.DualPerturbClassifier(forest, noise=0.2).fit(X)
+    before = soft.predict_proba(X)
+    soft.set_params(method="sample", n_draws=2, tol=0.1, noise=0.5, estimator=tm.C45Classifier())
+    for again in (soft, copy.deepcopy(soft), pickle.loads(pickle.dumps(soft))):
+        assert np.array_equal(again.predict_proba(X), before)
+        assert again.method_ == "exact"
+
+
+@pytest.mark.parametrize("kind", [object, np.float32, np.int64])
+def test_arrays_of_other_types_are_the_same_rows(kind: Any) -> None:
+    rows = np.round(X)
+    soft = tm.DualPerturbClassifier(tm.C45Classifier(), noise=0.2).fit(X, y)
+    assert np.array_equal(soft.predict_proba(rows.astype(kind)), soft.predict_proba(rows))
+    assert np.array_equal(soft.predict_proba(rows.astype(kind)[:1]), soft.predict_proba(rows)[:1])
+
+
+def test_weights_of_zero_choose_the_noise_without_these_rows() -> None:
+    weights = (np.arange(len(X)) % 3 > 0).astype(float)
+    soft = tm.DualPerturbClassifier(RandomForestClassifier(n_estimators=10, random_state=0)).fit(X, y, weights)
+    assert np.isfinite(soft.noise_curve_).all()
+    assert soft.scale_ == pytest.approx(X[weights > 0].std(axis=0))

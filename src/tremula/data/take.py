@@ -22,6 +22,28 @@ def take_rows(table: Any, rows: np.ndarray) -> Any:
     return table.tocsr()[rows] if hasattr(table, "tocsr") else np.asarray(table)[rows]
 
 
+def count_rows(table: Any) -> int:
+    """Return the number of rows.
+
+    Examples
+    --------
+    >>> count_rows([[1, 2], [3, 4], [5, 6]])
+    3
+    """
+    return int(table.shape[0]) if hasattr(table, "shape") else len(table)
+
+
+def first_rows(table: Any, most: int) -> Any:
+    """Return the first rows, at most so many.
+
+    Examples
+    --------
+    >>> first_rows([[1, 2], [3, 4], [5, 6]], most=1)
+    array([[1, 2]])
+    """
+    return take_rows(table, np.arange(min(count_rows(table), most)))
+
+
 def take_columns(table: Any, columns: np.ndarray) -> Any:
     """Return the columns with the given numbers, in that order.
 

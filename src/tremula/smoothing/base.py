@@ -20,6 +20,7 @@ from sklearn.utils import check_array, column_or_1d, get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from tremula.data.encoding import ColumnEncoder
+from tremula.data.take import count_rows
 from tremula.data.target import check_validation_pair, read_weights
 from tremula.errors import (
     ColumnMismatch,
@@ -98,6 +99,9 @@ def check_target_type(model: Any, expected: str, other: str) -> None:
     ...
     tremula.errors.InvalidParameter: estimator=IsolationForest() is an outlier detector: give a regressor
     """
+    if isinstance(model, type) or not hasattr(model, "predict"):
+        given = f"the class {model.__name__}" if isinstance(model, type) else repr(model)
+        raise InvalidParameter(f"estimator is {given}, which does not predict: give an instance of a {expected}")
     if not hasattr(model, "__sklearn_tags__"):
         return
     given = get_tags(model).estimator_type
@@ -189,6 +193,10 @@ class DualPerturb(ShrinkageChoiceMixin, AnswerSpreadMixin, BaseEstimator):
                 )
             y = column_or_1d(y, warn=True)
         check_validation_pair(X_val, y_val)
+        if X_val is not None and count_rows(X_val) != len(y_val):
+            raise InvalidInput(
+                f"X_val has {counted(count_rows(X_val), 'row')} and y_val {len(y_val):,} values: give one for each row"
+            )
         trains = not self._is_prefit()
         self.estimator_ = self._train(X, y, sample_weight, X_val, y_val) if trains else self._given()
         self._note_columns(X)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from tremula.data.target import read_known_classes
-from tremula.errors import InvalidParameter
+from tremula.errors import InvalidParameter, InvalidTarget
 from tremula.parameters import check_choice, check_number, with_parameters
 from tremula.parameters.kinds import choice
 from tremula.parameters.table import AMOUNT_OF_NOISE
@@ -159,7 +159,13 @@ class DualPerturbClassifier(ClassifierMixin, DualPerturb):
         check_target_type(model, "classifier", "DualPerturbRegressor")
 
     def _read_target(self, y: Any, n_rows: int) -> NDArray[Any]:
-        return read_known_classes(y, n_rows, self.classes_)
+        codes = read_known_classes(y, n_rows, self.classes_)
+        if len(codes) and (codes < 0).all():
+            raise InvalidTarget(
+                f"no row has a class that {type(self.estimator_).__name__} knows, such as {self.classes_[0]!r}: give "
+                "classes as they were in its training"
+            )
+        return codes
 
     def predict_proba(self, X: Any, X_std: Any = None, return_std: bool = False) -> Any:
         """Return the smoothed class probabilities of each row.

@@ -11,7 +11,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
 
 from tremula.combine import largest
-from tremula.data.take import take_rows
+from tremula.data.take import first_rows
 from tremula.errors import UnsupportedModel
 
 Floats = NDArray[np.float64]
@@ -103,14 +103,9 @@ def _threshold_of(model: Any) -> DecisionThreshold:
 
 
 def _gives_labels(model: Any, threshold: DecisionThreshold, X: Any) -> bool:
-    rows = _first_rows(X)
+    rows = first_rows(X, MOST_ROWS)
     labels = np.asarray(model.classes_)[threshold.codes(np.asarray(model.predict_proba(rows)))]
     return bool(np.array_equal(labels, model.predict(rows)))
-
-
-def _first_rows(X: Any) -> Any:
-    n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
-    return take_rows(X, np.arange(min(n_rows, MOST_ROWS)))
 
 
 def count_other_labels(model: Any, classes: NDArray[Any], X: Any) -> int:
@@ -124,7 +119,7 @@ def count_other_labels(model: Any, classes: NDArray[Any], X: Any) -> int:
     >>> count_other_labels(DecisionTreeClassifier().fit(X, [0, 0, 1]), np.array([0, 1]), X)
     0
     """
-    rows = _first_rows(X)
+    rows = first_rows(X, MOST_ROWS)
     shares, labels = np.asarray(model.predict_proba(rows)), np.asarray(model.predict(rows))
     ordered = np.sort(shares, axis=1)
     is_tie = ordered[:, -1] - ordered[:, -2] < TIE if shares.shape[1] > 1 else np.ones(len(shares), dtype=bool)

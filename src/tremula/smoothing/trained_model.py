@@ -306,6 +306,10 @@ def wrap_model(
             f"combine='average' needs class probabilities, which {type(model).__name__} does not give: use "
             "combine='vote', or an estimator with predict_proba"
         )
+    if settings.is_classifier and not hasattr(model, "classes_"):
+        raise InvalidParameter(
+            f"{type(model).__name__} has no classes_, the labels of the columns of its probabilities: set the attribute"
+        )
     check_one_target(model, X)
     known = encoder or (_encoder_of(model) if X is None else ColumnEncoder.learn(X)[0])
     return WrappedModel(model, settings, None, known, unread, threshold)

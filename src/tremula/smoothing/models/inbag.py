@@ -90,6 +90,8 @@ def _mismatch(
         wrong = int(np.flatnonzero(is_leaf & (known != n_distinct))[0])
         return f"leaf {wrong} was trained on {known[wrong]} rows, but {n_distinct[wrong]} of these reach it"
     rows = inbag & (weights > 0)
+    if hasattr(tree, "classes_") and (target[rows] < 0).any():
+        return "a row has a class that the model does not know"
     is_wrong = _wrong_leaves(tree, leaves[rows], target[rows])
     return "the targets of a leaf's rows do not give its value" if is_wrong.any() else ""
 
@@ -101,8 +103,6 @@ def _wrong_leaves(tree: Any, leaves: NDArray[np.int64], target: NDArray[Any]) ->
     if getattr(tree, "monotonic_cst", None) is not None:
         return np.zeros(len(values), dtype=bool)
     if hasattr(tree, "classes_"):
-        if (target < 0).any():
-            return has_rows
         present = np.zeros(values.shape, dtype=bool)
         present[leaves, target] = True
         return np.asarray(has_rows & (present != (values > 0)).any(axis=1))

@@ -97,7 +97,7 @@ class OutOfBagAnswers:
         halves = np.mean([_variance_factors(weights, is_out & (half == number)) for number in (0, 1)], axis=0)
         has_halves = np.isfinite(halves) & (halves > members)
         steps = np.divide(members - whole_model, halves - members, out=np.zeros(len(members)), where=has_halves)
-        return Extrapolation(has_halves, steps, np.log2(members / whole_model))
+        return Extrapolation(has_halves, steps, np.maximum(np.log2(members / whole_model), 0.0))
 
 
 def _variance_factors(weights: Floats, is_member: NDArray[np.bool_]) -> Floats:
