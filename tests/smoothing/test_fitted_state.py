@@ -81,6 +81,15 @@ def test_a_booster_trained_again_is_noticed(library: str) -> None:
     check_noticed(booster(library))
 
 
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_a_booster_trained_again_before_the_first_prediction_is_noticed(library: str) -> None:
+    model = booster(library).fit(X, y)
+    soft = tm.DualPerturbClassifier(model, noise=0.2).fit(X)
+    model.fit(X, OTHER)
+    with pytest.raises(ModelChanged):
+        soft.predict(X)
+
+
 @pytest.mark.parametrize("model", [MODELS[1], MODELS[4], MODELS[6]], ids=lambda model: type(model).__name__)
 def test_members_added_by_a_warm_start_are_noticed(model: Any) -> None:
     grown = clone(model).set_params(warm_start=True).fit(X, y)

@@ -80,6 +80,10 @@ class WrappedModel:
         The sum of trees with the model's own thresholds, if some are moved.
     plain : WrappedModel or None
         The model as it was read, if its trees are shrunken.
+    probes : float64 array (n_probes, n_attributes) or None
+        Rows that identify the state of a booster.
+    state : FittedState or None
+        The state in which the trees were read.
     """
 
     model: Any
@@ -88,6 +92,8 @@ class WrappedModel:
     encoder: ColumnEncoder | None
     unread: str = ""
     threshold: DecisionThreshold | None = None
+    probes: Floats | None = None
+    state: FittedState | None = None
     ties: Floats = field(default_factory=lambda: np.empty((0, 3)))
     own_sum: TreeSum | None = None
     plain: WrappedModel | None = None
@@ -121,20 +127,13 @@ class WrappedModel:
             return choose_for_trees(self.trees, method, combine)
         return choose_for_others(self._inner, method, combine, self.unread)
 
-    @cached_property
-    def state(self) -> FittedState | None:
-        """The state in which the model was read; None if it has no trees and is asked itself."""
-        return None if self.trees is None else fitted_state(self.model, self._probes)
-
-    @cached_property
-    def _probes(self) -> Floats:
-        assert self.trees is not None
-        return probe_rows(self.trees.sum)
-
     @property
     def is_current(self) -> bool:
         """Whether the model is, as far as can be seen cheaply, as it was read; False if it must be looked into."""
-        return self.state is not None and self.state == fitted_state(self.model, self._probes)
+        if self.trees is None:
+            return False
+        assert self.probes is not None
+        return self.state == fitted_state(self.model, self.probes)
 
     @property
     def digest(self) -> str:
@@ -297,9 +296,9 @@ def wrap_model(
         unread, encoder = trees.no_missing, trees.encoder
         trees = None
     if trees is not None:
-        wrapped = WrappedModel(model, settings, trees, None, threshold=threshold)
-        assert wrapped.state is not None  # taken now
-        return wrapped
+        probes = probe_rows(trees.sum)
+        state = fitted_state(model, probes)
+        return WrappedModel(model, settings, trees, None, threshold=threshold, probes=probes, state=state)
     can_answer = hasattr(model, "predict_proba") or settings.combine == "vote" or not settings.is_classifier
     if not can_answer:
         raise InvalidParameter(

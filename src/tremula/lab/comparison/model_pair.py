@@ -111,7 +111,10 @@ def compare_numbers(predicted: tuple[Floats, Floats], target: Floats) -> list[Ch
     change = _change("root mean squared error", "", 1.0, squares, paired_t_test)
     before, after = change.before**0.5, change.after**0.5
     both = before + after or 1.0
-    interval = None if is_same or change.interval is None else tuple(bound / both for bound in change.interval)
+    interval = None
+    if change.interval is not None and not is_same:
+        low, high = change.interval
+        interval = (low / both, high / both)
     return [replace(change, before=before, after=after, gain=change.gain / both, interval=interval)]
 
 
