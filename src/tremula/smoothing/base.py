@@ -303,7 +303,8 @@ class DualPerturb(ShrinkageChoiceMixin, AnswerSpreadMixin, BaseEstimator):
 
     def _settings(self) -> Settings:
         """Return the settings of the last fit: parameters set afterwards have no effect before the next one."""
-        return Settings(*getattr(self, "_fitted_with", self._given_settings()), self._root_seed, self._is_classifier)
+        method, combine, tol, n_draws = getattr(self, "_fitted_with", self._given_settings())
+        return Settings(method, combine, tol, n_draws, self._root_seed, self._is_classifier)
 
     def _given_settings(self) -> tuple[str, str, float, int]:
         return self.method, self.combine, self.tol, self.n_draws

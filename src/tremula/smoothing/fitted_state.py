@@ -109,7 +109,7 @@ class _Walk:
             return (self.token(inner),)
         reader = _booster_reader(type(value))
         if reader is not None:
-            return reader(value, self.probes)
+            return tuple(reader(value, self.probes))
         return tuple((name, self.token(each)) for name, each in getattr(value, "__dict__", {}).items())
 
     def _array(self, values: NDArray[Any]) -> Any:

@@ -115,9 +115,7 @@ class WrappedModel:
         assert node_weights is not None
         own_sum = None if plain.own_sum is None else shrink_sum(plain.own_sum, node_weights, strength)
         trees = shrunken_model(plain.trees, node_weights, strength, own_sum)
-        changed = replace(plain, trees=trees, own_sum=own_sum, plain=plain)
-        changed.__dict__["state"] = plain.state  # of the model when it was read, not of now
-        return changed
+        return replace(plain, trees=trees, own_sum=own_sum, plain=plain)
 
     @cached_property
     def choice(self) -> MethodChoice:
