@@ -46,7 +46,9 @@ def booster(library: str) -> Any:
     if library == "lightgbm":
         return pytest.importorskip("lightgbm").LGBMClassifier(n_estimators=5, max_depth=3, verbose=-1)
     if library == "catboost":
-        return pytest.importorskip("catboost").CatBoostClassifier(n_estimators=5, max_depth=3, verbose=0)
+        return pytest.importorskip("catboost").CatBoostClassifier(
+            n_estimators=5, max_depth=3, verbose=0, allow_writing_files=False
+        )
     pytest.importorskip("treelite")
     return HistGradientBoostingClassifier(max_iter=5)
 
