@@ -184,11 +184,42 @@ def test_cutting_keeps_its_promise(seed: int, only_numeric: bool) -> None:
     rows = known_rows(rng, 200) if only_numeric else random_rows(rng, 200)
     noise = random_noise(rng, rows)
     exact = soften(model, rows, noise, tol=0.0).margins
-    for tol in (1e-9, 1e-3, 0.1):
+    for tol in (1e-9, 1e-6, 1e-3, 0.1):
         cut = soften(model, rows, noise, tol=tol)
         assert np.all(np.abs(cut.margins - exact).max(axis=1) <= cut.bound + 1e-14)
         assert cut.bound.max() <= tol
         np.testing.assert_allclose(cut.margins.sum(axis=1), 1.0, rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize("form", ["exact", "path"])
+def test_the_bound_holds_where_many_thresholds_of_an_attribute_lie_close(form: str) -> None:
+    # The sum of errors of the distribution function is largest here, and values far from 0 magnify lost weight.
+    rng = np.random.default_rng(4)
+    trees = []
+    for _ in range(3):
+        tree = random_tree(rng, n_outputs=1, most_splits=150, only_numeric=True)
+        nodes = tree.nodes.copy()
+        nodes["threshold"][tree.n_branches > 0] = rng.normal(scale=1e-3, size=(tree.n_branches > 0).sum())
+        trees.append(Tree(nodes, 1e6 + tree.values, tree.subsets, tree.n_levels, tree.strict))
+    model, rows = mean_of_trees(trees), rng.normal(scale=0.3, size=(200, len(N_LEVELS)))
+    spread = max(np.ptp(tree.values) for tree in trees)
+    for noise in (1e-3, 0.1):
+        exact = soften(model, rows, np.full(len(N_LEVELS), noise), form=form, tol=0.0)
+        rough = soften(model, rows, np.full(len(N_LEVELS), noise), form=form, tol=1e-6)
+        assert np.all(np.abs(rough.margins - exact.margins)[:, 0] <= rough.bound + 1e-14 * 1e6 * 10)
+        assert 0 < rough.bound.max() <= 1e-6 * spread
+
+
+@pytest.mark.parametrize("tol", [0.0, 1e-6, 1e-2])
+def test_a_row_is_answered_alike_in_any_company(tol: float) -> None:
+    rng = np.random.default_rng(5)
+    model = mean_of_trees([random_tree(rng, most_splits=60, only_numeric=True) for _ in range(4)])
+    rows, noise = known_rows(rng, 300), np.array([0.4, 0.0, 0.7, 0.0, 0.0])
+    together = soften(model, rows, noise, tol=tol).margins
+    order = rng.permutation(len(rows))
+    assert soften(model, rows[order], noise, tol=tol).margins.tobytes() == together[order].tobytes()
+    alone = np.vstack([soften(model, row[None], noise, tol=tol).margins for row in rows[:20]])
+    assert alone.tobytes() == together[:20].tobytes()
 
 
 @pytest.mark.parametrize("form", ["exact", "path"])
@@ -247,3 +278,11 @@ def test_normal_distribution_function() -> None:
     kernel.fill_normal_below(z, ours)
     np.testing.assert_allclose(ours, ndtr(z), rtol=0, atol=3e-16)
     assert np.isnan(ours[np.isnan(z)]).all()
+
+
+def test_rough_normal_distribution_function() -> None:
+    z = np.linspace(-kernel.ROUGH_FAR, kernel.ROUGH_FAR, 400_001)
+    ours = np.empty_like(z)
+    kernel.fill_normal_below(z, ours, roughly=True)
+    assert 1e-11 < np.abs(ours - ndtr(z)).max() <= kernel.ROUGH_ERROR
+    assert ndtr(-kernel.ROUGH_FAR) <= kernel.ROUGH_ERROR

@@ -7,19 +7,22 @@
 
 typedef struct {            /* one block of rows and all that is computed for it */
     double *columns;        /* 0 and 1, then those shared by trees, then those of the tree at hand */
-    uint8_t *is_filled;     /* of the shared columns */
+    Groups *filled;         /* of each shared column, the groups of rows that have it */
     double *x, *inverse;    /* attributes by rows: values, and 1 / noise or 0 */
     double *out, *lost, *bound;
+    Groups groups;          /* that have rows */
     int has_missing;
+    double tolerance;       /* part of the weight of the tree at hand that may be cut */
 } Block;
 
 typedef struct {
     const double *own, *others;         /* nominal levels: weight of the own level's share, and of the mean share */
     const int32_t *level_start;
     double *registers, *scratch;        /* scratch has room for two */
-    uint8_t *is_light;                  /* for each register, whether no row weighs enough there to be followed */
-    double tolerance;
+    Groups *groups;                     /* for each register, those with a row that weighs enough to be followed */
+    double tolerance;                   /* largest error of a tree, in terms of the spread of its values */
     int32_t n_shared, n_outputs;
+    int is_rough;                       /* whether the tolerance allows for roughly_below */
 } Setting;
 
 IN_PLACE Several *column(const Block *block, int32_t number) {
@@ -34,13 +37,34 @@ IN_PLACE Several *weights_in(const Setting *setting, int32_t number) {
     return (Several *)(setting->registers + (int64_t)number * BLOCK);
 }
 
+/* Groups with a value near the threshold, in terms of its noise; the others get their column at once. */
+IN_PLACE Groups fill_far(const Several *x, const Several *inverse, double t, double last, double far, Several *out,
+                         Groups groups) {
+    Groups near = 0;
+    FOR_GROUPS(groups) {
+        Several z = (t - x[j]) * inverse[j];
+        out[j] = choose(x[j] <= last, all(1.0), all(0.0)) + (x[j] - x[j]);
+        near |= (Groups)is_any((magnitude(z) < far) & (inverse[j] > 0)) << j;
+    }
+    return near;
+}
+
 /* Chance of a value up to the threshold; where there is no noise, whether it is; NaN where the value is missing. */
-IN_PLACE void fill_below(const double *restrict x, const double *restrict inverse, double t, double last,
-                         double *restrict out) {
-    for (int j = 0; j < BLOCK; j++) {
-        double soft = normal_below((t - x[j]) * inverse[j]);
-        double hard = (x[j] <= last ? 1.0 : 0.0) + (x[j] - x[j]);
-        out[j] = inverse[j] > 0 ? soft : hard;
+IN_PLACE void fill_below(const double *x, const double *inverse, double t, double last, double *out, Groups groups) {
+    groups = fill_far((const Several *)x, (const Several *)inverse, t, last, FAR, (Several *)out, groups);
+    FOR_GROUPS(groups) for (int64_t k = LANES * j; k < LANES * j + LANES; k++) {
+        double soft = normal_below((t - x[k]) * inverse[k]);
+        out[k] = inverse[k] > 0 ? soft : out[k];
+    }
+}
+
+/* The same with an error of at most ROUGH_ERROR. */
+IN_PLACE void fill_roughly(const Several *x, const Several *inverse, double t, double last, Several *out,
+                           Groups groups) {
+    groups = fill_far(x, inverse, t, last, ROUGH_FAR, out, groups);
+    FOR_GROUPS(groups) {
+        Several z = (t - x[j]) * inverse[j];
+        out[j] = choose((magnitude(z) < ROUGH_FAR) & (inverse[j] > 0), roughly_below(z), out[j]);
     }
 }
 
@@ -62,25 +86,37 @@ static void fill_nominal(const Setting *setting, const Split *split, const doubl
         }
 }
 
-IN_PLACE void fill_columns(const Setting *setting, const Program *program, Block *block, const Split *split) {
-    double *out = block->columns + (int64_t)split->column * BLOCK;
+/* Fill the column of a numeric split for some groups; trees share some columns, and fill them once. */
+IN_PLACE void fill_column(const Setting *setting, const Block *block, const Split *split, Groups groups) {
+    if (split->column < setting->n_shared) {
+        groups &= ~block->filled[split->column];
+        block->filled[split->column] |= groups;
+    }
     const double *x = block->x + (int64_t)split->attribute * BLOCK;
     const double *inverse = block->inverse + (int64_t)split->attribute * BLOCK;
-    if (split->kind == NOMINAL) {
-        fill_nominal(setting, split, program->kept + split->kept, x, out);
-        return;
-    }
-    if (split->column < setting->n_shared) {
-        if (block->is_filled[split->column]) return;
-        block->is_filled[split->column] = 1;
-    }
-    if (split->kind == NUMERIC) fill_below(x, inverse, split->threshold, split->last, out);
-    else fill_slope(x, inverse, split->threshold, out);
+    double *out = block->columns + (int64_t)split->column * BLOCK;
+    double t = split->threshold, last = split->last;
+    if (!setting->is_rough) fill_below(x, inverse, t, last, out, groups);
+    else fill_roughly((const Several *)x, (const Several *)inverse, t, last, (Several *)out, groups);
 }
+
+IN_PLACE void fill_columns(const Setting *setting, const Program *program, const Block *block, const Split *split) {
+    double *out = block->columns + (int64_t)split->column * BLOCK;
+    const double *x = block->x + (int64_t)split->attribute * BLOCK;
+    if (split->kind == NUMERIC) fill_column(setting, block, split, ALL_GROUPS);
+    else if (split->kind == NOMINAL) fill_nominal(setting, split, program->kept + split->kept, x, out);
+    else fill_slope(x, block->inverse + (int64_t)split->attribute * BLOCK, split->threshold, out);
+}
+
+/* Largest error of a tree's answer, in terms of the spread of its values, if columns have errors of up to ROUGH_ERROR.
+ * A split shares out the weight w of what is left, of width d, with an error of at most 2 w ROUGH_ERROR / d between its
+ * branches, and w / d, a product of widths of other attributes, is at most 1. */
+IN_PLACE double rough_error(const Program *program) { return 2.0 * ROUGH_ERROR * program->n_splits; }
 
 /* What was cut counts with the mean of the tree's values, so that shares of classes still sum to 1. */
 static void add_lost(const Setting *setting, const Program *program, Block *block) {
-    double any = 0.0;
+    double any = 0.0, error = setting->tolerance - block->tolerance;
+    for (int j = 0; j < BLOCK; j++) block->bound[j] += error * program->spread;
     for (int j = 0; j < BLOCK; j++) any += fabs(block->lost[j]);
     if (any == 0.0) return;
     for (int32_t k = 0; k < setting->n_outputs; k++)

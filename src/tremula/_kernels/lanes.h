@@ -5,8 +5,11 @@
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 
-#define BLOCK 64            /* rows in a block */
+#define BLOCK 128            /* rows in a block */
 
 #if defined(__GNUC__)
 #define IN_PLACE static inline __attribute__((always_inline))
@@ -21,16 +24,32 @@
 typedef double Several __attribute__((vector_size(32), may_alias));
 typedef int64_t Marks __attribute__((vector_size(32), may_alias));
 
+#if defined(__SSE2__)
+IN_PLACE int is_any(Marks marks) {
+    __m128i halves[2];
+    memcpy(halves, &marks, sizeof halves);
+    return _mm_movemask_pd(_mm_castsi128_pd(_mm_or_si128(halves[0], halves[1]))) != 0;
+}
+#else
 IN_PLACE int is_any(Marks marks) { return (marks[0] | marks[1] | marks[2] | marks[3]) != 0; }
+#endif
 
-IN_PLACE Several at_least_0(Several weight) { return (Several)((Marks)weight & (weight > 0)); }
+IN_PLACE Several choose(Marks marks, Several yes, Several no) {
+    return (Several)(((Marks)yes & marks) | ((Marks)no & ~marks));
+}
+
+IN_PLACE Several all(double value) { return (Several){value, value, value, value}; }
+
+IN_PLACE Marks bits_of(Several value) { return (Marks)value; }
+
+IN_PLACE Several from_bits(Marks bits) { return (Several)bits; }
+
+IN_PLACE Several magnitude(Several value) { return from_bits(bits_of(value) & INT64_MAX); }
 
 IN_PLACE Several width_of(Several high, Several low, double missing, int has_missing) {
     Several width = high - low;
     if (!has_missing) return width;
-    Marks known = width == width;
-    Several share = {missing, missing, missing, missing};
-    return (Several)(((Marks)width & known) | ((Marks)share & ~known));
+    return choose(width == width, width, all(missing));
 }
 #else
 #define LANES 1
@@ -39,7 +58,23 @@ typedef int64_t Marks;
 
 IN_PLACE int is_any(Marks marks) { return marks != 0; }
 
-IN_PLACE Several at_least_0(Several weight) { return weight > 0 ? weight : 0; }
+IN_PLACE Several choose(Marks marks, Several yes, Several no) { return marks ? yes : no; }
+
+IN_PLACE Several all(double value) { return value; }
+
+IN_PLACE Marks bits_of(Several value) {
+    Marks bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+IN_PLACE Several from_bits(Marks bits) {
+    Several value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+IN_PLACE Several magnitude(Several value) { return fabs(value); }
 
 IN_PLACE Several width_of(Several high, Several low, double missing, int has_missing) {
     Several width = high - low;
@@ -47,6 +82,25 @@ IN_PLACE Several width_of(Several high, Several low, double missing, int has_mis
 }
 #endif
 
+IN_PLACE Several between(Several value, Several low, Several high) {
+    value = choose(value > high, high, value);
+    return choose(value < low, low, value);
+}
+
 #define FOR_ROWS(n_rows) for (int j = 0; j < (n_rows) / LANES; j++)
+
+/* A set of groups of rows that are computed at once; j is the number of each in turn. */
+typedef uint64_t Groups;
+
+#define N_GROUPS (BLOCK / LANES)
+#define ALL_GROUPS (~(Groups)0 >> (64 - N_GROUPS))
+
+#if defined(__GNUC__)
+#define FOR_GROUPS(groups) \
+    for (Groups left_ = (groups), j; left_ && (j = __builtin_ctzll(left_), 1); left_ &= left_ - 1)
+#else
+#define FOR_GROUPS(groups) \
+    for (Groups left_ = (groups), j = 0; left_; left_ >>= 1, j++) if (left_ & 1)
+#endif
 
 #endif

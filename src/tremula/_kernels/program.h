@@ -47,8 +47,7 @@ typedef struct {
 enum { TO_FORK = 0, TO_ONE_VALUE = 1, TO_VALUES = 2 };
 
 typedef struct {            /* where a fork's branch leads */
-    double value;           /* of a leaf with one value */
-    double part;            /* of all nodes of the tree, those from here down */
+    double value;           /* of a leaf with one value; of a fork, the part of the tree's nodes from there down */
     int32_t kind;
     int32_t place;          /* a register; the output of one value; the row of several */
 } Branch;
@@ -70,7 +69,7 @@ typedef struct {
     const double *value;
     const double *mean;     /* of the values, for what is cut */
     double spread;          /* between the smallest and the largest value */
-    int32_t n_steps;
+    int32_t n_steps, n_splits;
     const Fork *forks;
     int32_t n_forks;        /* 0 where steps must do */
 } Program;

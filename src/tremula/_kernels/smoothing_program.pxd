@@ -23,7 +23,7 @@ cdef extern from "program.h" nogil:
         TO_ONE_VALUE
         TO_VALUES
     ctypedef struct Branch:
-        double value, part
+        double value
         int32_t kind, place
     ctypedef struct Fork:
         Branch left, right
@@ -39,7 +39,7 @@ cdef extern from "program.h" nogil:
         const double* value
         const double* mean
         double spread
-        int32_t n_steps
+        int32_t n_steps, n_splits
         const Fork* forks
         int32_t n_forks
 

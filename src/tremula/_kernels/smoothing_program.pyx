@@ -138,6 +138,7 @@ cdef class TreeProgram:
         self.program.factors, self.program.open = <Factor*> self.factors.data, <Factor*> self.open.data
         self.program.kept = <double*> self.kept.data
         self.program.n_steps = <int32_t> (self.steps.used // sizeof(Step))
+        self.program.n_splits = <int32_t> (self.splits.used // sizeof(Split))
         self.program.forks = <Fork*> self.forks.data
         self.program.n_forks = <int32_t> (self.forks.used // sizeof(Fork))
         self.program.value_start = &self.value_start[0]
@@ -415,10 +416,10 @@ cdef class TreeProgram:
     cdef int lead(self, Branch* branch, const Step* step, int32_t number, const int32_t* sources) except -1:
         """Write where a branch leads: to the fork of a split, or to the values of a leaf."""
         cdef int32_t entry
-        branch.value, branch.part = 0.0, 0.0
+        branch.value = 0.0
         if step.split >= 0:
             branch.kind, branch.place = TO_FORK, sources[number]
-            branch.part = <double> (step.next - number) / (self.steps.used // sizeof(Step))
+            branch.value = <double> (step.next - number) / (self.steps.used // sizeof(Step))
             return 0
         branch.kind, branch.place = TO_VALUES, step.next
         entry = self.value_start[step.next]

@@ -1,6 +1,6 @@
 """Adds up what the leaves of trees answer to blocks of rows that follow the trees' programs (see `soften.h`)."""
 
-from libc.stdint cimport int32_t, uint8_t
+from libc.stdint cimport int32_t, uint8_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
@@ -12,33 +12,42 @@ from tremula._kernels.smoothing_program import FIRST_SHARED, TreeProgram, fill_p
 cdef extern from "soften.h" nogil:
     enum:
         BLOCK
+        LANES
+    double c_rough_error "ROUGH_ERROR"
+    double c_rough_far "ROUGH_FAR"
     ctypedef struct Block:
         double* columns
-        uint8_t* is_filled
+        uint64_t* filled
         double* x
         double* inverse
         double* out
         double* lost
         double* bound
+        uint64_t groups
         int has_missing
+        double tolerance
     ctypedef struct Setting:
         const double* own
         const double* others
         const int32_t* level_start
         double* registers
         double* scratch
-        uint8_t* is_light
+        uint64_t* groups
         double tolerance
         int32_t n_shared, n_outputs
+        int is_rough
     void run_program(const Setting*, const Program*, Block*)
     double normal_below(double)
+    double normal_below_roughly(double)
+    double rough_error(const Program*)
     void choose_processor(int plain)
 
 cdef enum:
-    GROUP = 8                   # blocks that follow one tree before the next, so that its steps stay in cache
+    GROUP = 4                   # blocks that follow one tree before the next, so that its steps stay in cache
     MOST_BYTES = 1 << 24        # of columns in a group
 
 ROWS_IN_BLOCK = BLOCK
+ROUGH_ERROR, ROUGH_FAR = c_rough_error, c_rough_far
 
 choose_processor(0)
 
@@ -48,11 +57,11 @@ def use_plain_instructions(bint plain):
     choose_processor(plain)
 
 
-def fill_normal_below(const double[::1] z, double[::1] out):
-    """Write the normal distribution function of every number."""
+def fill_normal_below(const double[::1] z, double[::1] out, bint roughly=False):
+    """Write the normal distribution function of every number; roughly, with an error of at most ROUGH_ERROR."""
     cdef Py_ssize_t i
     for i in range(z.shape[0]):
-        out[i] = normal_below(z[i])
+        out[i] = normal_below_roughly(z[i]) if roughly else normal_below(z[i])
 
 
 # ---- memory
@@ -73,12 +82,12 @@ cdef int reserve_buffers(
     """Allocate all that a group of blocks needs; False if there is not enough memory."""
     cdef Py_ssize_t row_bytes = BLOCK * sizeof(double), n_outputs = setting.n_outputs
     cdef Py_ssize_t n_vectors = n_columns + 2 * n_attributes + n_outputs + 2
-    cdef Py_ssize_t n_flags = (n_columns + 63) // 64 * 64
+    cdef Py_ssize_t n_flags = (n_columns + 7) // 8 * 64
     cdef char* data
     cdef Block* block
     cdef int b, j
     buffers.data = <char*> malloc(64 + n_blocks * (n_vectors * row_bytes + n_flags) + (n_registers + 2) * row_bytes
-                                  + n_registers)
+                                  + n_registers * sizeof(uint64_t))
     if buffers.data == NULL:
         return False
     data = aligned(buffers.data)
@@ -91,14 +100,14 @@ cdef int reserve_buffers(
         block.lost = block.out + n_outputs * BLOCK
         block.bound = block.lost + BLOCK
         data += n_vectors * row_bytes
-        block.is_filled = <uint8_t*> data
+        block.filled = <uint64_t*> data
         data += n_flags
         for j in range(BLOCK):
             block.columns[ZEROS * BLOCK + j] = 0.0
             block.columns[ONES * BLOCK + j] = 1.0
     setting.registers = <double*> data
     setting.scratch = setting.registers + n_registers * BLOCK
-    setting.is_light = <uint8_t*> (setting.scratch + 2 * BLOCK)
+    setting.groups = <uint64_t*> (setting.scratch + 2 * BLOCK)
     for j in range(BLOCK):
         setting.registers[j] = 1.0
     return True
@@ -114,7 +123,8 @@ cdef int load_block(
     cdef Py_ssize_t attribute, row, n_attributes = X.shape[1]
     cdef int j
     block.has_missing = False
-    memset(block.is_filled, 0, setting.n_shared)
+    block.groups = ~(<uint64_t> 0) >> (64 - (n_rows + LANES - 1) // LANES)
+    memset(block.filled, 0, setting.n_shared * sizeof(uint64_t))
     memset(block.out, 0, (setting.n_outputs + 2) * BLOCK * sizeof(double))  # and `lost` and `bound`, which follow it
     for j in range(BLOCK):
         row = first + min(j, n_rows - 1)
@@ -126,14 +136,17 @@ cdef int load_block(
 
 
 cdef int unload_block(
-    const Block* block, Py_ssize_t first, int n_rows, double[:, ::1] out, double[::1] bound,
+    const Block* block, const Py_ssize_t[::1] order, Py_ssize_t first, int n_rows, double[:, ::1] out,
+    double[::1] bound,
 ) except -1 nogil:
-    cdef Py_ssize_t output
+    """Add the sums of a block to the rows that it holds, in their original order."""
+    cdef Py_ssize_t output, row
     cdef int j
     for j in range(n_rows):
+        row = order[first + j]
         for output in range(out.shape[1]):
-            out[first + j, output] += block.out[output * BLOCK + j]
-        bound[first + j] += block.bound[j]
+            out[row, output] += block.out[output * BLOCK + j]
+        bound[row] += block.bound[j]
     return 0
 
 
@@ -144,6 +157,7 @@ cdef int run_groups(
     """Send all rows through all programs, a group of blocks at a time."""
     cdef const double[:, ::1] X = rows[0], inverse = rows[1]
     cdef const uint8_t[::1] is_missing = rows[2]
+    cdef const Py_ssize_t[::1] order = rows[3]
     cdef Py_ssize_t n_rows = X.shape[0], first = 0, k
     cdef int b, n_blocks
     with nogil:
@@ -156,8 +170,8 @@ cdef int run_groups(
                 for b in range(n_blocks):
                     run_program(setting, &programs[k], &buffers.blocks[b])
             for b in range(n_blocks):
-                unload_block(&buffers.blocks[b], first + b * BLOCK, <int> min(BLOCK, n_rows - first - b * BLOCK), out,
-                             bound)
+                unload_block(&buffers.blocks[b], order, first + b * BLOCK,
+                             <int> min(BLOCK, n_rows - first - b * BLOCK), out, bound)
             first += n_group * BLOCK
     return 0
 
@@ -170,13 +184,13 @@ def run(
     Parameters
     ----------
     programs : list of TreeProgram
-    rows : tuple of three
+    rows : tuple of four
         The rows, NaN where a value is missing; 1 / noise for every row (or one row for all) and attribute, 0 where
-        there is no noise; and whether a value is missing in each row.
+        there is no noise; whether a value is missing in each row; and the row of `out` and `bound` that it adds to.
     levels : tuple of three
         For every level, how much of its share a row of this level keeps, and how much of the mean it takes; and where
         the levels of each attribute start in these.
-    tolerance : weight that may be cut of a tree.
+    tolerance : largest error of a tree's answer, in terms of the spread of its values.
     n_shared : columns before those that splits fill for their own descendants.
     """
     cdef const double[::1] own = levels[0], others = levels[1]
@@ -197,12 +211,14 @@ def run(
                         (n_rows + BLOCK - 1) // BLOCK)
     setting.own, setting.others = &own[0], &others[0]
     setting.level_start = &level_start[0]
+    setting.is_rough = tolerance > 0
     setting.tolerance, setting.n_shared, setting.n_outputs = tolerance, n_shared, <int32_t> out.shape[1]
     each = <Program*> malloc(n_programs * sizeof(Program))
     if each == NULL:
         raise MemoryError
     for k in range(n_programs):
         each[k] = (<MadeProgram> programs[k]).program
+        setting.is_rough &= rough_error(&each[k]) <= 0.5 * tolerance
     if not reserve_buffers(&buffers, &setting, n_group, n_columns, n_attributes, n_registers):
         free(each)
         raise MemoryError

@@ -32,7 +32,7 @@ IN_PLACE int any_above(const Block *block, const Factor *open, int n_open, const
 IN_PLACE int is_light(const Setting *setting, const Program *program, const Block *block, const Split *split,
                       const Several *weights, int has_missing) {
     const Factor *open = program->open + split->first_open;
-    double limit = setting->tolerance * split->part;
+    double limit = block->tolerance * split->part;
     Several *reach = (Several *)setting->scratch;
     if (any_above(block, open, split->n_open, weights, reach, limit, PROBE, has_missing) ||
         any_above(block, open, split->n_open, weights, reach, limit, BLOCK, has_missing))

@@ -45,8 +45,8 @@ class KernelInput:
             inverse = self.inverse if len(self.inverse) == 1 else self.inverse[part]
             levels = (self.own, self.others, self.programs.level_start)
             end = self.programs.thresholds.end
-            rows = (self.rows[part], inverse, self.is_missing[part])
-            kernel.run(steps, rows, levels, self.tol, end, sums[part], bound[part])
+            rows = (self.rows[part], inverse, self.is_missing[part], self.order[part])
+            kernel.run(steps, rows, levels, self.tol, end, sums, bound)
 
         n_blocks = -(-len(self.rows) // kernel.ROWS_IN_BLOCK)
         parts = cut(range(n_blocks), effective_n_jobs(self.n_jobs))
@@ -55,9 +55,7 @@ class KernelInput:
                 work(part)
         else:
             Parallel(n_jobs=self.n_jobs, require="sharedmem")(delayed(work)(part) for part in parts)
-        placed_sums, placed_bound = np.empty_like(sums), np.empty_like(bound)
-        placed_sums[self.order], placed_bound[self.order] = sums, bound
-        return placed_sums, placed_bound
+        return sums, bound
 
 
 def prepare(
@@ -88,7 +86,7 @@ def prepare(
     inverse[np.isinf(inverse)] = 0.0
     return KernelInput(
         order=order,
-        rows=np.ascontiguousarray(rows[order]),
+        rows=rows.take(order, axis=0),
         inverse=np.ascontiguousarray(inverse[order] if len(inverse) > 1 else inverse),
         is_missing=is_missing[order].astype(np.uint8),
         own=own,

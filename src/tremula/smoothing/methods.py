@@ -21,6 +21,7 @@ from tremula.smoothing.exact import gradient, soften
 from tremula.smoothing.linear import QUADRATURE_ERROR, LinearScore
 from tremula.smoothing.noise.amounts import Noise
 from tremula.smoothing.sampled import Draws, Moments, sample_moments
+from tremula.smoothing.spread import TOLERANCE as PAIR_TOLERANCE
 from tremula.trees.tree_sum import TreeSum
 
 Floats = NDArray[np.float64]
@@ -100,13 +101,13 @@ class TreeSmoother:
     def deviations(self, rows: Floats, noise: Noise, max_visits: float, n_jobs: int | None) -> Deviations:
         """Return standard deviations: by pairs of leaves; by draws if there are too many, or a link follows."""
         assert self.draws is not None
-        known = answer_deviations(self.model, rows, noise, self.tol, max_visits, n_jobs)
+        known = answer_deviations(self.model, rows, noise, min(self.tol, PAIR_TOLERANCE), max_visits, n_jobs)
         return with_draws(known, self.model.answers, rows, noise, self.draws, n_jobs)
 
     def margin_deviations(self, rows: Floats, noise: Noise, max_visits: float, n_jobs: int | None) -> Deviations:
         """Return the standard deviations of the margins: by pairs of leaves, or by draws if there are too many."""
         assert self.draws is not None
-        known = margin_deviations(self.model, rows, noise, self.tol, max_visits, n_jobs)
+        known = margin_deviations(self.model, rows, noise, min(self.tol, PAIR_TOLERANCE), max_visits, n_jobs)
         return with_draws(known, self.model.margins, rows, noise, self.draws, n_jobs)
 
     def distribution(

@@ -100,7 +100,7 @@ class DualPerturbRegressor(RegressorMixin, DualPerturb):
         shrinkage: Any = 0.0,
         cv: Any = 5,
         n_draws: int = 100,
-        tol: float = 1e-9,
+        tol: float = 1e-6,
         thresholds: str = "centered",
         scale: Any = None,
         prefit: bool | str = "auto",
