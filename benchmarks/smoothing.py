@@ -20,6 +20,7 @@ from measure import environment, store, table, take_turns
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 from xgboost import XGBClassifier
+from xgboost import __version__ as xgboost_version
 
 from data import load
 from tremula.smoothing.exact import soften
@@ -31,7 +32,7 @@ N_DRAWS = 100
 N_TREES = 100
 PRUNED = {"ccp_alpha": 1e-4}
 NOTE = f"""scikit-learn's own forest of {N_TREES} fully grown trees (square root of the attributes at a node) or its
-single tree, pruned by cost-complexity ({PRUNED}); XGBoost by default, {N_TREES} rounds with a tree of depth 6 for
+single tree, pruned by cost-complexity ({PRUNED}); XGBoost {xgboost_version}, {N_TREES} rounds of trees of depth 6 for
 each class, predicting margins; noise of {NOISE} training standard deviations, and little noise of {LITTLE_NOISE};
 one thread, processor time, best of several turns. Plain is `predict_proba`; Monte Carlo is the mean of {N_DRAWS} plain
 predictions of rows with noise added (drawing it included). First call: what smoothing takes the first time, when it
@@ -139,7 +140,7 @@ def main() -> None:
         "little noise / plain", "draws / exact", "error bound", "largest difference from draws", "goals",
     ]  # fmt: skip
     text = table(header, [measure(case) for case in make_cases()])
-    text += f"\n\n{NOTE}\n\n{environment('tremula', 'scikit-learn', 'xgboost', 'numpy')}"
+    text += f"\n\n{NOTE}\n\n{environment('tremula', 'scikit-learn', 'numpy')}"
     text += "\n\nCommand: `python benchmarks/smoothing.py --store`"
     print(text)
     if arguments.store:
