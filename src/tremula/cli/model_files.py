@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 import tremula as tm
+from tremula.cli.foreign_files import check_lightgbm, check_xgboost
 from tremula.cli.foreign_trees import CHECKED_TYPES, check_foreign_trees
 from tremula.data.column import show
 from tremula.data.table_schema import TableSchema
@@ -137,6 +138,7 @@ def _read_pickle(path: Path, trust: bool) -> Any:
 
 def _read_xgboost(path: Path, trust: bool) -> Any:
     xgboost = _import("xgboost", "XGBoost's models")
+    check_xgboost(path)
     kinds = {"classifier": xgboost.XGBClassifier, "regressor": xgboost.XGBRegressor}
     booster = xgboost.Booster()
     try:
@@ -155,6 +157,7 @@ def _read_lightgbm(path: Path, trust: bool) -> Any:
     if not path.read_bytes().startswith(b"tree\n"):  # LightGBM prints before it raises
         raise FileDamaged(f"{str(path)!r} is not a LightGBM model: such a file begins with the line 'tree'")
     lightgbm = _import("lightgbm", "LightGBM's models")
+    check_lightgbm(path)
     try:
         return lightgbm.Booster(model_file=path)
     except lightgbm.basic.LightGBMError as error:
