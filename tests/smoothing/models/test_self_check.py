@@ -121,6 +121,23 @@ def test_fractional_codes_of_lightgbm() -> None:
     assert outcome(fitted, rows, rows) == "refused"
 
 
+@pytest.mark.parametrize("library", ["LightGBM", "XGBoost", "histogram"])
+def test_fractional_codes_are_refused_without_training_rows(library: str) -> None:
+    fitted: Any = lightgbm.LGBMRegressor(**LIGHT)
+    if library == "LightGBM":
+        fitted.fit(X, NUMBER, categorical_feature=[2])
+    elif library == "XGBoost":
+        fitted = xgboost.XGBRegressor(n_estimators=4, enable_categorical=True, feature_types=["q", "q", "c"]).fit(
+            X, NUMBER
+        )
+    else:
+        fitted = HistGradientBoostingRegressor(max_iter=4, categorical_features=[2]).fit(X, NUMBER)
+    soft = tm.DualPerturbRegressor(fitted, noise=0.1, scale=np.ones(3)).fit()
+    assert soft.method_ == "exact"
+    with pytest.raises(InvalidInput, match=r"2\.5 is not the code of a level"):
+        soft.predict(np.array([[0.0, 0.0, 2.5]]))
+
+
 def test_column_names_with_spaces() -> None:
     frame, target = load_iris(as_frame=True, return_X_y=True)
     fitted = lightgbm.LGBMClassifier(n_estimators=3, verbose=-1).fit(frame, target)

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tremula.data.encoding import ColumnEncoder
-from tremula.errors import UnsupportedModel
+from tremula.errors import InvalidInput, UnsupportedModel
 from tremula.trees.tree_sum import TreeSum
 
 
@@ -100,7 +101,30 @@ class TreeModel:
 
     def rows(self, X: Any) -> NDArray[np.float64]:
         """Read a table as the trees take it: numbers, codes of levels, NaN where missing."""
-        return self.encoder.encode(X)
+        values = self.encoder.encode(X)
+        library = library_of(type(self.estimator))
+        if self.n_levels.any() and library != "tremula":
+            self._check_codes(X, values, no_others=library == "xgboost")
+        return values
+
+    def _check_codes(self, X: Any, rows: NDArray[np.float64], no_others: bool) -> None:
+        """Refuse codes of levels that libraries round in ways of their own: fractions, and for some any unknown code."""
+        frame = nw.from_native(X, eager_only=True, pass_through=True)
+        is_frame = isinstance(frame, nw.DataFrame)
+        for attribute, levels in enumerate(self.encoder.levels):
+            if levels is None or levels.dtype.kind not in "iuf":
+                continue
+            column = frame[:, attribute] if is_frame else np.asarray(X)[:, attribute]
+            if is_frame and not column.dtype.is_numeric():
+                continue
+            codes = np.asarray(column.to_numpy() if is_frame else column, dtype=np.float64)
+            is_other = np.isnan(rows[:, attribute]) & ~np.isnan(codes)
+            is_wrong = is_other & ((codes != np.floor(codes)) | no_others)
+            if is_wrong.any():
+                raise InvalidInput(
+                    f"attribute {attribute} is nominal to {self.name}, and {codes[is_wrong][0]:g} is not the code of a "
+                    "level: give whole numbers that it was trained on, or use method='sample'"
+                )
 
     def unsmoothed(self, X: Any) -> NDArray[np.float64]:
         """Return the predictions of the model itself: class shares, or numbers in one column."""

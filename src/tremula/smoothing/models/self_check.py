@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tremula.data.encoding import ColumnEncoder
 from tremula.data.take import take_rows
-from tremula.errors import UnsupportedModel, UnsupportedType
+from tremula.errors import InvalidInput, UnsupportedModel, UnsupportedType
 from tremula.smoothing.models.model import TreeModel, library_of
 from tremula.smoothing.models.tables import n_rows_of_table, table_like
 from tremula.trees.tree_sum import TreeSum
@@ -81,7 +81,7 @@ def _sample(X: Any) -> Any:
 def _rows(model: TreeModel, table: Any) -> Floats:
     try:
         return model.rows(table)
-    except UnsupportedType as error:
+    except (UnsupportedType, InvalidInput) as error:
         raise UnsupportedModel(f"the levels read from {model.name} are not those of the rows: {error}") from error
 
 
