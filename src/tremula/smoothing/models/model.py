@@ -108,7 +108,7 @@ class TreeModel:
         return values
 
     def _check_codes(self, X: Any, rows: NDArray[np.float64], no_others: bool) -> None:
-        """Refuse codes of levels that libraries round in ways of their own: fractions, and for some any unknown code."""
+        """Refuse codes that libraries round in ways of their own: fractions, and in some any unknown code."""
         frame = nw.from_native(X, eager_only=True, pass_through=True)
         is_frame = isinstance(frame, nw.DataFrame)
         for attribute, levels in enumerate(self.encoder.levels):
