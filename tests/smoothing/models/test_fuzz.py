@@ -1,4 +1,4 @@
-"""Random models of all libraries; `python -m benchmarks.fuzz_models 10000` tries more."""
+"""Random models of all libraries; `python tests/smoothing/models/fuzz_models.py 10000` tries more."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ for library in ("xgboost", "lightgbm", "catboost", "treelite", "pandas"):
 
 @pytest.mark.slow
 def test_no_misread_model_is_called_exact() -> None:
-    from benchmarks.fuzz_models import attacks
+    from .fuzz_models import attacks
 
     outcomes = attacks(0, 100)
     assert set(outcomes) <= {"exact", "refused", "rows refused", "not trained"}, outcomes

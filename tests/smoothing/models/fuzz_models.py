@@ -1,6 +1,6 @@
 """Random models of all libraries: trees that are read give the model's predictions, or the model is refused.
 
-`python -m benchmarks.fuzz_models 10000` tries that many, from `--seed` on.
+`python tests/smoothing/models/fuzz_models.py 10000` tries that many, from `--seed` on.
 """
 
 from __future__ import annotations
