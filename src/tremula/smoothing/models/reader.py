@@ -9,10 +9,12 @@ from typing import Any
 
 from tremula.data.encoding import ColumnEncoder
 from tremula.errors import UnsupportedModel
+from tremula.smoothing.models.blends import read_frozen, read_search, read_voting
 from tremula.smoothing.models.catboost import read_catboost
 from tremula.smoothing.models.lightgbm import read_lightgbm
 from tremula.smoothing.models.model import Reader, TreeModel, library_of, name_of
 from tremula.smoothing.models.own import read_own
+from tremula.smoothing.models.pipelines import read_pipeline
 from tremula.smoothing.models.self_check import checked, checked_again
 from tremula.smoothing.models.sklearn import (
     read_adaboost,
@@ -42,6 +44,11 @@ READERS: dict[tuple[str, str], Reader] = {
     ("sklearn", "GradientBoostingRegressor"): read_gradient_boosting,
     ("sklearn", "HistGradientBoostingClassifier"): read_histogram,
     ("sklearn", "HistGradientBoostingRegressor"): read_histogram,
+    ("sklearn", "Pipeline"): read_pipeline,
+    ("sklearn", "VotingClassifier"): read_voting,
+    ("sklearn", "VotingRegressor"): read_voting,
+    ("sklearn", "BaseSearchCV"): read_search,
+    ("sklearn", "FrozenEstimator"): read_frozen,
     ("sklearn", "DummyClassifier"): read_dummy,
     ("sklearn", "DummyRegressor"): read_dummy,
     ("xgboost", "XGBModel"): read_xgboost,
