@@ -58,7 +58,7 @@ def smooth(kind: Kind) -> tuple[Any, Outcome]:
 def short(reason: str) -> str:
     """Return the first clause of a reason, without what to do about it."""
     clause = reason.split(": ")[0] if not reason.startswith("the trees of") else reason.split(". ")[0]
-    return clause.replace("|", "/")[:160]
+    return clause.split("; or ")[0].split(" (objectives")[0].split(" (a vote")[0].replace("|", "/")
 
 
 def draws_of(soft: Any, kind: Kind, number: int, random: np.random.Generator) -> Any:
