@@ -55,7 +55,8 @@ OWN_COLUMNS = "Which columns are nominal, for tremula's trees; see the guide to 
 BOOTSTRAP_OR_ALL_ROWS = "Whether members are trained on bootstrap samples of the rows; False uses all rows."
 AMOUNT_OF_NOISE = (
     "Amount of noise: its standard deviation, in units of the standard deviation of each attribute over the training "
-    'rows. One number, one for each attribute, or "auto" to choose it on rows that did not train the model. '
+    'rows. One number, one for each attribute, one for each tree and attribute, or "auto" to choose it on rows that '
+    "did not train the model. "
 )
 # --- trees ---
 TREES = {
@@ -229,7 +230,14 @@ NOISE = {
         "Whether the noise is chosen for the whole model, or for its first tree and then used for all.",
     ),
     "per_attribute": Parameter(
-        FLAG, "Whether an amount is then searched for each attribute separately, one after the other."
+        FLAG,
+        "Whether an amount is then fitted for each attribute, by gradient descent on the loss. Models that are not of "
+        "trees are searched one attribute after the other.",
+    ),
+    "per_tree": Parameter(
+        FLAG,
+        "Whether an amount is then fitted for each tree and attribute, by gradient descent. It needs validation rows "
+        "or out-of-bag rows.",
     ),
     "n_draws": Parameter(COUNT, 'Number of noise draws, with "sample".'),
     "tol": Parameter(

@@ -122,7 +122,7 @@ def gradient_per_tree(model: TreeSum, X: Floats, noise_sd: ArrayLike, **options:
     n_jobs = options.pop("n_jobs", None)
     terms, noise = single_trees(model), noise_of_trees(model, noise_sd)
     slopes = for_each_tree(lambda number: gradient(terms[number], X, noise[number], **options), len(terms), n_jobs)
-    return np.sum(slopes, axis=0)
+    return np.asarray(np.sum(slopes, axis=0))
 
 
 def least_noise(model: TreeSum, noise_sd: Floats) -> Floats:
@@ -135,7 +135,7 @@ def least_noise(model: TreeSum, noise_sd: Floats) -> Floats:
     for number, tree in enumerate(model.trees):
         is_tested[number, tree.attribute[tree.attribute >= 0]] = True
     least = np.where(is_tested[:, None, :], noise_sd, np.inf).min(axis=0)
-    return np.where(np.isfinite(least), least, noise_sd.max(axis=0))
+    return np.asarray(np.where(np.isfinite(least), least, noise_sd.max(axis=0)))
 
 
 # --- derivatives by the amounts ---

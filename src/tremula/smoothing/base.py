@@ -35,6 +35,7 @@ from tremula.parameters import Parameter, check_parameters
 from tremula.parameters.kinds import choice
 from tremula.seeds import make_root_seed
 from tremula.smoothing.answer_spread import AnswerSpreadMixin
+from tremula.smoothing.bandwidths import least_noise
 from tremula.smoothing.methods import NO_CERTIFICATE, Smoothed, Smoother, TreeSmoother
 from tremula.smoothing.models.lightgbm import plain_name
 from tremula.smoothing.noise.amounts import Noise, column_scales, level_shares, measurement_error, read_scale
@@ -337,7 +338,8 @@ class DualPerturb(ShrinkageChoiceMixin, AnswerSpreadMixin, BaseEstimator):
     # --- answers ---
 
     def _noise_at(self, amounts: float | Floats) -> Noise:
-        return Noise(self.scale_ * amounts, self.flip, tuple(self.level_shares_))
+        sd = self.scale_ * amounts
+        return Noise(sd[:, None, :] if sd.ndim == 2 else sd, self.flip, tuple(self.level_shares_))
 
     def _ready(self) -> WrappedModel:
         check_is_fitted(self, "noise_")
@@ -429,6 +431,13 @@ class DualPerturb(ShrinkageChoiceMixin, AnswerSpreadMixin, BaseEstimator):
         assert smoothed.margins is not None
         assert smoothed.margin_bound is not None
         return smoother, smoothed.margins, smoothed.margin_bound
+
+    def _spread(self, smoother: Smoother, rows: Floats, noise: Noise) -> Floats:
+        """Return the unit in which a move of each row is measured, (n_rows, n_attributes)."""
+        sd = noise.sd
+        if noise.is_per_tree and isinstance(smoother, TreeSmoother):
+            sd = least_noise(smoother.model, sd)
+        return np.broadcast_to(sd, rows.shape)
 
     def _slopes(self, X: Any, X_std: Any) -> Floats:
         smoother, rows, noise = self._read(X, X_std)

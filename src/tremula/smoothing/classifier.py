@@ -63,7 +63,7 @@ class DualPerturbClassifier(ClassifierMixin, DualPerturb):
     classes_ : array
         The class labels.
     noise_ : float or array
-        The amount of noise, or one for each attribute.
+        The amount of noise, one for each attribute, or one for each tree and attribute.
     noise_curve_ : array of shape (n_tried, 2)
         Amounts tried with their losses on the validation rows; only if the noise was chosen.
     noise_loss_ : float
@@ -121,6 +121,7 @@ class DualPerturbClassifier(ClassifierMixin, DualPerturb):
         max_noise: float = 2.0,
         tune_on: str = "model",
         per_attribute: bool = False,
+        per_tree: bool = False,
         shrinkage: Any = 0.0,
         cv: Any = 5,
         n_draws: int = 100,
@@ -142,6 +143,7 @@ class DualPerturbClassifier(ClassifierMixin, DualPerturb):
         self.max_noise = max_noise
         self.tune_on = tune_on
         self.per_attribute = per_attribute
+        self.per_tree = per_tree
         self.shrinkage = shrinkage
         self.cv = cv
         self.n_draws = n_draws
@@ -249,12 +251,13 @@ class DualPerturbClassifier(ClassifierMixin, DualPerturb):
         The radius is deterministic: predictions are exact, so no move of the given length changes the class. It is the
         larger of two: that of Cohen et al. (2019), from the range of the margins (for ``method="path"``, which is not
         the mean over one noise vector, divided by the root of the number of tests of an attribute on a path), and that
-        from the probabilities of the boxes of the trees. Models smoothed by sampling have no certificate.
+        from the probabilities of the boxes of the trees, unless each tree has noise of its own. The unit of a move is
+        then the least noise of any tree. Models smoothed by sampling have no certificate.
         """
         check_choice("unit", unit, UNITS)
         check_number("n_regions", n_regions, 0)
         smoother, rows, noise = self._read(X, X_std)
-        spread = np.broadcast_to(noise.sd, rows.shape)
+        spread = self._spread(smoother, rows, noise)
         threshold = self._wrapped.threshold
         if threshold is not None and threshold.threshold != 0.5:
             raise InvalidParameter(
@@ -269,7 +272,7 @@ class DualPerturbClassifier(ClassifierMixin, DualPerturb):
             radii = np.zeros(len(rows))
         n_draws, nominal = trees.draws_on_path(), tested_nominal(trees.model)
         by_range = radii_in_unit(radii, unit, spread, n_draws, nominal)
-        if n_regions == 0 or not spread.any():
+        if n_regions == 0 or noise.is_per_tree or not spread.any():
             return by_range
         sharp = SharpCertificate(trees.model, rows, noise, trees.method, margins, bound, n_regions, self.n_jobs)
         radii = sharp.radii(radii_in_unit(radii, "noise", spread, n_draws, nominal))

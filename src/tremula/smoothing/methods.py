@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tremula.errors import InvalidParameter
+from tremula.smoothing.bandwidths import gradient_per_tree, soften_per_tree
 from tremula.smoothing.certificate import most_tests
 from tremula.smoothing.deviations import Deviations, answer_deviations, margin_deviations, with_draws
 from tremula.smoothing.distribution import AnswerDistribution, distribution_by_draws, distribution_of_tree, filled
-from tremula.smoothing.exact import gradient, soften
+from tremula.smoothing.exact import Softened, gradient, soften
 from tremula.smoothing.linear import QUADRATURE_ERROR, LinearScore
 from tremula.smoothing.noise.amounts import Noise
 from tremula.smoothing.sampled import Draws, Moments, sample_moments
@@ -93,7 +94,7 @@ class TreeSmoother:
 
     def smooth(self, rows: Floats, noise: Noise, n_jobs: int | None) -> Smoothed:
         """Smooth the margins, and put them through the link."""
-        softened = soften(self.model, rows, noise.sd, tol=self.tol, n_jobs=n_jobs, **self._options(noise))
+        softened = self._soften(rows, noise, n_jobs)
         link = self.model.link
         bound = link.answer_bound(softened.margins, softened.bound)
         return Smoothed(link.answers(softened.margins), bound, softened.margins, softened.bound)
@@ -101,12 +102,14 @@ class TreeSmoother:
     def deviations(self, rows: Floats, noise: Noise, max_visits: float, n_jobs: int | None) -> Deviations:
         """Return standard deviations: by pairs of leaves; by draws if there are too many, or a link follows."""
         assert self.draws is not None
+        noise = self._common_noise(noise)
         known = answer_deviations(self.model, rows, noise, min(self.tol, PAIR_TOLERANCE), max_visits, n_jobs)
         return with_draws(known, self.model.answers, rows, noise, self.draws, n_jobs)
 
     def margin_deviations(self, rows: Floats, noise: Noise, max_visits: float, n_jobs: int | None) -> Deviations:
         """Return the standard deviations of the margins: by pairs of leaves, or by draws if there are too many."""
         assert self.draws is not None
+        noise = self._common_noise(noise)
         known = margin_deviations(self.model, rows, noise, min(self.tol, PAIR_TOLERANCE), max_visits, n_jobs)
         return with_draws(known, self.model.margins, rows, noise, self.draws, n_jobs)
 
@@ -114,10 +117,20 @@ class TreeSmoother:
         self, rows: Floats, noise: Noise, probabilities: Floats, draws: Draws, n_jobs: int | None
     ) -> AnswerDistribution:
         """Return exact quantiles of a single tree, drawn ones of several and of rows that take several leaves."""
+        noise = self._common_noise(noise)
         if len(self.model.trees) > 1:
             return distribution_by_draws(self.model.answers, rows, noise, probabilities, draws, n_jobs)
         exact = distribution_of_tree(self.model, rows, noise, probabilities, n_jobs)
         return filled(exact, self.model.answers, rows, noise, draws, n_jobs)
+
+    def _common_noise(self, noise: Noise) -> Noise:
+        """Return the noise that all trees have in common; refuse if each has its own."""
+        if noise.is_per_tree and len(self.model.trees) > 1:
+            raise InvalidParameter(
+                "the spread of the answers was asked for, but each tree has noise of its own, so the model has no "
+                "distribution of answers under common noise: use one amount for each attribute"
+            )
+        return noise.of_tree(0)
 
     def draws_on_path(self) -> NDArray[np.int64]:
         """Count how often the noise of an attribute is drawn on a path; 0 if the attribute is not tested."""
@@ -126,9 +139,13 @@ class TreeSmoother:
 
     def gradient(self, rows: Floats, noise: Noise, n_jobs: int | None) -> Floats:
         """Differentiate the margins and apply the chain rule to the link."""
-        slopes = gradient(self.model, rows, noise.sd, tol=self.tol, n_jobs=n_jobs, **self._options(noise))
-        margins = soften(self.model, rows, noise.sd, tol=self.tol, n_jobs=n_jobs, **self._options(noise)).margins
-        return self.model.link.slopes(margins, slopes)
+        differentiate = gradient_per_tree if noise.is_per_tree else gradient
+        slopes = differentiate(self.model, rows, noise.sd, tol=self.tol, n_jobs=n_jobs, **self._options(noise))
+        return self.model.link.slopes(self._soften(rows, noise, n_jobs).margins, slopes)
+
+    def _soften(self, rows: Floats, noise: Noise, n_jobs: int | None) -> Softened:
+        smooth = soften_per_tree if noise.is_per_tree else soften
+        return smooth(self.model, rows, noise.sd, tol=self.tol, n_jobs=n_jobs, **self._options(noise))
 
     def _options(self, noise: Noise) -> dict[str, Any]:
         return {"form": self.method, "flip": noise.flip, "level_shares": noise.level_shares or None}

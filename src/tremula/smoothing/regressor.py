@@ -47,7 +47,7 @@ class DualPerturbRegressor(RegressorMixin, DualPerturb):
     method_reason_ : str
         Why: how the model was read, or why it has no exact form.
     noise_ : float or array
-        The amount of noise, or one for each attribute.
+        The amount of noise, one for each attribute, or one for each tree and attribute.
     noise_curve_ : array of shape (n_tried, 2)
         Amounts tried with their losses on the validation rows; only if the noise was chosen.
     noise_loss_ : float
@@ -97,6 +97,7 @@ class DualPerturbRegressor(RegressorMixin, DualPerturb):
         max_noise: float = 2.0,
         tune_on: str = "model",
         per_attribute: bool = False,
+        per_tree: bool = False,
         shrinkage: Any = 0.0,
         cv: Any = 5,
         n_draws: int = 100,
@@ -117,6 +118,7 @@ class DualPerturbRegressor(RegressorMixin, DualPerturb):
         self.max_noise = max_noise
         self.tune_on = tune_on
         self.per_attribute = per_attribute
+        self.per_tree = per_tree
         self.shrinkage = shrinkage
         self.cv = cv
         self.n_draws = n_draws
@@ -198,14 +200,14 @@ class DualPerturbRegressor(RegressorMixin, DualPerturb):
         check_number("radius", radius, 0.0)
         check_number("n_regions", n_regions, 0)
         smoother, rows, noise = self._read(X, X_std)
-        spread = np.broadcast_to(noise.sd, rows.shape)
+        spread = self._spread(smoother, rows, noise)
         if isinstance(smoother, LinearSmoother):
             return smoother.score.after_move(rows, noise.sd, -radius), smoother.score.after_move(rows, noise.sd, radius)
         trees, margins, bound = self._smoothed_margins(smoother, rows, noise)
         tests = np.where(spread > 0, trees.draws_on_path(), 0).max(axis=1, initial=1)
         radii = radius * np.sqrt(tests)
         low, high = certified_interval(trees.model, margins, bound, radii)
-        if n_regions > 0 and spread.any():
+        if n_regions > 0 and not noise.is_per_tree and spread.any():
             sharp = SharpCertificate(trees.model, rows, noise, trees.method, margins, bound, n_regions, self.n_jobs)
             low, high = sharp.interval(np.full(len(rows), radius), low, high)
         link = trees.model.link

@@ -217,7 +217,7 @@ class WrappedModel:
     def smoother(self, like: Any, noise: Noise) -> Smoother:
         """Return the smoother of the model for rows of a table of this kind, under this noise."""
         if self.trees is not None:
-            return self._smoother_of_moved(np.asarray(np.atleast_2d(noise.sd).any(axis=0)))
+            return self._smoother_of_moved(np.asarray(noise.sd.reshape(-1, noise.sd.shape[-1]).any(axis=0)))
         settings = self.settings
         return smoother_of_others(
             self._inner,

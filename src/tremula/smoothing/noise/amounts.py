@@ -5,13 +5,13 @@ All returned amounts and scales are finite and at least 0, and 0 for nominal att
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tremula.errors import InvalidInput, InvalidParameter
+from tremula.errors import InvalidInput, InvalidParameter, counted
 
 Floats = NDArray[np.float64]
 
@@ -22,8 +22,8 @@ class Noise:
 
     Attributes
     ----------
-    sd : float64 array (n_attributes,) or (n_rows, n_attributes)
-        Standard deviation for every attribute, or value; 0 for nominal attributes.
+    sd : float64 array (n_attributes,), (n_rows, n_attributes) or (n_trees, 1 or n_rows, n_attributes)
+        Standard deviation for every attribute, or value, or each of these for every tree; 0 for nominal attributes.
     flip : float
         Probability that the level of a nominal attribute is replaced by another.
     level_shares : tuple of arrays or None, one per attribute
@@ -40,6 +40,17 @@ class Noise:
         flips = self.flip > 0 and any(shares is not None for shares in self.level_shares)
         return not flips and not self.sd.any()
 
+    @property
+    def is_per_tree(self) -> bool:
+        """Whether every tree has noise of its own."""
+        return self.sd.ndim == 3
+
+    def of_tree(self, number: int) -> Noise:
+        """Return the noise on the rows that one tree is given."""
+        if not self.is_per_tree:
+            return self
+        return replace(self, sd=self.sd[number, 0] if self.sd.shape[1] == 1 else self.sd[number])
+
 
 def _numbers(name: str, given: Any, expected: str) -> Floats:
     try:
@@ -52,8 +63,17 @@ def _numbers(name: str, given: Any, expected: str) -> Floats:
     return numbers
 
 
-def read_amounts(name: str, given: Any, n_attributes: int) -> float | Floats:
-    """Return one amount for all attributes, or one for each.
+def read_amounts(name: str, given: Any, n_attributes: int, n_trees: int | None = None) -> float | Floats:
+    """Return one amount for all attributes, one for each, or one for each tree and attribute.
+
+    Parameters
+    ----------
+    name : str
+        Name of the parameter, for messages.
+    given : number or array
+    n_attributes : int
+    n_trees : int, optional
+        Number of trees; None if the model is not smoothed tree by tree.
 
     Examples
     --------
@@ -63,10 +83,17 @@ def read_amounts(name: str, given: Any, n_attributes: int) -> float | Floats:
     amounts = _numbers(name, given, "'auto', a number or one number per attribute")
     if amounts.ndim == 0:
         return float(amounts)
-    if amounts.shape != (n_attributes,):
+    if amounts.ndim == 2 and n_trees is None:
         raise InvalidParameter(
-            f"{name} has shape {amounts.shape}, but there are {n_attributes} attributes: give one number for all, or "
-            "one for each"
+            f"{name} has shape {amounts.shape}, but only models of trees that are not sampled can have an amount for "
+            "each tree: give one number, or one for each attribute"
+        )
+    if amounts.shape not in ((n_attributes,), (n_trees, n_attributes)):
+        trees = "" if n_trees is None else f" and {counted(n_trees, 'tree')}"
+        more = "" if n_trees is None else f", or an array of shape ({n_trees}, {n_attributes}), one for each tree"
+        raise InvalidParameter(
+            f"{name} has shape {amounts.shape}, but there are {counted(n_attributes, 'attribute')}{trees}: give one "
+            f"number for all, or one for each attribute{more}"
         )
     return amounts.copy()
 

@@ -16,6 +16,7 @@ from tremula.errors import InvalidInput, InvalidParameter
 from tremula.seeds import make_generator
 from tremula.smoothing.certificate import most_tests
 from tremula.smoothing.noise.amounts import Noise, read_amounts
+from tremula.smoothing.noise.descent import descend_from, make_descent
 from tremula.smoothing.noise.grid import accept_each, grid_search, try_amount
 from tremula.smoothing.noise.out_of_bag import OutOfBagAnswers, count_inbag, out_of_bag_rows
 from tremula.smoothing.noise.search import (
@@ -53,6 +54,7 @@ class NoiseChoiceMixin:
     max_noise: float
     tune_on: str
     per_attribute: bool
+    per_tree: bool
     cv: Any
     tol: float
     shrinkage: Any
@@ -96,21 +98,44 @@ class NoiseChoiceMixin:
                     f"X_val and y_val were given, but noise={self.noise!r} is not chosen on them: omit them, or "
                     "set noise='auto'"
                 )
-            self.noise_ = read_amounts("noise", self.noise, self.n_features_in_)
+            self.noise_ = read_amounts("noise", self.noise, self.n_features_in_, self._n_trees())
             return
+        self._check_per_tree()
         loss = PooledLoss(self._validation_rows(X, y, sample_weight, X_val, y_val), self.scoring, self.n_features_in_)
         chosen = self._search_grid(loss) if self.search == "grid" else self._search_golden_section(loss)
         self.noise_, self.noise_curve_, self.noise_loss_ = chosen.amount, chosen.curve, chosen.loss
 
     def _search_grid(self, loss: PooledLoss) -> ChosenNoise:
         common = grid_search(partial(try_amount, loss), loss.weights, self.max_noise)
-        if not self.per_attribute:
+        if not self.per_attribute and not self.per_tree:
             return common
-        return accept_each(loss, common, search_by_attribute(loss, common, self._attributes_to_try()))
+        is_free = self._attributes_to_try()
+        descent = make_descent(loss, is_free, self.max_noise)
+        if descent is not None:
+            return descend_from(loss, descent, common, self._n_trees() if self.per_tree else None)
+        if self.per_tree:
+            raise InvalidParameter(
+                f"per_tree=True was given, but the loss of {type(self.estimator_).__name__} has no derivative by the "
+                "noise of each tree: it needs a model of trees that is not sampled, and flip=0"
+            )
+        return accept_each(loss, common, search_by_attribute(loss, common, is_free))
 
     def _search_golden_section(self, loss: PooledLoss) -> ChosenNoise:
         common = golden_section(loss, self.max_noise)
         return search_by_attribute(loss, common, self._attributes_to_try()) if self.per_attribute else common
+
+    def _check_per_tree(self) -> None:
+        for name, other, given in (("tune_on", "tree", self.tune_on), ("search", "golden_section", self.search)):
+            if self.per_tree and given == other:
+                raise InvalidParameter(
+                    f"per_tree=True and {name}={other!r} were given, but an amount for each tree is fitted to the "
+                    f"whole model, by descent: use the default of {name}"
+                )
+
+    def _n_trees(self) -> int | None:
+        """Return the number of trees, or None if the model is not smoothed tree by tree."""
+        trees = self._wrapped.trees
+        return None if trees is None or self._wrapped.choice.method == "sample" else len(trees.sum.trees)
 
     def _attributes_to_try(self) -> NDArray[np.bool_]:
         trees = self._wrapped.trees
@@ -155,6 +180,11 @@ class NoiseChoiceMixin:
         return out_of_bag_rows(answers, self._read_target(y, n_rows_of(y)), weights, corrected=self.search == "grid")
 
     def _rows_of_folds(self, X: Any, y: Any, sample_weight: Any) -> list[ValidationRows]:
+        if self.per_tree:
+            raise InvalidParameter(
+                "per_tree=True was given, but the trees of another fold are not those of the model: give X_val and "
+                "y_val, use a bagged model, which has out-of-bag rows, or per_attribute=True"
+            )
         target = self._read_target(y, n_rows_of(y))
         weights = read_weights(sample_weight, len(target))
         if not self._fold_copies:

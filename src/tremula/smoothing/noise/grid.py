@@ -141,9 +141,12 @@ def accept_each(loss: PooledLoss, common: ChosenNoise, each: ChosenNoise) -> Cho
         With one amount for each attribute.
     """
     reference, trial = (try_amount(loss, chosen.amount) for chosen in (common, each))
-    if choose_trial([reference, trial], loss.weights) is trial:
-        return each
-    return replace(common, amount=np.full(loss.n_attributes, common.amount))
+    return each if choose_trial([reference, trial], loss.weights) is trial else for_each_attribute(loss, common)
+
+
+def for_each_attribute(loss: PooledLoss, chosen: ChosenNoise) -> ChosenNoise:
+    """Repeat a common amount for each attribute."""
+    return replace(chosen, amount=np.broadcast_to(chosen.amount, (loss.n_attributes,)).copy())
 
 
 def choose_trial(trials: Sequence[Trial], weights: Floats) -> Trial:

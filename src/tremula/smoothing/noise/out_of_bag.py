@@ -21,7 +21,7 @@ from tremula.smoothing.noise.amounts import Noise
 from tremula.smoothing.noise.search import LOSSES, ValidationRows
 
 Floats = NDArray[np.float64]
-MakeNoise = Callable[[Floats], Noise]  # from one amount for each attribute
+MakeNoise = Callable[[Floats], Noise]  # from one amount for each attribute, or for each tree and attribute
 
 MIN_SHARE = 0.01  # the log loss of smaller shares is corrected in another way
 
@@ -61,6 +61,11 @@ class OutOfBagAnswers:
         model = self.trees.sum
         return [TreeSmoother(model.member_tree(number), self.form, self.tol) for number in range(len(model.trees))]
 
+    def member_answers(self, member: int, noise: Noise) -> Floats:
+        """Smoothed answers of one member to the rows it was not trained on."""
+        rows = self.rows[self.inbag[member] == 0]
+        return self._members[member].smooth(rows, noise.of_tree(member), 1).answers
+
     @cached_property
     def _half(self) -> NDArray[np.int64]:
         """Return the half, 0 or 1, of each member among the members that were not trained on each row, in turn."""
@@ -74,13 +79,12 @@ class OutOfBagAnswers:
         """Weighted means of the answers of those members, of every other one of them, and of the rest; NaN for none."""
         model, noise = self.trees.sum, self.noise(amounts)
         sums = [RowSums(len(self.rows), model.n_margins) for _ in range(3)]
-        members = self._members
+        n_members = len(self._members)  # made before threads ask for them
 
         def work(member: int) -> tuple[NDArray[np.intp], Floats]:
-            out = np.flatnonzero(self.inbag[member] == 0)
-            return out, members[member].smooth(self.rows[out], noise, 1).answers
+            return np.flatnonzero(self.inbag[member] == 0), self.member_answers(member, noise)
 
-        for member, (out, answers) in enumerate(map_members(work, len(members), self.n_jobs)):
+        for member, (out, answers) in enumerate(map_members(work, n_members, self.n_jobs)):
             weight, half = model.weights[member], self._half[member, out]
             sums[0].add(out, answers, weight)
             for number in (0, 1):

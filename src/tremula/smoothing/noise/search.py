@@ -43,7 +43,8 @@ class ValidationRows:
     Attributes
     ----------
     answers : callable
-        From one amount for each attribute to the model's smoothed answers for these rows, (n_rows, n_outputs).
+        From one amount for each attribute, or for each tree and attribute, to the model's smoothed answers for these
+        rows, (n_rows, n_outputs).
     target : array (n_rows,)
         Class codes, or numbers.
     weights : float64 array (n_rows,) or None
@@ -68,12 +69,14 @@ class PooledLoss:
     n_attributes: int
 
     def __call__(self, amount: float | Floats) -> float:
-        """Mean loss at one amount for all attributes, or one for each."""
+        """Mean loss at one amount for all attributes, one for each, or one for each tree and attribute."""
         return float(self.of_rows(amount, [self.scoring])[0] @ self.weights) / float(self.weights.sum())
 
     def of_rows(self, amount: float | Floats, scorings: Sequence[str]) -> Floats:
         """Losses of all rows, (n_scorings, n_rows)."""
-        amounts = np.broadcast_to(np.asarray(amount, dtype=np.float64), (self.n_attributes,))
+        amounts = np.asarray(amount, dtype=np.float64)
+        if amounts.ndim < 2:
+            amounts = np.broadcast_to(amounts, (self.n_attributes,))
         return np.concatenate([part.losses(amounts, scorings) for part in self.parts], axis=1)
 
     @cached_property
@@ -89,7 +92,7 @@ class ChosenNoise:
 
     Attributes
     ----------
-    amount : float or float64 array (n_attributes,)
+    amount : float or float64 array (n_attributes,) or (n_trees, n_attributes)
     curve : float64 array (n_tried, 2)
         Amounts for all attributes alike with their losses, sorted by amount.
     loss : float

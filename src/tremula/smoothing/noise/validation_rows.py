@@ -15,6 +15,7 @@ from sklearn.model_selection import check_cv
 
 from tremula.errors import InvalidInput, InvalidParameter
 from tremula.folds import stratified_parts
+from tremula.smoothing.methods import Smoother
 from tremula.smoothing.noise.out_of_bag import MakeNoise, is_mean_of_trees
 from tremula.smoothing.noise.search import ValidationRows
 from tremula.smoothing.trained_model import WrappedModel
@@ -24,17 +25,30 @@ Floats = NDArray[np.float64]
 TUNINGS = ("auto", "validation", "oob", "cv")
 
 
+@dataclass(frozen=True, eq=False)
+class HeldOutAnswers:
+    """Smoothed answers to rows that did not train the model."""
+
+    wrapped: WrappedModel
+    X: Any
+    rows: Floats
+    noise: MakeNoise
+    n_jobs: int | None
+
+    def __call__(self, amounts: Floats) -> Floats:
+        """Smooth with these amounts of noise."""
+        return self.smoother(amounts).smooth(self.rows, self.noise(amounts), self.n_jobs).answers
+
+    def smoother(self, amounts: Floats) -> Smoother:
+        """Return the smoother of the model with these amounts of noise."""
+        return self.wrapped.smoother(self.X, self.noise(amounts))
+
+
 def held_out_rows(
     wrapped: WrappedModel, X: Any, target: NDArray[Any], noise: MakeNoise, n_jobs: int | None, weights: Any = None
 ) -> ValidationRows:
     """Validate the model on rows that did not train it."""
-    rows = wrapped.rows(X)
-
-    def answers(amounts: Floats) -> Floats:
-        added = noise(amounts)
-        return wrapped.smoother(X, added).smooth(rows, added, n_jobs).answers
-
-    return ValidationRows(answers, target, weights)
+    return ValidationRows(HeldOutAnswers(wrapped, X, wrapped.rows(X), noise, n_jobs), target, weights)
 
 
 def first_member(wrapped: WrappedModel) -> WrappedModel:
