@@ -40,7 +40,7 @@ COMMAND = "Command: `python benchmarks/bandwidths.py {} --store`"
 # --- SmooRF ---
 
 # Rows to train on, rows to predict, trees.
-CASES = {"housing": (300, 100, 10), "kin8nm": (500, 200, 10), "cpu-small": (500, 200, 20)}
+CASES = {"housing": (400, 106, 10), "kin8nm": (500, 200, 10), "cpu-small": (500, 200, 20)}
 SMOORF_NOTE = """scikit-learn's own forest of fully grown trees; a bandwidth for each tree and attribute, drawn once
 between 0.05 and 1 training standard deviations. Both smooth the same forest with the same Gaussian bandwidths:
 `SRFInference.predict` with `scipy.stats.norm`, and `DualPerturbRegressor.predict`. Both had already read the trees.
@@ -134,7 +134,8 @@ or log loss, on the test rows. Change: mean over datasets of the logarithm of th
 with its standard error; below 0 is better. Better, worse: datasets whose loss changed by more than 0.1 %. Accepted:
 share of the runs in which the amounts beat the coarser choice on rows they were not fitted to; elsewhere the coarser
 choice stays. Seconds: processor time of the `fit` that chooses the noise, the mean over runs. Each line compares two
-choices of the amounts: none, one common amount, one for each attribute, one for each tree and attribute."""
+choices of the amounts: none, one common amount, one for each attribute, one for each tree and attribute. Thresholds are
+those of the model (`thresholds="kept"`)."""
 
 
 def load_split(name: str, task: str, split: int) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -153,7 +154,8 @@ def load_split(name: str, task: str, split: int) -> list[tuple[np.ndarray, np.nd
 def run_setting(model: Any, task: str, parts: list[tuple[np.ndarray, np.ndarray]], setting: str) -> dict[str, object]:
     """Choose the noise of a trained model, and measure the losses on test rows."""
     training, validation, (X, y) = parts
-    wrapper = (DualPerturbRegressor if task == "regression" else DualPerturbClassifier)(model, **SETTINGS[setting])
+    kind = DualPerturbRegressor if task == "regression" else DualPerturbClassifier
+    wrapper = kind(model, thresholds="kept", **SETTINGS[setting])
     is_forest = hasattr(model, "estimators_samples_")
     options = {} if is_forest or setting == "none" else dict(zip(("X_val", "y_val"), validation))
     start = time.process_time()
