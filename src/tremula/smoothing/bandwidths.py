@@ -7,33 +7,25 @@ Schmidt (2026), *Improving random forests by smoothing*, Machine Learning 115:15
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 
 import tremula._kernels.bandwidths as kernel
 from tremula.errors import InvalidParameter
+from tremula.parallel import map_members
 from tremula.smoothing.exact import TOLERANCE, Softened, gradient, soften
 from tremula.smoothing.tree_program import finite, programs_of
 from tremula.trees.structure import parents_of
 from tremula.trees.tree_sum import TreeSum
 
 Floats = NDArray[np.float64]
-Result = TypeVar("Result")
 
 SLOPE_TOLERANCE = 1e-7  # weight below which a branch is left out of a derivative
-
-
-def for_each_tree(work: Callable[[int], Result], n_trees: int, n_jobs: int | None) -> list[Result]:
-    """Call a function with the number of every tree, in threads if there are several jobs."""
-    if effective_n_jobs(n_jobs) == 1 or n_trees == 1:
-        return [work(number) for number in range(n_trees)]
-    return list(Parallel(n_jobs=n_jobs, require="sharedmem")(delayed(work)(number) for number in range(n_trees)))
 
 
 # --- noise of its own for every tree ---
@@ -106,7 +98,7 @@ def soften_per_tree(
         options: dict[str, Any] = {"form": form, "flip": flip, "level_shares": level_shares, "tol": tol}
         return soften(terms[number], X, noise[number], **options)
 
-    parts = for_each_tree(work, len(terms), n_jobs)
+    parts = map_members(work, len(terms), n_jobs)
     margins, bound = np.tile(model.offset, (len(X), 1)), np.zeros(len(X))
     for part in parts:
         margins += part.margins
@@ -121,8 +113,8 @@ def gradient_per_tree(model: TreeSum, X: Floats, noise_sd: ArrayLike, **options:
     """
     n_jobs = options.pop("n_jobs", None)
     terms, noise = single_trees(model), noise_of_trees(model, noise_sd)
-    slopes = for_each_tree(lambda number: gradient(terms[number], X, noise[number], **options), len(terms), n_jobs)
-    return np.asarray(np.sum(slopes, axis=0))
+    slopes = map_members(lambda number: gradient(terms[number], X, noise[number], **options), len(terms), n_jobs)
+    return np.asarray(sum(slopes))
 
 
 def least_noise(model: TreeSum, noise_sd: Floats) -> Floats:

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tremula.errors import InvalidParameter
-from tremula.smoothing.bandwidths import AmountSlopes, for_each_tree
+from tremula.parallel import map_members
+from tremula.smoothing.bandwidths import AmountSlopes
 from tremula.smoothing.methods import TreeSmoother
 from tremula.smoothing.noise.out_of_bag import MIN_SHARE, MakeNoise, OutOfBagAnswers
 from tremula.smoothing.noise.search import ValidationRows
@@ -121,7 +122,7 @@ class HeldOutLoss:
             def work(number: int) -> Floats:
                 return self._slopes.of_tree(number, rows, noise.of_tree(number).sd, margin_rates)
 
-            each = np.array(for_each_tree(work, len(self.smoother.model.trees), n_jobs))
+            each = np.array(list(map_members(work, len(self.smoother.model.trees), n_jobs)))
             return each if len(amounts) > 1 else each.sum(axis=0, keepdims=True)
 
         return losses, slopes
@@ -167,7 +168,7 @@ class MemberLoss:
             return MEMBER_LOSSES[self.scoring](self.target[place[rows[member]]], outputs)
 
         n_members = len(answers.inbag)
-        each = for_each_tree(evaluate, n_members, answers.n_jobs)
+        each = list(map_members(evaluate, n_members, answers.n_jobs))
         losses = np.zeros(len(self.target))
         for member, (member_losses, _) in enumerate(each):
             losses[place[rows[member]]] += self._shares[member, rows[member]] * member_losses
@@ -180,7 +181,7 @@ class MemberLoss:
                 sd = noise.of_tree(member).sd
                 return self._slopes.of_tree(member, answers.rows[out[used]], sd, rates[used] * factors[used, None])
 
-            of_members = np.array(for_each_tree(work, n_members, answers.n_jobs))
+            of_members = np.array(list(map_members(work, n_members, answers.n_jobs)))
             return of_members if len(amounts) > 1 else of_members.sum(axis=0, keepdims=True)
 
         return losses, slopes
