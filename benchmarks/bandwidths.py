@@ -66,7 +66,8 @@ def compare_with_smoorf(name: str, n_training: int, n_test: int, n_trees: int) -
     forest = RandomForestRegressor(n_trees, random_state=0).fit(X[training], y[training])
     inbag = [np.asarray(rows) for rows in forest.estimators_samples_]
     bandwidths = np.exp(np.random.default_rng(0).uniform(np.log(0.05), 0.0, size=(n_trees, X.shape[1])))
-    ours = DualPerturbRegressor(forest, noise=bandwidths, scale=np.ones(X.shape[1]), thresholds="kept").fit(X[training])
+    ours = DualPerturbRegressor(forest, noise=bandwidths, scale=np.ones(X.shape[1]), thresholds="kept", tol=1e-9)
+    ours.fit(X[training])
     ours.predict(X[test])
     forest_of_peer = ExtendedRandomForest(n_estimators=n_trees, random_state=0).fit(X[training], y[training])
     forest_of_peer.used_samples_indices = inbag
@@ -155,7 +156,7 @@ def run_setting(model: Any, task: str, parts: list[tuple[np.ndarray, np.ndarray]
     """Choose the noise of a trained model, and measure the losses on test rows."""
     training, validation, (X, y) = parts
     kind = DualPerturbRegressor if task == "regression" else DualPerturbClassifier
-    wrapper = kind(model, thresholds="kept", **SETTINGS[setting])
+    wrapper = kind(model, thresholds="kept", tol=1e-9, **SETTINGS[setting])
     is_forest = hasattr(model, "estimators_samples_")
     options = {} if is_forest or setting == "none" else dict(zip(("X_val", "y_val"), validation))
     start = time.process_time()

@@ -34,7 +34,7 @@ def forest_and_bandwidths(**options: object) -> tuple[RandomForestRegressor, np.
 @pytest.mark.parametrize("options", [{}, {"bootstrap": False, "min_samples_leaf": 5, "max_features": 3}])
 def test_a_forest_with_fixed_bandwidths_is_smoorf(options: dict) -> None:
     forest, bandwidths = forest_and_bandwidths(**options)
-    wrapper = DualPerturbRegressor(forest, noise=bandwidths, scale=np.ones(X.shape[1]), thresholds="kept")
+    wrapper = DualPerturbRegressor(forest, noise=bandwidths, scale=np.ones(X.shape[1]), thresholds="kept", tol=0.0)
     wrapper.fit(X[TRAINING])
     expected = smoorf_trees(forest, X[TRAINING], y[TRAINING], X[TEST], bandwidths).mean(axis=0)
     np.testing.assert_allclose(wrapper.predict(X[TEST]), expected, rtol=1e-6)
@@ -52,8 +52,10 @@ def test_smoorf_counts_a_row_once_that_was_drawn_several_times() -> None:
         for leaf in np.unique(leaves):
             values[tree.nodes["index"][leaf]] = y[TRAINING][rows][leaves == leaf].mean()
         trees.append(tree_with_values(tree, values))
-    counted_once = soften_per_tree(replace(model, trees=tuple(trees)), X[TEST], bandwidths[:, None, :]).margins[:, 0]
-    counted_each_time = soften_per_tree(model, X[TEST], bandwidths[:, None, :]).margins[:, 0]
+    counted_once = soften_per_tree(
+        replace(model, trees=tuple(trees)), X[TEST], bandwidths[:, None, :], tol=0.0
+    ).margins[:, 0]
+    counted_each_time = soften_per_tree(model, X[TEST], bandwidths[:, None, :], tol=0.0).margins[:, 0]
     expected = smoorf_trees(forest, X[TRAINING], y[TRAINING], X[TEST], bandwidths).mean(axis=0)
     np.testing.assert_allclose(counted_once, expected, rtol=1e-6)
     assert np.abs(counted_each_time / expected - 1).max() > 1e-3
@@ -92,8 +94,8 @@ def test_each_tree_has_its_noise(n_jobs: int | None) -> None:
 
 def test_equal_noise_in_every_tree_is_common_noise() -> None:
     model, rows = boosted_classes()
-    common = DualPerturbClassifier(model, noise=0.3).fit(rows)
-    each = DualPerturbClassifier(model, noise=np.full((12, rows.shape[1]), 0.3)).fit(rows)
+    common = DualPerturbClassifier(model, noise=0.3, tol=0.0).fit(rows)
+    each = DualPerturbClassifier(model, noise=np.full((12, rows.shape[1]), 0.3), tol=0.0).fit(rows)
     assert each.noise_.shape == (12, rows.shape[1])
     np.testing.assert_allclose(each.predict_proba(rows), common.predict_proba(rows), rtol=0, atol=1e-12)
     np.testing.assert_allclose(each.gradient(rows), common.gradient(rows), rtol=0, atol=1e-12)
