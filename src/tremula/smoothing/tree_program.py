@@ -42,6 +42,7 @@ from __future__ import annotations
 import weakref
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -138,7 +139,7 @@ def order_rows(model: TreeSum, X: NDArray[np.float64], is_missing: NDArray[np.bo
     return order
 
 
-def _short(keys: NDArray[np.int32] | NDArray[np.bool_]) -> NDArray[np.uint16] | NDArray[np.int32] | NDArray[np.bool_]:
+def _short(keys: NDArray[Any]) -> NDArray[Any]:
     """Return keys in 16 bits if they fit: these are sorted much faster."""
     return keys.astype(np.uint16) if keys.max() <= np.iinfo(np.uint16).max else keys
 

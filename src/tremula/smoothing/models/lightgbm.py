@@ -151,7 +151,7 @@ def _attributes_with_categories(
     """Return the attributes that were columns of categories, in their order."""
     n_categories = len(categories)
     if frame is None and encoder is not None:
-        columns = []
+        columns: list[int] = []
         for number, labels in enumerate(encoder.levels):
             if labels is not None and len(columns) < n_categories and labels.tolist() == categories[len(columns)]:
                 columns.append(number)

@@ -110,14 +110,16 @@ class TreeModel:
     def _check_codes(self, X: Any, rows: NDArray[np.float64], no_others: bool) -> None:
         """Refuse codes that libraries round in ways of their own: fractions, and in some any unknown code."""
         frame = nw.from_native(X, eager_only=True, pass_through=True)
-        is_frame = isinstance(frame, nw.DataFrame)
         for attribute, levels in enumerate(self.encoder.levels):
             if levels is None or levels.dtype.kind not in "iuf":
                 continue
-            column = frame[:, attribute] if is_frame else np.asarray(X)[:, attribute]
-            if is_frame and not column.dtype.is_numeric():
-                continue
-            codes = np.asarray(column.to_numpy() if is_frame else column, dtype=np.float64)
+            if isinstance(frame, nw.DataFrame):
+                column = frame[:, attribute]
+                if not column.dtype.is_numeric():
+                    continue
+                codes = np.asarray(column.to_numpy(), dtype=np.float64)
+            else:
+                codes = np.asarray(np.asarray(X)[:, attribute], dtype=np.float64)
             is_other = np.isnan(rows[:, attribute]) & ~np.isnan(codes)
             is_wrong = is_other & ((codes != np.floor(codes)) | no_others)
             if is_wrong.any():
