@@ -104,7 +104,7 @@ def measure(case: Case) -> list[object]:
         "exact": lambda: soften(model, case.rows, NOISE * case.scale),
         "little": lambda: soften(model, case.rows, LITTLE_NOISE * case.scale),
     }
-    seconds = take_turns(jobs, seconds=6, least=8)
+    seconds = take_turns(jobs, seconds=3, least=5)
     softened = soften(model, case.rows, NOISE * case.scale)
     drawn: list[np.ndarray] = []
     draws = take_turns({"draws": lambda: drawn.append(draw_and_average(case))}, seconds=0, least=1)["draws"]
