@@ -65,7 +65,8 @@ def _known(
 
 def as_given(codes: NDArray[np.float64], listed: Sequence[Labels | None]) -> NDArray[np.float64]:
     """Return a row as the model takes it: levels instead of their codes."""
-    return np.array([code if labels is None else labels[int(code)] for code, labels in zip(codes, listed)])
+    given = [code if labels is None or not len(labels) else labels[int(code)] for code, labels in zip(codes, listed)]
+    return np.array(given)
 
 
 @dataclass(frozen=True)
