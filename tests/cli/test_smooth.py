@@ -276,7 +276,7 @@ def test_what_fit_wrote_of_another_library_is_read_as_trees(method: str, capsys:
         ("nowhere.tremula", HELD_OUT, EXIT_FILE_ERROR, "no file 'nowhere.tremula'"),
         (".", HELD_OUT, EXIT_FILE_ERROR, "is a folder"),
         ("held_out.csv", HELD_OUT, EXIT_BAD_INPUT, "was not written by tm.save"),
-        ("wrong.json", HELD_OUT, EXIT_BAD_INPUT, "is not an XGBoost model"),
+        ("wrong.json", HELD_OUT, EXIT_BAD_INPUT, "is not a sound XGBoost model"),
         ("wrong.txt", HELD_OUT, EXIT_BAD_INPUT, "is not a LightGBM model"),
         ("tree.tremula", ("--data", "iris"), EXIT_BAD_INPUT, "needs a column 'a size'"),
         ("tree.tremula", ("--data", "nowhere.csv"), EXIT_BAD_INPUT, "no file 'nowhere.csv'"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import time
 from dataclasses import replace
 from typing import Any
 
@@ -71,9 +70,7 @@ def test_codes_of_levels_of_histogram_gradient_boosting(name: str) -> None:
     codes, expected = CODES[name]
     rows = coded(codes)
     fitted = HistGradientBoostingRegressor(max_iter=5, categorical_features=[2]).fit(rows, NUMBER)
-    start = time.process_time()
     assert outcome(fitted, rows, rows) == expected
-    assert time.process_time() - start < 20  # codes of 1e8 took minutes and 32 GiB
     if expected == "refused" and name != "one is fractional":  # of which no trace is left in the trees
         with pytest.raises(UnsupportedModel):
             read_model(fitted)  # nor without rows

@@ -87,7 +87,8 @@ def names_of(names: list[str], frame: Any) -> tuple[str, ...] | None:
     """
     if all(map(NO_NAME.fullmatch, names)):
         return None
-    columns = tuple(map(str, getattr(frame, "columns", getattr(frame, "names", None)) or ()))
+    given = getattr(frame, "columns", getattr(frame, "names", None))
+    columns = () if given is None else tuple(map(str, given))
     if [plain_name(name) for name in columns] == names:
         return columns
     return None if any("_" in name for name in names) else tuple(names)
