@@ -55,7 +55,7 @@ def test_answers_are_those_of_the_blend(fitted: tuple[pd.DataFrame, Any]) -> Non
 
 def test_smoothed_margins_are_means_over_draws(fitted: tuple[pd.DataFrame, Any]) -> None:
     frame, model = fitted
-    rows, n_draws, noise, flip = table(6, 0.25, 2), 20_000, 0.4, 0.3
+    rows, n_draws, noise, flip = table(6, 0.25, 2), 5_000, 0.4, 0.3
     smoothed = tm.DualPerturbClassifier(model, noise=noise, flip=flip, thresholds="kept").fit(frame)
     margins = smoothed.smooth(rows).margins
     random = np.random.default_rng(0)

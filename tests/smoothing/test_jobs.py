@@ -33,7 +33,7 @@ def test_members_are_worked_on_at_the_same_time() -> None:
 @pytest.mark.parametrize(
     ("model", "options"),
     [
-        (RandomForestClassifier(**FOREST), {"tuning": "oob"}),
+        pytest.param(RandomForestClassifier(**FOREST), {"tuning": "oob"}, marks=pytest.mark.slow),
         (RandomForestClassifier(**FOREST), {"tuning": "oob", "method": "path", "search": "golden_section"}),
         (tm.BaggingClassifier(n_estimators=5, random_state=0), {"tuning": "oob"}),
         (DecisionTreeClassifier(max_depth=4, random_state=0), {"tuning": "cv", "cv": 2}),

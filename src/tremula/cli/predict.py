@@ -100,7 +100,12 @@ def _check_out(out: Path) -> None:
 
 def _as_estimator(model: Any) -> Any:
     """Return a model that answers with classes; a bare booster, which takes no rows or has no classes, as its trees."""
-    return model if hasattr(model, "fit") else store_trees(read_model(model))
+    if hasattr(model, "fit"):
+        return model
+    trees, names = store_trees(read_model(model)), column_names(model)
+    if names is not None:
+        trees.name_columns(names)
+    return trees
 
 
 def _name_as_given(model: Any, columns: Sequence[str]) -> None:
