@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from sklearn.base import BaseEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -30,6 +31,7 @@ def expected_to_fail(estimator: BaseEstimator) -> dict[str, str]:
     return {WEIGHTS_AS_ROWS: TIED_SPLITS} if is_soft_tree and estimator.noise != "auto" else {}
 
 
+@pytest.mark.filterwarnings("ignore::tremula.errors.SamplingWarning")
 @parametrize_with_checks(WRAPPERS, expected_failed_checks=expected_to_fail)
 def test_scikit_learns_checks(estimator: BaseEstimator, check: Any) -> None:
     check(estimator)

@@ -30,7 +30,7 @@ def count_rows(table: Any) -> int:
     >>> count_rows([[1, 2], [3, 4], [5, 6]])
     3
     """
-    return int(table.shape[0]) if hasattr(table, "shape") else len(table)
+    return int(table.shape[0]) if hasattr(table, "shape") else len(np.asarray(table))
 
 
 def first_rows(table: Any, most: int) -> Any:
