@@ -149,6 +149,46 @@ class ChainLink(Link):
         return bound
 
 
+@storable
+@dataclass(frozen=True, eq=False)
+class InterpolationLink(Link):
+    """Turns a score into the shares of two classes by a broken line, which is constant beyond its ends.
+
+    Attributes
+    ----------
+    scores : float64 array (n_points,)
+        Increasing.
+    shares : float64 array (n_points,)
+        Shares of the second class at these scores.
+
+    Examples
+    --------
+    >>> InterpolationLink(np.array([0.0, 1.0]), np.array([0.2, 0.6])).answers(np.array([[0.5], [3.0]]))
+    array([[0.6, 0.4],
+           [0.4, 0.6]])
+    """
+
+    scores: Floats
+    shares: Floats
+    name = "interpolation"
+
+    def answers(self, margins: Floats) -> Floats:
+        """Return the shares of the two classes."""
+        second = np.interp(margins[:, :1], self.scores, self.shares)
+        return np.hstack([1.0 - second, second])
+
+    def slopes(self, margins: Floats, margin_slopes: Floats) -> Floats:
+        """Refuse: there are kinks."""
+        raise InvalidParameter(f"the link {self.name!r} is not differentiable everywhere: use another calibrator")
+
+    def answer_bound(self, margins: Floats, bound: Floats) -> Floats:
+        """Multiply by the largest slope, up to a share of 1."""
+        if len(self.scores) < 2:
+            return np.zeros_like(bound)
+        steepest = float(np.max(np.diff(self.shares) / np.diff(self.scores)))
+        return np.asarray(np.minimum(bound * steepest, 1.0))
+
+
 def blend_link(
     links: Sequence[Link], sizes: Sequence[int], weights: ArrayLike, n_answers: int, outer: Link = IDENTITY
 ) -> Link:

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn import ensemble, linear_model, multioutput, naive_bayes, neighbors, svm, tree
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -240,7 +241,28 @@ def _sklearn() -> list[Kind]:
                 voting="soft",
             ),
         ),
+        kind("`CalibratedClassifierCV`, two classes", lambda: CalibratedClassifierCV(_forest(), cv=2), target=TWO),
+        kind(
+            "`CalibratedClassifierCV`, isotonic",
+            lambda: CalibratedClassifierCV(ensemble.GradientBoostingClassifier(**boost), cv=2, method="isotonic"),
+            target=TWO,
+        ),
+        kind("`CalibratedClassifierCV`, three classes", lambda: CalibratedClassifierCV(_forest(), cv=2), target=THREE),
+        kind(
+            "`StackingClassifier`, three classes",
+            lambda: ensemble.StackingClassifier([("a", _forest())], cv=2),
+            target=THREE,
+        ),
+        kind(
+            "`StackingRegressor`",
+            lambda: ensemble.StackingRegressor([("a", ensemble.RandomForestRegressor(**SMALL))], cv=2),
+            target=SCORE,
+        ),
     ]
+
+
+def _forest() -> Any:
+    return ensemble.RandomForestClassifier(**SMALL)
 
 
 def _booster(objective: str, target: Any, **options: Any) -> Any:

@@ -6,6 +6,7 @@ the expected sums before the mean is taken.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -59,15 +60,21 @@ def mean_of_answers(name: str, members: list[TreeModel], weights: Any, n_answers
     if all(part.link.is_identity for part in parts):
         placed = [PlacedMember(part, np.arange(n_answers)) for part in parts]
         return mean_of_members(name, placed, shares, n_answers, n_attributes)
+    link = blend_link([part.link for part in parts], [part.n_margins for part in parts], shares, n_answers)
+    return replace(side_by_side(name, parts), link=link)
+
+
+def side_by_side(name: str, parts: Sequence[TreeSum]) -> TreeSum:
+    """Return the margins of several sums, one stretch after the other, without their links."""
     ends = np.cumsum([part.n_margins for part in parts])
     placed = [
         PlacedMember(replace(part, link=IDENTITY), np.arange(end - part.n_margins, end))
         for part, end in zip(parts, ends)
     ]
-    side_by_side = mean_of_members(name, placed, np.ones(len(parts)), int(ends[-1]), n_attributes)
-    return replace(
-        side_by_side,
-        weights=len(parts) * side_by_side.weights,
-        offset=len(parts) * side_by_side.offset,
-        link=blend_link([part.link for part in parts], [part.n_margins for part in parts], shares, n_answers),
-    )
+    return sum_of_members(name, placed, int(ends[-1]), parts[0].n_attributes)
+
+
+def sum_of_members(name: str, members: Sequence[PlacedMember], n_outputs: int, n_attributes: int) -> TreeSum:
+    """Return the sum of members."""
+    mean = mean_of_members(name, members, np.ones(len(members)), n_outputs, n_attributes)
+    return replace(mean, weights=len(members) * mean.weights, offset=len(members) * mean.offset)

@@ -5,14 +5,16 @@ A model is accepted only if its trees give its own predictions: see `self_check`
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from tremula.data.encoding import ColumnEncoder
 from tremula.errors import UnsupportedModel
 from tremula.smoothing.models.blends import read_frozen, read_search, read_voting
+from tremula.smoothing.models.calibrated import read_calibrated
 from tremula.smoothing.models.catboost import read_catboost
 from tremula.smoothing.models.lightgbm import read_lightgbm
-from tremula.smoothing.models.model import Reader, TreeModel, library_of, name_of
+from tremula.smoothing.models.model import Read, Reader, TreeModel, library_of, name_of
 from tremula.smoothing.models.own import read_own
 from tremula.smoothing.models.pipelines import read_pipeline
 from tremula.smoothing.models.self_check import checked, checked_again
@@ -26,6 +28,7 @@ from tremula.smoothing.models.sklearn import (
     refuse_adaboost_regressor,
 )
 from tremula.smoothing.models.sklearn_hist import read_histogram
+from tremula.smoothing.models.stacked import read_stacking
 from tremula.smoothing.models.xgboost import read_xgboost
 
 # By library and class; a class that derives from one of these is read like it.
@@ -47,6 +50,9 @@ READERS: dict[tuple[str, str], Reader] = {
     ("sklearn", "Pipeline"): read_pipeline,
     ("sklearn", "VotingClassifier"): read_voting,
     ("sklearn", "VotingRegressor"): read_voting,
+    ("sklearn", "StackingClassifier"): read_stacking,
+    ("sklearn", "StackingRegressor"): read_stacking,
+    ("sklearn", "CalibratedClassifierCV"): read_calibrated,
     ("sklearn", "BaseSearchCV"): read_search,
     ("sklearn", "FrozenEstimator"): read_frozen,
     ("sklearn", "DummyClassifier"): read_dummy,
@@ -109,14 +115,27 @@ def read_model(estimator: Any, X: Any = None, encoder: ColumnEncoder | None = No
 
 
 def _read(estimator: Any, X: Any = None, encoder: ColumnEncoder | None = None) -> TreeModel:
+    """Read a model; it is no more precise than the models inside."""
+    precisions = [0.0]
+
+    def read(inner: Any) -> TreeModel:
+        model = _read(inner)
+        precisions.append(model.precision)
+        return model
+
+    model = _read_by_kind(estimator, read, X, encoder)
+    return replace(model, precision=max(model.precision, *precisions))
+
+
+def _read_by_kind(estimator: Any, read: Read, X: Any, encoder: ColumnEncoder | None) -> TreeModel:
     if hasattr(type(estimator), "as_tree_sum"):
-        return read_own(estimator, _read)
+        return read_own(estimator, read)
     for kind in type(estimator).__mro__:
         reader = READERS.get((library_of(kind), kind.__name__))
         if reader in (read_histogram, read_lightgbm):
-            return reader(estimator, _read, X, encoder)  # rows show levels that these libraries do not store
+            return reader(estimator, read, X, encoder)  # rows show levels that these libraries do not store
         if reader is not None:
-            return reader(estimator, _read)
+            return reader(estimator, read)
     hint = " an instance, not the class" if isinstance(estimator, type) else f" one of these: {ACCEPTED}"
     raise UnsupportedModel(
         f'the trees of {name_of(estimator)} cannot be read. Give{hint}; or use method="sample", which takes any model'
