@@ -39,6 +39,7 @@ LEAST_ROWS = 5.0
 SHRINKAGE = 5.0  # pseudo-rows without error in each leaf
 LARGEST_STEP = 4.0
 STREAM = 3  # separates the random stream of boosting from those of the members
+GRID = 2.0**-24  # of the weights and residuals that trees are grown from
 
 
 @dataclass(frozen=True)
@@ -150,7 +151,7 @@ class ClassRounds:
         weights = np.zeros(len(self.weights))
         # A row weighs as much as is left to learn of it.
         weights[self.rows] = self.weights[self.rows] * np.maximum((residuals * self.is_class).sum(axis=1), 1e-6)
-        weights *= self.weights.sum() / weights.sum()
+        weights = _on_grid(weights * (self.weights.sum() / weights.sum()), 1.0)
         grown = grow_classification_tree(self.columns, self.codes, self.n_classes, weights, self.rules, random)
         given = self.weights[self.rows, None]
         sums = _sum_by_leaf(
@@ -167,6 +168,7 @@ class NumberRounds:
     def __init__(self, columns: SortedColumns, sample: Sample, weights: np.ndarray) -> None:
         self.columns, self.sample, self.weights, self.target = columns, sample, weights, sample.target
         self.rules = _rules(REGRESSION["variance"].code, columns.n_attributes)
+        self.unit = 2.0 ** np.ceil(np.log2(max(float(self.target.std()), np.finfo(float).tiny)))
 
     def loss(self, margins: np.ndarray, rows: np.ndarray) -> float:
         """Weighted mean of the squared errors of some rows."""
@@ -175,13 +177,22 @@ class NumberRounds:
 
     def grow(self, margins: np.ndarray, random: np.random.Generator) -> Tree:
         """Grow the next tree; its values are steps of the number."""
-        residuals = np.where(self.weights > 0, self.target - margins[:, 0], 0.0)
+        residuals = _on_grid(np.where(self.weights > 0, self.target - margins[:, 0], 0.0), self.unit)
         grown = grow_regression_tree(self.columns, residuals, self.weights, self.rules, random)
         weight, total = grown.statistics[grown.nodes["n_branches"] == 0, :2].T
         return _with_values(grown, RATE * (total / (weight + SHRINKAGE))[:, None], self.columns)
 
 
 ROUNDS: dict[bool, Callable[[SortedColumns, Sample, np.ndarray], Rounds]] = {True: ClassRounds, False: NumberRounds}
+
+
+def _on_grid(numbers: np.ndarray, unit: float) -> np.ndarray:
+    """Round numbers of about the given unit, a power of two.
+
+    Sums of the rounded numbers are exact. So splits that tie do so on every machine, although the last bits of
+    logarithms and exponentials depend on the processor.
+    """
+    return np.asarray(np.round(numbers / (GRID * unit)) * (GRID * unit))
 
 
 def _rules(criterion: int, n_attributes: int) -> Rules:
