@@ -21,7 +21,7 @@ from tremula.aspen.report import AspenReport, Tried
 from tremula.ensembles.base.ensemble import Ensemble
 from tremula.errors import InvalidInput, InvalidParameter
 from tremula.perturb import Sample
-from tremula.trees.growing import sort_columns
+from tremula.trees.columns import read_columns
 
 IRIS = load_iris(return_X_y=True)
 DIABETES = load_diabetes(return_X_y=True)
@@ -235,7 +235,7 @@ def test_the_score_of_rows_left_out_is_weighted() -> None:
 def test_rounds_of_boosting_are_judged_by_weighted_rows(
     target: np.ndarray, n_classes: int, margins: Any, expected: float
 ) -> None:
-    columns = sort_columns(np.arange(4.0)[:, None], np.zeros(1, np.int32))
+    columns = read_columns(np.arange(4.0)[:, None], np.zeros(1, np.int32))
     sample = Sample(target, n_classes, 1, np.array([1.0, 1.0, 1.0, 3.0]))
     rounds = ROUNDS[n_classes > 0](columns, sample, np.array([1.0, 1.0, 0.0, 0.0]))
     assert rounds.loss(np.array(margins), np.array([2, 3])) == pytest.approx(expected)

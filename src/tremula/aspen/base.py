@@ -39,7 +39,7 @@ from tremula.perturb import Bootstrap, Sample
 from tremula.perturb.sample import Values
 from tremula.prediction import StagedOutputsMixin
 from tremula.seeds import RandomState, make_root_seed
-from tremula.trees.growing import sort_columns
+from tremula.trees.columns import read_columns
 from tremula.trees.tree import Tree
 from tremula.trees.tree_sum import TreeSum
 
@@ -152,7 +152,7 @@ class Aspen(
         self.encoder_, values = self._learn_columns(X, self.categorical_features)
         n_levels = self.encoder_.n_levels
         self._filling = Filling.of(values, n_levels)
-        columns = sort_columns(self._filling.fill(values), self._filling.n_levels(n_levels))
+        columns = read_columns(self._filling.fill(values), self._filling.n_levels(n_levels))
         return TrainingTable(columns, Values(values, n_levels))
 
     def _start(self, sample: Sample, kept: Sequence[FamilyMembers]) -> None:

@@ -16,12 +16,12 @@ from tremula.parameters.kinds import choice
 from tremula.parameters.table import LEAF_COST
 from tremula.persistence.registry import storable
 from tremula.seeds import RandomState
+from tremula.trees.columns import Columns
 from tremula.trees.criteria import CLASSIFICATION, REGRESSION, Criterion, find_criterion
 from tremula.trees.growing import (
     ROUNDING,
     GrownTree,
     Rules,
-    SortedColumns,
     attributes_to_draw,
     depth_limit,
     grow_classification_tree,
@@ -107,7 +107,7 @@ class _CART(PrunedOnHeldOutRows):
 
     def _folds(
         self,
-        columns: SortedColumns,
+        columns: Columns,
         target: np.ndarray,
         weights: np.ndarray | None,
         groups: np.ndarray,
@@ -125,7 +125,7 @@ class _CART(PrunedOnHeldOutRows):
 
     def _split_rows(
         self,
-        columns: SortedColumns,
+        columns: Columns,
         target: np.ndarray,
         weights: np.ndarray,
         groups: np.ndarray,
@@ -227,7 +227,7 @@ class CARTClassifier(_CART, TreeClassifier):
 
     def grow(
         self,
-        columns: SortedColumns,
+        columns: Columns,
         codes: np.ndarray,
         n_classes: int,
         weights: np.ndarray | None,
@@ -320,7 +320,7 @@ class CARTRegressor(_CART, TreeRegressor):
 
     def grow(
         self,
-        columns: SortedColumns,
+        columns: Columns,
         target: np.ndarray,
         weights: np.ndarray | None,
         random: np.random.Generator,

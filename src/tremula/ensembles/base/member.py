@@ -23,7 +23,7 @@ from tremula.ensembles.smeared_table import replace_values
 from tremula.errors import InvalidInput, InvalidParameter
 from tremula.persistence.registry import storable
 from tremula.perturb.sample import Noise, Sample, Values
-from tremula.trees.growing import SortedColumns
+from tremula.trees.columns import Columns
 from tremula.trees.learner import TreeClassifier, TreeLearner
 
 
@@ -64,7 +64,7 @@ class TreeTrainer:
     """Grows tremula's trees."""
 
     learner: TreeLearner
-    columns: SortedColumns
+    columns: Columns
 
     def train(self, sample: Sample, random: np.random.Generator) -> Member:
         """Grow a tree from the sample; columns are copied and sorted again only if noise changed the values."""

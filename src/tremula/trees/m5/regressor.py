@@ -17,8 +17,9 @@ import tremula._kernels.route as route
 from tremula.errors import UnsupportedModel
 from tremula.parameters import with_parameters
 from tremula.persistence.registry import storable
+from tremula.trees.columns import Columns
 from tremula.trees.criteria import REGRESSION
-from tremula.trees.growing import Rules, SortedColumns, grow_regression_tree, mean_and_variance, node_means
+from tremula.trees.growing import Rules, grow_regression_tree, mean_and_variance, node_means
 from tremula.trees.learner import TreeRegressor
 from tremula.trees.m5.equations import export_equations, model_names
 from tremula.trees.m5.linear_models import NodeModels, fit_node_models
@@ -119,7 +120,7 @@ class M5Regressor(TreeRegressor):
 
     def grow(  # type: ignore[override]
         self,
-        columns: SortedColumns,
+        columns: Columns,
         target: np.ndarray,
         weights: np.ndarray | None,
         random: np.random.Generator,

@@ -13,7 +13,7 @@ import numpy as np
 
 from tremula.data.names import attribute_name
 from tremula.persistence.registry import storable
-from tremula.trees.growing import SortedColumns, sort_columns
+from tremula.trees.columns import Columns, SortedLists, read_columns
 
 
 def _column_means(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -117,19 +117,20 @@ class Terms:
             out[:, of_attribute] = place[:, None] >= self.from_place[of_attribute]
         return out
 
-    def sort(self, columns: SortedColumns, evaluated: np.ndarray) -> SortedColumns:
+    def sort(self, columns: Columns, evaluated: np.ndarray) -> Columns:
         """Sort the terms; numeric columns without missing values are already sorted."""
         complete = (columns.lengths == columns.n_rows) & (self.n_levels == 0)
         if complete.all():
             return columns
         is_sorted = complete[self.attribute]
-        fresh = sort_columns(np.asfortranarray(evaluated[:, ~is_sorted]), np.zeros((~is_sorted).sum(), np.int32))
+        fresh = read_columns(np.asfortranarray(evaluated[:, ~is_sorted]), np.zeros((~is_sorted).sum(), np.int32))
         lists = np.empty((self.n_terms, columns.n_rows), np.uint64)
         lists[is_sorted] = columns.lists[self.attribute[is_sorted]]
         lists[~is_sorted] = fresh.lists
         lengths = np.full(self.n_terms, columns.n_rows, np.int64)
         kinds = np.zeros(self.n_terms, np.int32)
-        return replace(columns, values=evaluated, n_levels=kinds, lists=lists, lengths=lengths, serves_once=True)
+        given = SortedLists(lists, lengths)
+        return replace(columns, values=evaluated, n_levels=kinds, given_lists=given, serves_once=True)
 
     def name(self, term: int, names: Sequence[str] | None, levels: Sequence[Any]) -> str:
         """Return the name of a term: that of a column, or a set of levels."""

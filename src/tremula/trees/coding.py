@@ -1,0 +1,140 @@
+"""Tables held as codes by row, for trees that look at few attributes of a node, and the kernel that grows from them.
+
+The code of a value is its place among the distinct values of its column; a nominal value is its own code. One row is a
+few bytes side by side, so that all attributes that a node draws are read together. The trees are those that sorted
+lists give, ties included.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from tremula._kernels import grow_coded
+from tremula._kernels.sort import sort_columns
+from tremula._kernels.words import ROW_BITS, WIDE_ROW_BITS
+
+# Cells sorted at a time, which take 8 bytes each.
+CELLS_SORTED = 1 << 22
+# Fixed-point targets have so many bits.
+TARGET_BITS = 30
+
+
+@dataclass(frozen=True)
+class CodedColumns:
+    """Codes of every value.
+
+    Attributes
+    ----------
+    codes : uint8, uint16 or uint32 array (n_rows, n_attributes)
+    n_codes : int32 array (n_attributes,)
+        Number of codes of each column; for a nominal one, of its levels.
+    first : int64 array (n_attributes,)
+        Where the codes of each column begin in `low` and `high`.
+    low, high : float64 arrays
+        Least and largest value of each code.
+    """
+
+    codes: np.ndarray
+    n_codes: np.ndarray
+    first: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+
+class KernelCodes(NamedTuple):
+    """The columns as the kernel takes them; `attributes` are those in use."""
+
+    codes: np.ndarray
+    n_codes: np.ndarray
+    n_levels: np.ndarray
+    first: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    attributes: np.ndarray
+
+
+class KernelMarks(NamedTuple):
+    """The rows as the kernel takes them.
+
+    `marks` has the multiplicity of each row and, above its bits, its class. Of a numeric target there are `numbers`,
+    and `targets` in fixed point. `terms` is the table of f(count) for entropy, in units of `term_unit`.
+    """
+
+    marks: np.ndarray
+    targets: np.ndarray | None
+    numbers: np.ndarray | None
+    terms: np.ndarray | None
+    term_unit: float
+    n_classes: int
+
+
+def code_columns(values: np.ndarray, n_levels: np.ndarray) -> CodedColumns:
+    """Code every column.
+
+    Parameters
+    ----------
+    values : float64 array (n_rows, n_attributes)
+        Complete; nominal columns hold codes of levels.
+    n_levels : int32 array (n_attributes,)
+        0 for a numeric attribute.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> coded = code_columns(np.array([[2.5, 1.0], [0.5, 0.0], [2.5, 2.0]]), np.array([0, 4], np.int32))
+    >>> coded.codes
+    array([[1, 1],
+           [0, 0],
+           [1, 2]], dtype=uint8)
+    >>> coded.low
+    array([0.5, 2.5, 0. , 1. , 2. , 3. ])
+    """
+    n_rows, n_columns = values.shape
+    widest = max(n_rows, int(n_levels.max(initial=0)))
+    codes = np.empty((n_rows, n_columns), np.uint16 if widest <= 1 << 16 else np.uint32)
+    row_bits = ROW_BITS if n_rows < 1 << ROW_BITS else WIDE_ROW_BITS
+    distinct: list[np.ndarray] = []
+    step = max(1, CELLS_SORTED // n_rows)
+    for start in range(0, n_columns, step):
+        part = values[:, start : start + step]
+        lists, lengths = np.empty((part.shape[1], n_rows), np.uint64), np.empty(part.shape[1], np.int64)
+        sort_columns(part, 0.0, row_bits, lists, lengths)
+        for number, words in enumerate(lists):
+            column = start + number
+            if n_levels[column]:
+                codes[:, column] = part[:, number]
+                distinct.append(np.arange(n_levels[column], dtype=np.float64))
+                continue
+            distinct.append(np.empty((int(words[-1]) >> row_bits) + 1))
+            grow_coded.code_column(words, row_bits, part[:, number], codes[:, column], distinct[-1])
+    n_codes = np.array([len(each) for each in distinct], np.int32)
+    if n_codes.max() <= 1 << 8:
+        codes = codes.astype(np.uint8)
+    elif n_codes.max() <= 1 << 16:
+        codes = codes.astype(np.uint16, copy=False)
+    low = np.concatenate(distinct)
+    return CodedColumns(codes, n_codes, np.cumsum(n_codes, dtype=np.int64) - n_codes, low, low)
+
+
+def class_marks(codes: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Return the multiplicity of each row and, above its bits, its class."""
+    return (codes.astype(np.uint32) << np.uint32(16)) | counts.astype(np.uint32)
+
+
+def fixed_point(target: np.ndarray) -> np.ndarray:
+    """Return a target as whole numbers of at most 30 bits, in units of a power of two.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> fixed_point(np.array([0.0, 1.0, -0.25])) / 2**29
+    array([ 0.  ,  1.  , -0.25])
+    """
+    largest = float(np.abs(target).max())
+    if largest == 0.0:
+        return np.zeros(len(target), np.int32)
+    exponent = TARGET_BITS - int(np.frexp(largest)[1])
+    return np.rint(np.ldexp(target, exponent)).astype(np.int32)
