@@ -83,7 +83,7 @@ IN_PLACE const uint64_t *sort_marked(CodedTree *tree, const OpenNode *node, int6
     }
     for (int64_t i = 1; i < n; i++) differences |= keys[i] ^ keys[0];
     *n_keys = n;
-    if (n > 40) return sort_keys(keys, tree->spare_keys, n, differences);
+    if (n > 40) return sort_keys_by_digits(keys, tree->spare_keys, n, differences);
     for (int64_t i = 1; i < n; i++) {
         uint64_t key = keys[i];
         int64_t j = i;

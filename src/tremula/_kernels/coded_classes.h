@@ -111,12 +111,13 @@ IN_PLACE void end_class_walk(CodedTree *tree, OpenNode *node, const ClassWalk *w
 }
 
 /* Two rows of different classes: every cut between them is perfect. */
-IN_PLACE int judge_pair(const CodedTree *tree, OpenNode *node, int64_t attribute, int width) {
+IN_PLACE int judge_pair(const CodedTree *tree, OpenNode *node, int64_t attribute, int width, int criterion) {
     uint32_t first = code_of_row(tree, node, 0, attribute, width), second = code_of_row(tree, node, 1, attribute, width);
     int64_t count = tree->node_marks[0] & COUNT_MASK, other = tree->node_marks[1] & COUNT_MASK;
+    double worth = (criterion == CODED_GINI ? node->weight : node->branches) - node->within;
     if (first == second) return 0;
-    if (!node->best.is_perfect && count >= node->least && other >= node->least)
-        node->best = (CodedCut){INFINITY, NAN, attribute, first < second ? first : second, 0, 1};
+    if (worth > node->best.worth + node->slack && count >= node->least && other >= node->least)
+        node->best = (CodedCut){worth, NAN, attribute, first < second ? first : second, 0, 1};
     return 1;
 }
 
@@ -149,17 +150,11 @@ IN_PLACE int judge_few_of_classes(CodedTree *tree, OpenNode *node, int64_t attri
 
 /* Many rows, sorted by their codes. Returns whether the codes differ. */
 IN_PLACE int judge_sorted_classes(CodedTree *tree, OpenNode *node, int64_t attribute, int width, int criterion) {
-    int64_t n = node->n_rows;
-    uint64_t *keys = tree->keys, differences = 0;
+    const uint64_t *keys = sort_node(tree, node, attribute, width, tree->node_marks);
     ClassWalk walk;
-    for (int64_t i = 0; i < n; i++) {
-        keys[i] = (uint64_t)code_of_row(tree, node, i, attribute, width) << 32 | tree->node_marks[i];
-        differences |= keys[i] ^ keys[0];
-    }
-    if (!(differences >> 32)) return 0;
-    keys = sort_keys(keys, tree->spare_keys, n, differences);
+    if (keys == NULL) return 0;
     begin_class_walk(tree, node, &walk, criterion);
-    for (int64_t p = 0; p < n - 1; p++) {
+    for (int64_t p = 0; p < node->n_rows - 1; p++) {
         pass_rows(&walk, (uint32_t)keys[p] >> CLASS_SHIFT_OF_MARK, keys[p] & COUNT_MASK, criterion);
         if ((keys[p] ^ keys[p + 1]) >> 32) judge_class_cut(&walk, keys[p] >> 32, criterion);
     }
@@ -167,18 +162,32 @@ IN_PLACE int judge_sorted_classes(CodedTree *tree, OpenNode *node, int64_t attri
     return 1;
 }
 
-/* Counts the rows of each code, or of each bin of 2^shift codes, by class. */
+/* Counts one row. */
+IN_PLACE void count_row(const CodedTree *tree, const OpenNode *node, int64_t i, int64_t attribute, int width, int shift,
+                        uint32_t *cells) {
+    uint32_t mark = tree->node_marks[i], code = code_of_row(tree, node, i, attribute, width) >> shift;
+    cells[code * node->n_classes + (mark >> CLASS_SHIFT_OF_MARK)] += mark & COUNT_MASK;
+}
+
+/* Counts the rows of each code, or of each bin of 2^shift codes, by class. Many rows are counted in two histograms in
+ * turn: a row need not wait for the one before it where both fall into the same cell. */
 IN_PLACE void fill_class_cells(CodedTree *tree, const OpenNode *node, int64_t attribute, int width, int shift,
                                int64_t n_bins) {
     uint32_t *cells = (uint32_t *)tree->cells;
-    int64_t n = node->n_rows, n_classes = node->n_classes;
-    memset(cells, 0, n_bins * n_classes * sizeof(uint32_t));
-    for (int64_t i = 0; i < n; i++) {
-        uint32_t mark = tree->node_marks[i];
-        PREFETCH(node->source.codes + node->rows[i + AHEAD] * tree->table.stride + attribute * width);
-        cells[(code_of_row(tree, node, i, attribute, width) >> shift) * n_classes + (mark >> CLASS_SHIFT_OF_MARK)] +=
-            mark & COUNT_MASK;
+    int64_t n = node->n_rows, n_cells = n_bins * node->n_classes, i = 0;
+    uint32_t *others = n > 2 * n_cells ? cells + n_cells : cells;
+    memset(cells, 0, (others - cells + n_cells) * sizeof(uint32_t));
+    for (; i < n - 1; i += 2) {
+        if (!node->is_local) {
+            PREFETCH_CODE(tree, node, i, attribute, width);
+            PREFETCH_CODE(tree, node, i + 1, attribute, width);
+        }
+        count_row(tree, node, i, attribute, width, shift, cells);
+        count_row(tree, node, i + 1, attribute, width, shift, others);
     }
+    if (i < n) count_row(tree, node, i, attribute, width, shift, cells);
+    if (others != cells)
+        for (int64_t cell = 0; cell < n_cells; cell++) cells[cell] += others[cell];
 }
 
 /* A histogram with a bin for each code. Returns whether the codes differ. */

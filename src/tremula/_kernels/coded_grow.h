@@ -30,7 +30,7 @@ static int plant_coded_root(CodedTree *tree, int64_t n_present) {
     make_coded_leaf(tree, 0, weight);
     tree->n_nodes = 1;
     if (!is_coded_leaf(tree, tree->statistics, weight, 0))
-        tree->frames[tree->n_frames++] = (CodedFrame){0, n_present, 0, 0, 0};
+        tree->frames[tree->n_frames++] = (CodedFrame){0, n_present, 0, 0, 0, 0};
     return 1;
 }
 
@@ -101,6 +101,8 @@ IN_PLACE void open_coded_node(CodedTree *tree, CodedFrame *frame, int criterion)
     node->source = frame->is_local
                        ? (RowSource){tree->local_codes, tree->local_marks, tree->local_targets, tree->local_numbers}
                        : (RowSource){tree->table.codes, tree->marks, tree->targets, tree->numbers};
+    node->is_local = frame->is_local;
+    node->constant = frame->constant;
     node->rows = tree->rows + frame->start;
     node->n_rows = frame->end - frame->start;
     node->weight = tree->nodes[frame->node].weight;
@@ -113,49 +115,71 @@ IN_PLACE void open_coded_node(CodedTree *tree, CodedFrame *frame, int criterion)
 
 /* ---- choosing the split */
 
+/* Costs, in about processor cycles, of the ways to judge an attribute; measured. */
+#define CELL_ROW 5              /* histogram: a row, */
+#define CELL_CODE 10            /* a code, */
+#define CELL_CLASS 3            /* a class of a code */
+#define SORT_ROW 24             /* sorting many rows: a row, */
+#define SORT_START 500          /* and the buckets */
+#define COMPARE_ROW 14          /* sorting few rows: a row, */
+#define COMPARE_PAIR 0.2        /* and a pair of rows */
+#define BIN_ROWS 512            /* bins are quicker than sorting for more rows than this, */
+#define BIN_CLASS_ROWS 64       /* and so many more for each class */
+
 /* Whether a histogram of single codes is quicker than sorting. */
-IN_PLACE int is_worth_cells(const OpenNode *node, int64_t n_codes, int criterion) {
-    int64_t per_code = criterion == CODED_VARIANCE ? 12 : 8 + 2 * node->n_classes;
-    return n_codes <= MAX_CELL_CODES && n_codes * per_code < node->n_rows * (node->n_rows <= MAX_COMPARED ? 6 : 24);
+IN_PLACE int is_worth_cells(const OpenNode *node, int64_t n_codes) {
+    double n = (double)node->n_rows;
+    double cells = CELL_ROW * n + n_codes * (CELL_CODE + CELL_CLASS * (double)node->n_classes);
+    double sorting = n <= MAX_COMPARED ? n * (COMPARE_ROW + COMPARE_PAIR * n) : SORT_START + SORT_ROW * n;
+    return n_codes <= MAX_CELL_CODES && cells < sorting;
 }
 
 /* Whether bins of several codes are quicker than sorting all rows. */
 IN_PLACE int is_worth_bins(const OpenNode *node, int criterion) {
-    if (criterion == CODED_VARIANCE) return node->n_rows > 1024;
-    return criterion == CODED_GINI && node->n_rows > 512 + 64 * node->n_classes;
+    if (criterion == CODED_ENTROPY) return 0;
+    return node->n_rows > BIN_ROWS + BIN_CLASS_ROWS * node->n_classes;
 }
 
 /* Judges the cuts of a numeric attribute. Returns whether its codes differ in the node. */
 IN_PLACE int judge_coded_attribute(CodedTree *tree, OpenNode *node, int64_t attribute, int width, int criterion) {
     int64_t n_codes = tree->table.n_codes[attribute];
     if (node->best.is_perfect) return codes_differ(tree, node, attribute, width);
-    if (criterion != CODED_VARIANCE && node->n_rows == 2) return judge_pair(tree, node, attribute, width);
-    if (node->n_rows <= MAX_COMPARED && !is_worth_cells(node, n_codes, criterion)) {
+    if (criterion != CODED_VARIANCE && node->n_rows == 2) return judge_pair(tree, node, attribute, width, criterion);
+    if (node->n_rows <= MAX_COMPARED && !is_worth_cells(node, n_codes)) {
         if (criterion == CODED_VARIANCE) return judge_few_numbers(tree, node, attribute, width);
         return judge_few_of_classes(tree, node, attribute, width, criterion);
     }
-    if (!codes_differ(tree, node, attribute, width)) return 0;
-    if (is_worth_cells(node, n_codes, criterion)) {
-        if (criterion == CODED_VARIANCE) judge_number_cells(tree, node, attribute, width);
-        else judge_class_cells(tree, node, attribute, width, criterion);
-    } else if (n_codes > MAX_CELL_CODES && is_worth_bins(node, criterion)) {
+    if (is_worth_cells(node, n_codes)) {
+        if (criterion == CODED_VARIANCE) return judge_number_cells(tree, node, attribute, width);
+        return judge_class_cells(tree, node, attribute, width, criterion);
+    }
+    if (n_codes > MAX_CELL_CODES && is_worth_bins(node, criterion)) {
+        if (!codes_differ(tree, node, attribute, width)) return 0;
         if (criterion == CODED_VARIANCE) judge_number_bins(tree, node, attribute, width);
         else judge_class_bins(tree, node, attribute, width);
-    } else {
-        if (criterion == CODED_VARIANCE) judge_sorted_numbers(tree, node, attribute, width);
-        else judge_sorted_classes(tree, node, attribute, width, criterion);
+        return 1;
     }
-    return 1;
+    if (criterion == CODED_VARIANCE) return judge_sorted_numbers(tree, node, attribute, width);
+    return judge_sorted_classes(tree, node, attribute, width, criterion);
 }
 
-IN_PLACE int look_at_attribute(CodedTree *tree, OpenNode *node, int64_t place, int width, int criterion) {
-    int64_t attribute = tree->table.attributes[place];
+IN_PLACE int judge_any_attribute(CodedTree *tree, OpenNode *node, int64_t attribute, int width, int criterion) {
     if (tree->table.n_levels[attribute] > 0) {
         if (node->best.is_perfect) return codes_differ(tree, node, attribute, width);
         return judge_levels(tree, node, attribute, width);
     }
     if (tree->rules.random_threshold) return judge_drawn(tree, node, attribute, width);
     return judge_coded_attribute(tree, node, attribute, width, criterion);
+}
+
+/* Judges an attribute, by its place among those in use, unless it is known to be constant. Returns whether it varies:
+ * an attribute that does not is constant in all nodes below. */
+IN_PLACE int look_at_attribute(CodedTree *tree, OpenNode *node, int64_t place, int width, int criterion) {
+    uint64_t bit = place < 64 ? (uint64_t)1 << place : 0;
+    if (node->constant & bit) return 0;
+    if (judge_any_attribute(tree, node, tree->table.attributes[place], width, criterion)) return 1;
+    node->constant |= bit;
+    return 0;
 }
 
 IN_PLACE void judge_coded_attributes(CodedTree *tree, OpenNode *node, int width, int criterion) {
@@ -189,7 +213,7 @@ IN_PLACE Partition divide_coded_rows(CodedTree *tree, OpenNode *node, uint32_t *
         uint32_t row = rows[i], mark = tree->node_marks[i];
         uint32_t code = code_at(node->source.codes + row * tree->table.stride, cut->attribute, width);
         int is_second = cut->is_subset ? tree->best_branch_of_level[code] : code > (uint64_t)cut->code;
-        PREFETCH(node->source.codes + rows[i + AHEAD] * tree->table.stride + cut->attribute * width);
+        if (!node->is_local) PREFETCH_CODE(tree, node, i, cut->attribute, width);
         rows[partition.n_first] = row;
         tree->spare_rows[n_second] = row;
         partition.n_first += !is_second;
@@ -279,7 +303,7 @@ IN_PLACE int split_coded_node(CodedTree *tree, const CodedFrame *frame, int widt
         make_coded_leaf(tree, first_child + child, weights[child]);
         if (!is_coded_leaf(tree, statistics, weights[child], frame->depth + 1))
             tree->frames[tree->n_frames++] = (CodedFrame){bounds[child], bounds[child + 1], first_child + child,
-                                                          frame->depth + 1, frame->is_local};
+                                                          frame->depth + 1, frame->is_local, node->constant};
     }
     return 1;
 }

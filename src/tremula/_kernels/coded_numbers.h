@@ -79,19 +79,16 @@ IN_PLACE int judge_few_numbers(CodedTree *tree, OpenNode *node, int64_t attribut
     return 1;
 }
 
-IN_PLACE void judge_sorted_numbers(CodedTree *tree, OpenNode *node, int64_t attribute, int width) {
-    uint64_t *keys = tree->keys, differences = 0;
+IN_PLACE int judge_sorted_numbers(CodedTree *tree, OpenNode *node, int64_t attribute, int width) {
+    const uint64_t *keys = sort_node(tree, node, attribute, width, NULL);
     NumberWalk walk = begin_number_walk(node);
-    for (int64_t i = 0; i < node->n_rows; i++) {
-        keys[i] = (uint64_t)code_of_row(tree, node, i, attribute, width) << 32 | (uint64_t)i;
-        differences |= keys[i] ^ keys[0];
-    }
-    keys = sort_keys(keys, tree->spare_keys, node->n_rows, differences);
+    if (keys == NULL) return 0;
     for (int64_t p = 0; p < node->n_rows - 1; p++) {
         pass_number(tree, &walk, keys[p] & 0xFFFFFFFFu);
         if ((keys[p] ^ keys[p + 1]) >> 32) judge_number_cut(&walk, keys[p] >> 32);
     }
     end_number_walk(node, &walk, attribute);
+    return 1;
 }
 
 IN_PLACE void fill_number_cells(CodedTree *tree, const OpenNode *node, int64_t attribute, int width, int shift,
@@ -101,24 +98,27 @@ IN_PLACE void fill_number_cells(CodedTree *tree, const OpenNode *node, int64_t a
     for (int64_t i = 0; i < node->n_rows; i++) {
         NumberCell *cell = cells + (code_of_row(tree, node, i, attribute, width) >> shift);
         int64_t product = (int64_t)tree->node_targets[i] * tree->node_marks[i];
-        PREFETCH(node->source.codes + node->rows[i + AHEAD] * tree->table.stride + attribute * width);
+        if (!node->is_local) PREFETCH_CODE(tree, node, i, attribute, width);
         cell->sum += product;
         cell->weight += tree->node_marks[i];
         if (shift) cell->magnitude += product < 0 ? -product : product;
     }
 }
 
-IN_PLACE void judge_number_cells(CodedTree *tree, OpenNode *node, int64_t attribute, int width) {
+IN_PLACE int judge_number_cells(CodedTree *tree, OpenNode *node, int64_t attribute, int width) {
     const NumberCell *cells = (const NumberCell *)tree->cells;
     NumberWalk walk = begin_number_walk(node);
+    int n_seen = 0;
     fill_number_cells(tree, node, attribute, width, 0, tree->table.n_codes[attribute]);
     for (int64_t code = 0; walk.weight < walk.total_weight; code++) {
         if (!cells[code].weight) continue;
+        n_seen++;
         walk.sum += cells[code].sum;
         walk.weight += cells[code].weight;
         if (walk.weight < walk.total_weight) judge_number_cut(&walk, code);
     }
     end_number_walk(node, &walk, attribute);
+    return n_seen > 1;
 }
 
 /* The largest level inside a bin: at one of the corners of what its rows may add to sum and weight. */
@@ -172,7 +172,7 @@ IN_PLACE const uint64_t *sort_marked_numbers(CodedTree *tree, const OpenNode *no
     }
     for (int64_t i = 1; i < n; i++) differences |= keys[i] ^ keys[0];
     *n_keys = n;
-    return sort_keys(keys, tree->spare_keys, n, differences);
+    return sort_keys_by_digits(keys, tree->spare_keys, n, differences);
 }
 
 IN_PLACE void judge_number_bins(CodedTree *tree, OpenNode *node, int64_t attribute, int width) {

@@ -71,6 +71,7 @@ typedef struct {                /* a node that waits to be split */
     int64_t start, end;         /* of its rows */
     int64_t node, depth;
     int is_local;               /* its rows are numbers in the local copy */
+    uint64_t constant;          /* attributes, of the first 64 in use, known to be constant in the node */
 } CodedFrame;
 
 typedef struct {                /* rows where codes, marks and targets can be looked up: the table's, or a copy */
@@ -96,6 +97,8 @@ typedef struct {
 
 typedef struct {                /* the node at hand */
     RowSource source;
+    int is_local;
+    uint64_t constant;          /* see `CodedFrame` */
     const uint32_t *rows;
     int64_t n_rows;
     int64_t n_classes;          /* present in the node; classes of `marks` are numbered among these */
@@ -157,6 +160,10 @@ IN_PLACE uint32_t code_at(const uint8_t *codes, int64_t place, int width) {
 IN_PLACE uint32_t code_of_row(const CodedTree *tree, const OpenNode *node, int64_t i, int64_t attribute, int width) {
     return code_at(node->source.codes + node->rows[i] * tree->table.stride, attribute, width);
 }
+
+/* Fetches the code of a row that is read a little later. */
+#define PREFETCH_CODE(tree, node, i, attribute, width)                                                                 \
+    PREFETCH((node)->source.codes + (node)->rows[(i) + AHEAD] * (tree)->table.stride + (attribute) * (width))
 
 /* Whether the rows of the node have different codes; usually the first few tell. */
 IN_PLACE int codes_differ(const CodedTree *tree, const OpenNode *node, int64_t attribute, int width) {

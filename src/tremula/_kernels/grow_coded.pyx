@@ -4,7 +4,7 @@ import numpy as np
 
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free, malloc
+from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
 
 from tremula._kernels.words cimport row_mask_of
@@ -178,7 +178,7 @@ cdef void allocate_for_classes(CodedTree* tree, Arena* arena, int64_t max_levels
     tree.best_branch_of_level = <uint8_t*> take(arena, max_levels, sizeof(uint8_t))
     tree.is_refined = <uint8_t*> take(arena, MAX_CELL_CODES, sizeof(uint8_t))
     tree.levels_of_bins = <double*> take(arena, MAX_CELL_CODES, sizeof(double))
-    tree.cells = take(arena, MAX_CELL_CODES * n_classes, sizeof(uint32_t))
+    tree.cells = take(arena, 2 * MAX_CELL_CODES * n_classes, sizeof(uint32_t))
     if tree.target == NUMBERS:
         tree.cells = take(arena, MAX_CELL_CODES, sizeof(NumberCell))
 

@@ -274,6 +274,7 @@ def _marks_of_classes(codes: np.ndarray, n_classes: int, weights: np.ndarray, ru
     return KernelMarks(class_marks(codes, weights), None, None, terms, INFORMATION_UNIT, n_classes)
 
 
+@lru_cache(maxsize=64)
 def _is_codable(rules: Rules) -> bool:
     """Whether trees under these rules can be grown from codes: those of CART, random forests and extra trees can."""
     plain = Rules(

@@ -70,15 +70,25 @@ class TreeTrainer:
         """Grow a tree from the sample; columns are copied and sorted again only if noise changed the values."""
         if sample.noise:
             return self._train_on_noise(sample, random)
-        learner = self.learner
-        if sample.options:
-            learner = with_options(learner, sample.options)
-            learner._check_parameters()
+        learner = self._learner_with(sample.options) if sample.options else self.learner
         if isinstance(learner, TreeClassifier):
             given = (self.columns, sample.target, sample.n_classes, sample.weights, random, sample.attributes)
             return learner.grow(*given)
         member: Member = learner.grow(self.columns, sample.target, sample.weights, random, sample.attributes)
         return member
+
+    def _learner_with(self, options: Mapping[str, Any]) -> TreeLearner:
+        """Return the learner with these options; members usually have the same ones."""
+        key = tuple(options.items())
+        if key not in self._learners:
+            learner = with_options(self.learner, options)
+            learner._check_parameters()
+            self._learners[key] = learner
+        return self._learners[key]
+
+    @cached_property
+    def _learners(self) -> dict[tuple[tuple[str, Any], ...], Any]:
+        return {}
 
     def _train_on_noise(self, sample: Sample, random: np.random.Generator) -> Member:
         rows, alone = sample.expand_copies()
