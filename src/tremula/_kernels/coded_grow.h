@@ -144,7 +144,10 @@ IN_PLACE int is_worth_bins(const OpenNode *node, int criterion) {
 IN_PLACE int judge_coded_attribute(CodedTree *tree, OpenNode *node, int64_t attribute, int width, int criterion) {
     int64_t n_codes = tree->table.n_codes[attribute];
     if (node->best.is_perfect) return codes_differ(tree, node, attribute, width);
-    if (criterion != CODED_VARIANCE && node->n_rows == 2) return judge_pair(tree, node, attribute, width, criterion);
+    if (node->n_rows == 2) {
+        if (criterion == CODED_VARIANCE) return judge_pair_of_numbers(tree, node, attribute, width);
+        return judge_pair(tree, node, attribute, width, criterion);
+    }
     if (node->n_rows <= MAX_COMPARED && !is_worth_cells(node, n_codes)) {
         if (criterion == CODED_VARIANCE) return judge_few_numbers(tree, node, attribute, width);
         return judge_few_of_classes(tree, node, attribute, width, criterion);
@@ -168,7 +171,7 @@ IN_PLACE int judge_any_attribute(CodedTree *tree, OpenNode *node, int64_t attrib
         if (node->best.is_perfect) return codes_differ(tree, node, attribute, width);
         return judge_levels(tree, node, attribute, width);
     }
-    if (tree->rules.random_threshold) return judge_drawn(tree, node, attribute, width);
+    if (tree->rules.random_threshold) return judge_drawn(tree, node, attribute, width, criterion);
     return judge_coded_attribute(tree, node, attribute, width, criterion);
 }
 

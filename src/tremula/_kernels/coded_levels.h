@@ -151,38 +151,70 @@ static int64_t code_up_to(const CodedTable *table, int64_t attribute, double thr
     return below - 1;
 }
 
-/* Extra trees: one threshold, drawn uniformly between the least and the largest value in the node. */
-IN_PLACE int judge_drawn(CodedTree *tree, OpenNode *node, int64_t attribute, int width) {
-    const CodedTable *table = &tree->table;
-    int64_t size = n_sums(tree, node), n = node->n_rows;
-    double *left = tree->left_sums, *right = left + size, *all = right + size, low, high, threshold, worth;
-    uint32_t least = UINT32_MAX, largest = 0, code;
-    for (int64_t i = 0; i < n; i++) {
-        code = code_of_row(tree, node, i, attribute, width);
+/* Gathers the codes of the node's rows into `keys`; returns whether they differ, and their range. */
+IN_PLACE int gather_codes(CodedTree *tree, const OpenNode *node, int64_t attribute, int width, uint32_t range[2]) {
+    uint32_t *codes = (uint32_t *)tree->keys, least = UINT32_MAX, largest = 0;
+    for (int64_t i = 0; i < node->n_rows; i++) {
+        uint32_t code = code_of_row(tree, node, i, attribute, width);
+        if (!node->is_local) PREFETCH_CODE(tree, node, i, attribute, width);
+        codes[i] = code;
         least = code < least ? code : least;
         largest = code > largest ? code : largest;
     }
-    if (least == largest) return 0;
-    low = table->low[table->first[attribute] + least];
-    high = table->high[table->first[attribute] + largest];
+    range[0] = least;
+    range[1] = largest;
+    return least < largest;
+}
+
+/* The worth of a cut after a code, from the gathered codes; NaN if a side is too light. */
+IN_PLACE double worth_of_gathered(CodedTree *tree, const OpenNode *node, uint32_t code, int criterion) {
+    const uint32_t *codes = (const uint32_t *)tree->keys;
+    int64_t n = node->n_rows, weight = 0, sum = 0, left_squares = 0, right_squares = 0, k;
+    if (criterion == CODED_VARIANCE) {
+        for (int64_t i = 0; i < n; i++) {
+            int64_t count = codes[i] <= code ? tree->node_marks[i] : 0;
+            weight += count;
+            sum += count * tree->node_targets[i];
+        }
+        if (weight < node->least || node->total - weight < node->least) return NAN;
+        return level_of_sums((double)sum, (double)weight, (double)(node->sum - sum), (double)(node->total - weight)) -
+               node->within;
+    }
+    memset(tree->left, 0, node->n_classes * sizeof(uint32_t));
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t mark = tree->node_marks[i];
+        tree->left[mark >> CLASS_SHIFT_OF_MARK] += codes[i] <= code ? mark & COUNT_MASK : 0;
+    }
+    if (criterion == CODED_ENTROPY) {
+        double *left = tree->left_sums, *right = left + node->n_classes, *all = right + node->n_classes;
+        for (k = 0; k < node->n_classes; k++) left[k] = tree->left[k];
+        sum_of_node(tree, node, all);
+        return worth_of_branches(tree, node, left, all, right);
+    }
+    for (k = 0; k < node->n_classes; k++) {
+        int64_t left = tree->left[k], right = tree->totals[k] - left;
+        weight += left;
+        left_squares += left * left;
+        right_squares += right * right;
+    }
+    if (weight < node->least || node->total - weight < node->least) return NAN;
+    return (double)left_squares / (double)weight + (double)right_squares / (double)(node->total - weight) - node->within;
+}
+
+/* Extra trees: one threshold, drawn uniformly between the least and the largest value in the node. */
+IN_PLACE int judge_drawn(CodedTree *tree, OpenNode *node, int64_t attribute, int width, int criterion) {
+    const CodedTable *table = &tree->table;
+    uint32_t range[2];
+    double low, high, threshold, worth;
+    int64_t code;
+    if (!gather_codes(tree, node, attribute, width, range)) return 0;
+    low = table->low[table->first[attribute] + range[0]];
+    high = table->high[table->first[attribute] + range[1]];
     threshold = low + tree->random->next_double(tree->random->state) * (high - low);
     if (!(threshold < high)) threshold = low;
-    code = (uint32_t)code_up_to(table, attribute, threshold);
-    memset(tree->left, 0, node->n_classes * sizeof(uint32_t));
-    memset(left, 0, size * sizeof(double));
-    if (tree->target == CLASSES) {
-        for (int64_t i = 0; i < n; i++) {
-            uint32_t mark = tree->node_marks[i];
-            tree->left[mark >> CLASS_SHIFT_OF_MARK] +=
-                (mark & COUNT_MASK) * (code_of_row(tree, node, i, attribute, width) <= code);
-        }
-        for (int64_t k = 0; k < size; k++) left[k] = tree->left[k];
-    } else {
-        for (int64_t i = 0; i < n; i++)
-            add_to_sums(tree, i, code_of_row(tree, node, i, attribute, width) <= code ? 1.0 : 0.0, left);
-    }
-    sum_of_node(tree, node, all);
-    worth = worth_of_branches(tree, node, left, all, right);
+    if (node->n_rows == 2 && node->best.attribute >= 0) return 1;       /* two rows are divided in one way only */
+    code = node->n_rows == 2 ? (int64_t)range[0] : code_up_to(table, attribute, threshold);
+    worth = worth_of_gathered(tree, node, (uint32_t)code, criterion);
     if (worth > node->best.worth + node->slack) node->best = (CodedCut){worth, threshold, attribute, code, 0, 0};
     return 1;
 }

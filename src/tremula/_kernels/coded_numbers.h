@@ -55,6 +55,18 @@ IN_PLACE void pass_number(const CodedTree *tree, NumberWalk *walk, int64_t i) {
     walk->weight += tree->node_marks[i];
 }
 
+/* Two rows are divided in one way only. */
+IN_PLACE int judge_pair_of_numbers(const CodedTree *tree, OpenNode *node, int64_t attribute, int width) {
+    uint32_t first = code_of_row(tree, node, 0, attribute, width), second = code_of_row(tree, node, 1, attribute, width);
+    NumberWalk walk = begin_number_walk(node);
+    if (first == second) return 0;
+    pass_number(tree, &walk, first > second);
+    judge_number_cut(&walk, first < second ? first : second);
+    end_number_walk(node, &walk, attribute);
+    node->best.is_perfect = node->best.attribute == attribute;
+    return 1;
+}
+
 IN_PLACE int judge_few_numbers(CodedTree *tree, OpenNode *node, int64_t attribute, int width) {
     int n = (int)node->n_rows;
     int16_t shorts[MAX_COMPARED + 16];

@@ -24,13 +24,19 @@ class _Forest(Ensemble):
     estimator = None
     criterion: str
     max_features: int | float | str | None
+    max_bins: int | None
     max_depth: int | None
     min_samples_leaf: float
 
     _tree: ClassVar[type[CARTClassifier | CARTRegressor]]
 
     def _default_estimator(self) -> BaseEstimator:
-        return self._tree(criterion=self.criterion, max_depth=self.max_depth, min_samples_leaf=self.min_samples_leaf)
+        return self._tree(
+            criterion=self.criterion,
+            max_depth=self.max_depth,
+            min_samples_leaf=self.min_samples_leaf,
+            max_bins=self.max_bins,
+        )
 
 
 class _RandomForest(_Forest):
@@ -85,6 +91,7 @@ class RandomForestClassifier(_RandomForest, EnsembleClassifier):
         *,
         criterion: str = "gini",
         max_features: int | float | str | None = "sqrt",
+        max_bins: int | None = None,
         max_depth: int | None = None,
         min_samples_leaf: float = 1,
         max_samples: float = 1.0,
@@ -101,6 +108,7 @@ class RandomForestClassifier(_RandomForest, EnsembleClassifier):
         self.max_estimators = max_estimators
         self.criterion = criterion
         self.max_features = max_features
+        self.max_bins = max_bins
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
         self.max_samples = max_samples
@@ -148,6 +156,7 @@ class RandomForestRegressor(_RandomForest, EnsembleRegressor):
         *,
         criterion: str = "variance",
         max_features: int | float | str | None = 1.0,
+        max_bins: int | None = None,
         max_depth: int | None = None,
         min_samples_leaf: float = 1,
         max_samples: float = 1.0,
@@ -163,6 +172,7 @@ class RandomForestRegressor(_RandomForest, EnsembleRegressor):
         self.max_estimators = max_estimators
         self.criterion = criterion
         self.max_features = max_features
+        self.max_bins = max_bins
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
         self.max_samples = max_samples
@@ -213,6 +223,7 @@ class ExtraTreesClassifier(_ExtraTrees, EnsembleClassifier):
         criterion: str = "gini",
         *,
         max_features: int | float | str | None = "sqrt",
+        max_bins: int | None = None,
         max_depth: int | None = None,
         min_samples_leaf: float = 1,
         combine: str = "average",
@@ -227,6 +238,7 @@ class ExtraTreesClassifier(_ExtraTrees, EnsembleClassifier):
         self.n_estimators = n_estimators
         self.criterion = criterion
         self.max_features = max_features
+        self.max_bins = max_bins
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
         self.combine = combine
@@ -275,6 +287,7 @@ class ExtraTreesRegressor(_ExtraTrees, EnsembleRegressor):
         criterion: str = "variance",
         *,
         max_features: int | float | str | None = 1.0,
+        max_bins: int | None = None,
         max_depth: int | None = None,
         min_samples_leaf: float = 1,
         bootstrap: bool = False,
@@ -288,6 +301,7 @@ class ExtraTreesRegressor(_ExtraTrees, EnsembleRegressor):
         self.n_estimators = n_estimators
         self.criterion = criterion
         self.max_features = max_features
+        self.max_bins = max_bins
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
         self.bootstrap = bootstrap

@@ -82,6 +82,12 @@ TREES = {
     "max_features": Parameter(
         MAX_FEATURES, "Number of attributes drawn at each node to choose the split from; None is all."
     ),
+    "max_bins": Parameter(
+        number(2, 256, whole=True, none=True),
+        "Number of bins that a numeric attribute with more distinct values is cut into, at quantiles of the training "
+        "rows; thresholds lie between bins. None considers every threshold. Bins need a table without missing values, "
+        "and row weights that are whole numbers.",
+    ),
     "ccp_alpha": Parameter(
         number_or_word(number(0.0), "validation", "cv"),
         LEAF_COST.format("the training loss"),

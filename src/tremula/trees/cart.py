@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -67,6 +68,7 @@ class _CART(PrunedOnHeldOutRows):
     min_samples_split: float
     min_samples_leaf: float
     max_features: int | float | str | None
+    max_bins: int | None
     splitter: str
     ccp_alpha: float | str
     cv: Any
@@ -80,6 +82,10 @@ class _CART(PrunedOnHeldOutRows):
 
     def _grows_once(self) -> bool:
         return self.ccp_alpha != "cv"
+
+    def sort(self, values: np.ndarray, n_levels: np.ndarray) -> Columns:
+        """Return the columns for `grow`."""
+        return replace(super().sort(values, n_levels), max_bins=self.max_bins)
 
     def _draws(self) -> bool:
         return self.ccp_alpha == "cv" or self.max_features is not None or self.splitter == "random"
@@ -208,6 +214,7 @@ class CARTClassifier(_CART, TreeClassifier):
         min_samples_split: float = 2,
         min_samples_leaf: float = 1,
         max_features: int | float | str | None = None,
+        max_bins: int | None = None,
         splitter: str = "best",
         ccp_alpha: float | str = 0.0,
         cv: Any = 10,
@@ -219,6 +226,7 @@ class CARTClassifier(_CART, TreeClassifier):
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
         self.max_features = max_features
+        self.max_bins = max_bins
         self.splitter = splitter
         self.ccp_alpha = ccp_alpha
         self.cv = cv
@@ -301,6 +309,7 @@ class CARTRegressor(_CART, TreeRegressor):
         min_samples_split: float = 2,
         min_samples_leaf: float = 1,
         max_features: int | float | str | None = None,
+        max_bins: int | None = None,
         splitter: str = "best",
         ccp_alpha: float | str = 0.0,
         cv: Any = 10,
@@ -312,6 +321,7 @@ class CARTRegressor(_CART, TreeRegressor):
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
         self.max_features = max_features
+        self.max_bins = max_bins
         self.splitter = splitter
         self.ccp_alpha = ccp_alpha
         self.cv = cv

@@ -71,7 +71,7 @@ class KernelMarks(NamedTuple):
     n_classes: int
 
 
-def code_columns(values: np.ndarray, n_levels: np.ndarray) -> CodedColumns:
+def code_columns(values: np.ndarray, n_levels: np.ndarray, max_bins: int | None = None) -> CodedColumns:
     """Code every column.
 
     Parameters
@@ -80,6 +80,9 @@ def code_columns(values: np.ndarray, n_levels: np.ndarray) -> CodedColumns:
         Complete; nominal columns hold codes of levels.
     n_levels : int32 array (n_attributes,)
         0 for a numeric attribute.
+    max_bins : int, optional
+        Number of codes of a numeric column; neighbouring values share a code where there are more. None gives each
+        value its own.
 
     Examples
     --------
@@ -96,7 +99,8 @@ def code_columns(values: np.ndarray, n_levels: np.ndarray) -> CodedColumns:
     widest = max(n_rows, int(n_levels.max(initial=0)))
     codes = np.empty((n_rows, n_columns), np.uint16 if widest <= 1 << 16 else np.uint32)
     row_bits = ROW_BITS if n_rows < 1 << ROW_BITS else WIDE_ROW_BITS
-    distinct: list[np.ndarray] = []
+    low: list[np.ndarray] = []
+    high: list[np.ndarray] = []
     step = max(1, CELLS_SORTED // n_rows)
     for start in range(0, n_columns, step):
         part = values[:, start : start + step]
@@ -106,22 +110,45 @@ def code_columns(values: np.ndarray, n_levels: np.ndarray) -> CodedColumns:
             column = start + number
             if n_levels[column]:
                 codes[:, column] = part[:, number]
-                distinct.append(np.arange(n_levels[column], dtype=np.float64))
+                low.append(np.arange(n_levels[column], dtype=np.float64))
+                high.append(low[-1])
                 continue
-            distinct.append(np.empty((int(words[-1]) >> row_bits) + 1))
-            grow_coded.code_column(words, row_bits, part[:, number], codes[:, column], distinct[-1])
-    n_codes = np.array([len(each) for each in distinct], np.int32)
-    if n_codes.max() <= 1 << 8:
-        codes = codes.astype(np.uint8)
-    elif n_codes.max() <= 1 << 16:
-        codes = codes.astype(np.uint16, copy=False)
-    low = np.concatenate(distinct)
-    return CodedColumns(codes, n_codes, np.cumsum(n_codes, dtype=np.int64) - n_codes, low, low)
+            distinct = np.empty((int(words[-1]) >> row_bits) + 1)
+            grow_coded.code_column(words, row_bits, part[:, number], codes[:, column], distinct)
+            first = np.arange(len(distinct))
+            if max_bins is not None and len(distinct) > max_bins:
+                bins = bins_of_ranks(np.bincount(codes[:, column]), max_bins)
+                codes[:, column] = bins[codes[:, column]]
+                first = np.flatnonzero(np.diff(bins, prepend=-1))
+            low.append(distinct[first])
+            high.append(distinct[np.append(first[1:], len(distinct)) - 1])
+    n_codes = np.array([len(each) for each in low], np.int32)
+    narrow = np.min_scalar_type(int(n_codes.max()) - 1)
+    codes = codes.astype(narrow, copy=False)
+    return CodedColumns(
+        codes, n_codes, np.cumsum(n_codes, dtype=np.int64) - n_codes, np.concatenate(low), np.concatenate(high)
+    )
+
+
+def bins_of_ranks(counts: np.ndarray, n_bins: int) -> np.ndarray:
+    """Return the bin of each distinct value, from the number of rows that have it.
+
+    Bins hold nearly equally many rows. A value with more rows than a bin should have is a bin of its own.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> bins_of_ranks(np.array([1, 1, 1, 5, 1, 1]), 3)
+    array([0, 0, 0, 1, 2, 2])
+    """
+    middle = np.cumsum(counts) - (counts + 1) / 2
+    raw = (middle * n_bins / counts.sum()).astype(np.int64)
+    return np.asarray(np.cumsum(np.diff(raw, prepend=raw[0]) > 0))
 
 
 def class_marks(codes: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """Return the multiplicity of each row and, above its bits, its class."""
-    return (codes.astype(np.uint32) << np.uint32(16)) | counts.astype(np.uint32)
+    return np.asarray((codes.astype(np.uint32) << np.uint32(16)) | counts.astype(np.uint32))
 
 
 def fixed_point(target: np.ndarray) -> np.ndarray:
@@ -137,4 +164,4 @@ def fixed_point(target: np.ndarray) -> np.ndarray:
     if largest == 0.0:
         return np.zeros(len(target), np.int32)
     exponent = TARGET_BITS - int(np.frexp(largest)[1])
-    return np.rint(np.ldexp(target, exponent)).astype(np.int32)
+    return np.asarray(np.rint(np.ldexp(target, exponent)).astype(np.int32))

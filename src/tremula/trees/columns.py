@@ -48,6 +48,8 @@ class Columns:
         Bits of a word that hold the row.
     serves_once : bool
         Whether the next tree may use the lists up.
+    max_bins : int, optional
+        Number of codes of a numeric column; None gives each value its own.
     given_lists : SortedLists, optional
         Lists that were sorted before.
     """
@@ -57,6 +59,7 @@ class Columns:
     gap: float = 0.0
     row_bits: int = ROW_BITS
     serves_once: bool = False
+    max_bins: int | None = None
     given_lists: SortedLists | None = None
 
     @property
@@ -111,7 +114,7 @@ class Columns:
 
     @cached_property
     def _coded(self) -> CodedColumns:
-        return code_columns(self.values, self.n_levels)
+        return code_columns(self.values, self.n_levels, self.max_bins)
 
     @cached_property
     def values_by_column(self) -> np.ndarray:

@@ -19,6 +19,7 @@ from tremula._kernels.grow import grow as _grow
 from tremula._kernels.grow_coded import MAX_COUNT
 from tremula._kernels.grow_coded import grow as _grow_coded
 from tremula._kernels.words import CLASS_BITS, COUNT_BITS, ROW_BITS
+from tremula.errors import InvalidParameter
 from tremula.parameters import check_number
 from tremula.parameters.kinds import check_max_features
 from tremula.trees.coding import KernelCodes, KernelMarks, class_marks, fixed_point
@@ -296,12 +297,11 @@ def is_coded(
 ) -> bool:
     """Whether a tree is grown from codes.
 
-    Nodes then keep the numbers of their rows alone. This is quicker where they draw some of the attributes.
+    Nodes then keep the numbers of their rows alone. This is quicker where they draw some of the attributes; with all
+    attributes, where codes are bytes and serve several trees.
     """
-    n_attributes = columns.n_attributes if attributes is None else len(attributes)
-    return (
-        (rules.random_threshold or rules.n_drawn < n_attributes)
-        and _is_codable(rules)
+    can_be_coded = (
+        _is_codable(rules)
         and columns.gap == 0.0
         and columns.n_rows <= MAX_CODED_ROWS
         and n_classes * max(1, int(columns.n_levels.max(initial=0))) <= MAX_CODED_TABLE
@@ -309,6 +309,23 @@ def is_coded(
         and columns.is_complete
         and _are_small_counts(weights)
     )
+    if columns.max_bins is not None:
+        if not can_be_coded:
+            raise InvalidParameter(_why_no_bins(columns, weights))
+        return True
+    n_attributes = columns.n_attributes if attributes is None else len(attributes)
+    if not can_be_coded or rules.random_threshold or rules.n_drawn < n_attributes:
+        return can_be_coded
+    return not columns.serves_once and n_classes > 0 and columns.coded.codes.itemsize == 1
+
+
+def _why_no_bins(columns: Columns, weights: np.ndarray) -> str:
+    reason = "it is not used with this criterion or these numbers of rows, classes and levels"
+    if not columns.is_complete:
+        reason = "the table has missing values"
+    elif not _are_small_counts(weights):
+        reason = f"row weights are not whole numbers of at most {MAX_COUNT}"
+    return f"max_bins={columns.max_bins} was given, but {reason}: set max_bins=None"
 
 
 def _are_small_counts(weights: np.ndarray) -> bool:

@@ -81,13 +81,13 @@ class TreeTrainer:
         """Return the learner with these options; members usually have the same ones."""
         key = tuple(options.items())
         if key not in self._learners:
-            learner = with_options(self.learner, options)
+            learner: Any = with_options(self.learner, options)
             learner._check_parameters()
             self._learners[key] = learner
         return self._learners[key]
 
     @cached_property
-    def _learners(self) -> dict[tuple[tuple[str, Any], ...], Any]:
+    def _learners(self) -> dict[tuple[tuple[str, Any], ...], TreeLearner]:
         return {}
 
     def _train_on_noise(self, sample: Sample, random: np.random.Generator) -> Member:
