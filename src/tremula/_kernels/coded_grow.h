@@ -85,6 +85,7 @@ static void copy_rows_of_node(CodedTree *tree, CodedFrame *frame) {
         PREFETCH(tree->table.codes + rows[i + AHEAD] * stride);
         memcpy(tree->local_codes + i * stride, tree->table.codes + rows[i] * stride, stride);
         tree->local_marks[i] = tree->marks[rows[i]];
+        tree->local_origins[i] = rows[i];
         if (tree->target == NUMBERS) {
             tree->local_targets[i] = tree->targets[rows[i]];
             tree->local_numbers[i] = tree->numbers[rows[i]];
@@ -203,13 +204,15 @@ IN_PLACE void judge_coded_attributes(CodedTree *tree, OpenNode *node, int width,
 
 typedef struct {
     int64_t n_first;            /* rows of the first branch, which stand first */
-    uint32_t last_code;         /* largest code of the first branch, least of the second */
-    uint32_t next_code;
+    uint32_t last_code;         /* largest code of the first branch, and a row that has it */
+    uint32_t last_row;
+    uint32_t next_code;         /* least code of the second branch */
+    uint32_t next_row;
 } Partition;
 
 IN_PLACE Partition divide_coded_rows(CodedTree *tree, OpenNode *node, uint32_t *rows, int width) {
     const CodedCut *cut = &node->best;
-    Partition partition = {0, 0, UINT32_MAX};
+    Partition partition = {0, 0, rows[0], UINT32_MAX, rows[0]};
     int64_t n_second = 0;
     memset(tree->left, 0, node->n_classes * sizeof(uint32_t));
     for (int64_t i = 0; i < node->n_rows; i++) {
@@ -222,8 +225,13 @@ IN_PLACE Partition divide_coded_rows(CodedTree *tree, OpenNode *node, uint32_t *
         partition.n_first += !is_second;
         n_second += is_second;
         if (tree->target == CLASSES) tree->left[mark >> CLASS_SHIFT_OF_MARK] += (mark & COUNT_MASK) * !is_second;
-        if (is_second) partition.next_code = code < partition.next_code ? code : partition.next_code;
-        else partition.last_code = code > partition.last_code ? code : partition.last_code;
+        if (is_second) {
+            partition.next_row = code < partition.next_code ? row : partition.next_row;
+            partition.next_code = code < partition.next_code ? code : partition.next_code;
+        } else {
+            partition.last_row = code >= partition.last_code ? row : partition.last_row;
+            partition.last_code = code > partition.last_code ? code : partition.last_code;
+        }
     }
     memcpy(rows + partition.n_first, tree->spare_rows, n_second * sizeof(uint32_t));
     return partition;
@@ -275,8 +283,9 @@ static int write_coded_test(CodedTree *tree, const OpenNode *node, const Partiti
         written->index = -1;
         written->threshold = node->best.threshold;
         if (isnan(node->best.threshold))
-            written->threshold = threshold_between(table->high[table->first[attribute] + partition->last_code],
-                                                   table->low[table->first[attribute] + partition->next_code]);
+            written->threshold = threshold_between(
+                value_of_code(tree, node, attribute, partition->last_code, partition->last_row, table->high),
+                value_of_code(tree, node, attribute, partition->next_code, partition->next_row, table->low));
         return 1;
     }
     if (!reserve_room((void **)&tree->subsets, &tree->subsets_capacity, tree->n_subsets + n_levels, 1)) return 0;

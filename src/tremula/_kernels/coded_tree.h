@@ -49,7 +49,9 @@ typedef struct {
     const int32_t *n_codes;     /* by column */
     const int32_t *n_levels;    /* by column, 0 if numeric */
     const int64_t *first;       /* by column: where its codes begin in `low` and `high` */
-    const double *low, *high;   /* least and largest value of each code; equal, unless the column is binned */
+    const double *low, *high;   /* least and largest value of each code; NULL if values tell them */
+    const double *values;       /* where each value has its own code and no threshold is drawn */
+    int64_t row_stride, column_stride;
 } CodedTable;
 
 typedef struct {
@@ -132,6 +134,7 @@ typedef struct {
     int64_t *order;             /* attributes, shuffled as they are drawn */
     OpenNode node;
     /* the local copy */
+    uint32_t *local_origins;    /* rows of the table */
     uint8_t *local_codes;
     uint32_t *local_marks;
     int32_t *local_targets;
@@ -159,6 +162,15 @@ IN_PLACE uint32_t code_at(const uint8_t *codes, int64_t place, int width) {
 
 IN_PLACE uint32_t code_of_row(const CodedTree *tree, const OpenNode *node, int64_t i, int64_t attribute, int width) {
     return code_at(node->source.codes + node->rows[i] * tree->table.stride, attribute, width);
+}
+
+/* The value that a threshold lies above or below, of a row that has it. */
+IN_PLACE double value_of_code(const CodedTree *tree, const OpenNode *node, int64_t attribute, uint32_t code,
+                              uint32_t row, const double *table) {
+    const CodedTable *columns = &tree->table;
+    if (table != NULL) return table[columns->first[attribute] + code];
+    if (node->is_local) row = tree->local_origins[row];
+    return columns->values[row * columns->row_stride + attribute * columns->column_stride];
 }
 
 /* Fetches the code of a row that is read a little later. */

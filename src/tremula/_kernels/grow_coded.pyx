@@ -37,6 +37,9 @@ cdef extern from "coded_grow.h" nogil:
         const int64_t* first
         const double* low
         const double* high
+        const double* values
+        int64_t row_stride
+        int64_t column_stride
     ctypedef struct CodedRules:
         int criterion
         int random_threshold
@@ -67,6 +70,7 @@ cdef extern from "coded_grow.h" nogil:
         uint8_t* subsets
         int64_t n_subsets
         int64_t* order
+        uint32_t* local_origins
         uint8_t* local_codes
         uint32_t* local_marks
         int32_t* local_targets
@@ -110,17 +114,13 @@ def use_plain_processor(bint plain):
     choose_coded_processor(plain)
 
 
-def code_column(const uint64_t[::1] words, int row_bits, const double[:] values, code_t[:] codes,
-                double[::1] distinct):
-    """Fill the code of every row, and the distinct values, of a column whose sorted words are given."""
-    cdef int64_t p, rank, row
+def code_column(const uint64_t[::1] words, int row_bits, code_t[:] codes):
+    """Fill the code of every row of a column whose sorted words are given."""
+    cdef int64_t p
     cdef uint64_t row_mask = row_mask_of(row_bits)
     with nogil:
         for p in range(words.shape[0]):
-            rank = <int64_t> (words[p] >> row_bits)
-            row = <int64_t> (words[p] & row_mask)
-            codes[row] = <code_t> rank
-            distinct[rank] = values[row]
+            codes[<int64_t> (words[p] & row_mask)] = <code_t> (words[p] >> row_bits)
 
 
 # ---- memory
@@ -157,6 +157,7 @@ cdef void allocate_for_rows(CodedTree* tree, Arena* arena, int64_t n_present) no
         tree.local_rows = 0
     tree.local_codes = <uint8_t*> take(arena, tree.local_rows * tree.table.stride, 1)
     tree.local_marks = <uint32_t*> take(arena, tree.local_rows, sizeof(uint32_t))
+    tree.local_origins = <uint32_t*> take(arena, tree.local_rows, sizeof(uint32_t))
     if tree.target == NUMBERS:
         tree.node_targets = <int32_t*> take(arena, n, sizeof(int32_t))
         tree.local_targets = <int32_t*> take(arena, tree.local_rows, sizeof(int32_t))
@@ -207,6 +208,7 @@ cdef int64_t take_table(CodedTree* tree, object columns) except -1:
     cdef const int64_t[::1] first = columns.first
     cdef const double[::1] low = columns.low
     cdef const double[::1] high = columns.high
+    cdef const double[:, :] values = columns.values
     cdef int64_t a, max_levels = 0
     tree.table.codes = &codes[0, 0]
     tree.table.stride = codes.shape[1]
@@ -217,8 +219,12 @@ cdef int64_t take_table(CodedTree* tree, object columns) except -1:
     tree.table.n_codes = &n_codes[0]
     tree.table.n_levels = &n_levels[0]
     tree.table.first = &first[0]
-    tree.table.low = &low[0]
-    tree.table.high = &high[0]
+    if low is not None:
+        tree.table.low = &low[0]
+        tree.table.high = &high[0]
+    tree.table.values = &values[0, 0]
+    tree.table.row_stride = values.strides[0] // <int64_t> sizeof(double)
+    tree.table.column_stride = values.strides[1] // <int64_t> sizeof(double)
     for a in range(n_levels.shape[0]):
         max_levels = max(max_levels, <int64_t> n_levels[a])
     return max_levels

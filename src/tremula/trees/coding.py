@@ -33,15 +33,22 @@ class CodedColumns:
         Number of codes of each column; for a nominal one, of its levels.
     first : int64 array (n_attributes,)
         Where the codes of each column begin in `low` and `high`.
-    low, high : float64 arrays
-        Least and largest value of each code.
+    low, high : float64 arrays or None
+        Least and largest value of each code. None if each value has its own code.
     """
 
     codes: np.ndarray
     n_codes: np.ndarray
     first: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
+    low: np.ndarray | None
+    high: np.ndarray | None
+
+    def distinct_values(self, values: np.ndarray) -> np.ndarray:
+        """Return the value of each code, if each value has its own; for levels that no row has, NaN."""
+        distinct = np.full(int(self.n_codes.sum(dtype=np.int64)), np.nan)
+        for column, first in enumerate(self.first):
+            distinct[first + self.codes[:, column].astype(np.int64)] = values[:, column]
+        return distinct
 
 
 class KernelCodes(NamedTuple):
@@ -51,8 +58,9 @@ class KernelCodes(NamedTuple):
     n_codes: np.ndarray
     n_levels: np.ndarray
     first: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
+    low: np.ndarray | None
+    high: np.ndarray | None
+    values: np.ndarray
     attributes: np.ndarray
 
 
@@ -92,15 +100,15 @@ def code_columns(values: np.ndarray, n_levels: np.ndarray, max_bins: int | None 
     array([[1, 1],
            [0, 0],
            [1, 2]], dtype=uint8)
-    >>> coded.low
-    array([0.5, 2.5, 0. , 1. , 2. , 3. ])
+    >>> coded.n_codes
+    array([2, 4], dtype=int32)
     """
     n_rows, n_columns = values.shape
     widest = max(n_rows, int(n_levels.max(initial=0)))
     codes = np.empty((n_rows, n_columns), np.uint16 if widest <= 1 << 16 else np.uint32)
     row_bits = ROW_BITS if n_rows < 1 << ROW_BITS else WIDE_ROW_BITS
-    low: list[np.ndarray] = []
-    high: list[np.ndarray] = []
+    n_codes = n_levels.astype(np.int32)
+    bounds: list[tuple[np.ndarray, np.ndarray]] = []
     step = max(1, CELLS_SORTED // n_rows)
     for start in range(0, n_columns, step):
         part = values[:, start : start + step]
@@ -110,24 +118,32 @@ def code_columns(values: np.ndarray, n_levels: np.ndarray, max_bins: int | None 
             column = start + number
             if n_levels[column]:
                 codes[:, column] = part[:, number]
-                low.append(np.arange(n_levels[column], dtype=np.float64))
-                high.append(low[-1])
+                levels = np.arange(n_levels[column], dtype=np.float64)
+                bounds.append((levels, levels))
                 continue
-            distinct = np.empty((int(words[-1]) >> row_bits) + 1)
-            grow_coded.code_column(words, row_bits, part[:, number], codes[:, column], distinct)
-            first = np.arange(len(distinct))
-            if max_bins is not None and len(distinct) > max_bins:
-                bins = bins_of_ranks(np.bincount(codes[:, column]), max_bins)
-                codes[:, column] = bins[codes[:, column]]
-                first = np.flatnonzero(np.diff(bins, prepend=-1))
-            low.append(distinct[first])
-            high.append(distinct[np.append(first[1:], len(distinct)) - 1])
-    n_codes = np.array([len(each) for each in low], np.int32)
-    narrow = np.min_scalar_type(int(n_codes.max()) - 1)
-    codes = codes.astype(narrow, copy=False)
-    return CodedColumns(
-        codes, n_codes, np.cumsum(n_codes, dtype=np.int64) - n_codes, np.concatenate(low), np.concatenate(high)
-    )
+            grow_coded.code_column(words, row_bits, codes[:, column])
+            n_codes[column] = (int(words[-1]) >> row_bits) + 1
+            if max_bins is not None:
+                codes[:, column], least, largest = _cut_into_bins(codes[:, column], part[:, number], max_bins)
+                n_codes[column] = len(least)
+                bounds.append((least, largest))
+    codes = codes.astype(np.min_scalar_type(int(n_codes.max()) - 1), copy=False)
+    first = np.cumsum(n_codes, dtype=np.int64) - n_codes
+    if max_bins is None:
+        return CodedColumns(codes, n_codes, first, None, None)
+    low, high = (np.concatenate(side) for side in zip(*bounds, strict=True))
+    return CodedColumns(codes, n_codes, first, low, high)
+
+
+def _cut_into_bins(codes: np.ndarray, values: np.ndarray, max_bins: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the bin of each row, and the least and largest value of each bin."""
+    counts = np.bincount(codes)
+    distinct = np.empty(len(counts))
+    distinct[codes] = values
+    bins = bins_of_ranks(counts, max_bins) if len(counts) > max_bins else np.arange(len(counts))
+    first = np.flatnonzero(np.diff(bins, prepend=-1))
+    last = np.append(first[1:], len(counts)) - 1
+    return bins[codes], distinct[first], distinct[last]
 
 
 def bins_of_ranks(counts: np.ndarray, n_bins: int) -> np.ndarray:

@@ -116,6 +116,16 @@ class Columns:
     def _coded(self) -> CodedColumns:
         return code_columns(self.values, self.n_levels, self.max_bins)
 
+    @property
+    def distinct_values(self) -> np.ndarray:
+        """The value of each code, for thresholds that are drawn between them."""
+        with _PREPARING:
+            return self._distinct_values
+
+    @cached_property
+    def _distinct_values(self) -> np.ndarray:
+        return self._coded.distinct_values(self.values)
+
     @cached_property
     def values_by_column(self) -> np.ndarray:
         """The values with those of a column side by side, for trees that read them again and again."""

@@ -337,6 +337,9 @@ def _grow_from_codes(
     columns: Columns, rows: KernelMarks, rules: Rules, random: np.random.Generator, attributes: np.ndarray | None
 ) -> GrownTree:
     coded = columns.coded
+    low, high = coded.low, coded.high
+    if low is None and rules.random_threshold:
+        low = high = columns.distinct_values
     if attributes is None:
         attributes = np.arange(columns.n_attributes, dtype=np.int32)
     table = KernelCodes(
@@ -344,8 +347,9 @@ def _grow_from_codes(
         n_codes=coded.n_codes,
         n_levels=columns.n_levels,
         first=coded.first,
-        low=coded.low,
-        high=coded.high,
+        low=low,
+        high=high,
+        values=columns.values,
         attributes=np.ascontiguousarray(attributes, np.int32),
     )
     return GrownTree(*_grow_coded(table, rows, rules, random.bit_generator, NODE_DTYPE))
