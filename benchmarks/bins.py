@@ -17,8 +17,8 @@ from scipy.stats import ttest_rel
 import tremula as tm
 from data import as_numbers, load
 
-CLASSES = ["waveform-5000", "covtype-20k", "segment", "spambase", "mfeat-factors", "mfeat-fourier", "phoneme", "ionosphere",
-           "ringnorm", "twonorm", "page-blocks", "vehicle"]  # fmt: skip
+CLASSES = ["waveform-5000", "covtype-20k", "segment", "spambase", "mfeat-factors", "mfeat-fourier", "phoneme",
+           "ionosphere", "ringnorm", "twonorm", "page-blocks", "vehicle"]  # fmt: skip
 NUMBERS = ["cal-housing", "kin8nm", "puma8NH", "puma32H", "bank8FM", "fried", "house-8L", "ailerons", "elevators",
            "cpu-act", "delta-ailerons", "stock"]  # fmt: skip
 MAX_ROWS = 4000
