@@ -121,14 +121,15 @@ def _task_text(task: str, cells: list[dict[str, Any]]) -> str:
 
 
 def _memory_text(cells: list[dict[str, Any]]) -> str:
-    """Where `fit` needs more memory than scikit-learn's."""
+    """Where `fit` needs more memory than scikit-learn's, by a megabyte or more."""
     needed = {(cell["table"], cell["library"]): cell["memory"] for cell in cells if cell.get("memory") is not None}
     pairs = [(table, own, needed.get((table, "sklearn"))) for (table, name), own in needed.items() if name == "tremula"]
     compared = [(table, own, theirs) for table, own, theirs in pairs if theirs is not None]
-    more = [f"{title(table)} ({own:.0f} and {theirs:.0f} MB)" for table, own, theirs in compared if own > theirs]
+    more = [f"{title(table)} ({own:.0f} and {theirs:.0f} MB)" for table, own, theirs in compared if own >= theirs + 1]
     if not compared:
         return "Memory was not compared with scikit-learn's."
-    return f"tremula needs more memory than scikit-learn on {len(more)} of {len(compared)} tables{_listed(more)}."
+    count = f"{len(more)} of {len(compared)} tables"
+    return f"tremula needs at least a megabyte more memory than scikit-learn on {count}{_listed(more)}."
 
 
 def _listed(words: list[str]) -> str:

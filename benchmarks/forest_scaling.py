@@ -83,6 +83,8 @@ def plot_scaling(cells: list[dict[str, Any]], path: Path) -> None:
                     thick = 2.5 if name.startswith("tremula") else 1.2
                     axis.plot(*zip(*line), marker="o", lw=thick, color=colours[name], label=LIBRARIES[name].label)
             axis.set(xscale="log", yscale="log")
+            if quantity == "memory":
+                axis.set_ylim(bottom=1.0)  # less is not measured well
             axis.grid(alpha=0.3)
         axes[1, column].set_xlabel(series)
     axes[0, 0].set_ylabel("processor seconds of fit")

@@ -44,6 +44,7 @@ REGRESSION = [
 TEST_SHARE = 0.25
 MOST_TEST_ROWS = 50_000  # of a generated table
 N_INFORMATIVE = 12  # attributes of a generated table that matter, at most
+MANY_CLASSES = 20  # from so many on, classes of a generated table lie farther apart
 MADE = re.compile(r"made-(\d+)x(\d+)(?:-(\d+))?")
 
 
@@ -112,7 +113,7 @@ def make_table(name: str, n_rows: int, n_attributes: int, n_classes: int) -> Tab
             n_informative=n_informative,
             n_redundant=min(2, n_attributes - n_informative),
             n_classes=n_classes,
-            n_clusters_per_class=2 if n_classes <= 2 ** (n_informative - 1) else 1,
+            **({"n_clusters_per_class": 1, "class_sep": 3.0} if n_classes >= MANY_CLASSES else {}),
             random_state=0,
         )
     else:
