@@ -346,7 +346,7 @@ class DualPerturb(ShrinkageChoiceMixin, AnswerSpreadMixin, BaseEstimator):
         wrapped = self._wrapped
         if wrapped.is_current:
             return wrapped
-        if wrapped.trees is not None:
+        if wrapped.trees is not None or wrapped.threshold is not None:
             return self._wrap_again()
         self._check_unchanged(wrapped)
         return wrapped

@@ -16,6 +16,7 @@ from tremula.data.encoding import ColumnEncoder
 from tremula.data.take import take_rows
 from tremula.errors import InvalidInput, InvalidParameter, UnsupportedModel
 from tremula.smoothing.decision_threshold import (
+    ROUNDING,
     DecisionThreshold,
     count_other_labels,
     is_composite,
@@ -191,7 +192,7 @@ class WrappedModel:
 
     def decide(self, shares: Floats) -> NDArray[np.int64]:
         """Return the class that the model predicts for given shares."""
-        return largest(shares) if self.threshold is None else self.threshold.codes(shares)
+        return largest(shares) if self.threshold is None else self.threshold.codes(shares, ROUNDING)
 
     @cached_property
     def _inner(self) -> Any:
@@ -294,6 +295,7 @@ def wrap_model(
         unread, encoder = trees.no_missing, trees.encoder
         trees = None
     if trees is not None:
+        check_kind(trees, settings.is_classifier)
         probes = probe_rows(trees.sum)
         state = fitted_state(model, probes)
         return WrappedModel(model, settings, trees, None, threshold=threshold, probes=probes, state=state)
@@ -307,9 +309,29 @@ def wrap_model(
         raise InvalidParameter(
             f"{type(model).__name__} has no classes_, the labels of the columns of its probabilities: set the attribute"
         )
-    check_one_target(model, X)
+    check_predictions(model, settings, X, unread)
     known = encoder or (_encoder_of(model) if X is None else ColumnEncoder.learn(X)[0])
     return WrappedModel(model, settings, None, known, unread, threshold)
+
+
+def check_kind(trees: TreeModel, is_classifier: bool) -> None:
+    """Refuse trees of classes in a regressor and of numbers in a classifier; boosters have no tags that say it."""
+    if is_classifier and trees.classes is None:
+        raise InvalidParameter(f"{trees.name} predicts numbers: use DualPerturbRegressor")
+    if not is_classifier and trees.classes is not None:
+        raise InvalidParameter(f"{trees.name} predicts classes: use DualPerturbClassifier")
+
+
+def check_predictions(model: Any, settings: Settings, X: Any, unread: str) -> None:
+    """Refuse a model, to be drawn, that does not predict one target from a table."""
+    try:
+        check_one_target(model, X)
+    except UnsupportedModel:
+        raise
+    except TypeError as error:  # a booster that takes no tables, for example
+        raise UnsupportedModel(f"{type(model).__name__} cannot be asked for predictions ({error}). {unread}") from error
+    if settings.is_classifier and settings.combine == "average" and X is not None:
+        class_shares(model, take_rows(X, np.arange(1)))
 
 
 def check_one_target(model: Any, X: Any) -> None:
