@@ -84,6 +84,8 @@ def test_sound_files_are_read(xgboost_json: dict[str, Any], tmp_path: Path) -> N
         (r"num_leaves=\d+", "num_leaves=100000"),
         (r"leaf_value=\S+", "leaf_value="),
         (r"tree_sizes=\d+", "tree_sizes=7"),
+        (r"shrinkage=1\n", "shrinkage=1\nshrinkage=1\n"),
+        (r"\nend of trees", "\nshrinkage=1\n\nend of trees"),
         (r"max_feature_idx=\d+", "max_feature_idx=-5"),
     ],
 )

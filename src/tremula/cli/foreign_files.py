@@ -135,7 +135,9 @@ def check_lightgbm(path: Path) -> None:
     try:
         text = path.read_text(encoding="utf-8")
         header, *blocks = text.split("\nTree=")
-        n_attributes = int(_fields(header)["max_feature_idx"]) + 1
+        fields = _fields(header)
+        n_attributes = int(fields["max_feature_idx"]) + 1
+        _check_lightgbm_sizes(text, header, fields.get("tree_sizes"))
         for block in blocks:
             _check_lightgbm_tree(_fields(block), n_attributes)
     except (ValueError, KeyError, IndexError) as error:
@@ -145,7 +147,25 @@ def check_lightgbm(path: Path) -> None:
 
 
 def _fields(block: str) -> dict[str, str]:
-    return dict(line.split("=", 1) for line in block.split("\n\n")[0].splitlines() if "=" in line)
+    pairs = [line.split("=", 1) for line in block.split("\n\n")[0].splitlines() if "=" in line]
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
+        raise ValueError("a tree or the header has a field twice")
+    return fields
+
+
+def _check_lightgbm_sizes(text: str, header: str, sizes: str | None) -> None:
+    """Raise ValueError unless trees have the sizes that the header lists: LightGBM starts to read each at its place."""
+    if sizes is None:
+        return
+    trees = text[len(header) + 1 :].encode()
+    place = 0
+    for number, size in enumerate(map(int, sizes.split())):
+        if size < 1 or not trees.startswith(b"Tree=%d\n" % number, place):
+            raise ValueError("trees have other sizes than its header lists")
+        place += size
+    if not trees.startswith(b"end of trees", place):
+        raise ValueError("trees have other sizes than its header lists")
 
 
 def _check_lightgbm_tree(fields: Mapping[str, str], n_attributes: int) -> None:
