@@ -113,7 +113,7 @@ def test_early_stopping() -> None:
     [
         ({"booster": "gblinear"}, "gblinear"),
         ({"missing": 0.0}, "missing"),
-        ({"objective": "reg:logistic"}, "reg:logistic"),
+        ({"objective": "reg:squaredlogerror"}, "reg:squaredlogerror"),
     ],
     ids=str,
 )
@@ -158,3 +158,15 @@ def test_a_booster_of_numbers_is_no_classifier() -> None:
 def test_a_booster_that_is_not_read_is_refused_with_the_reason() -> None:
     with pytest.raises(UnsupportedModel, match="objective 'binary:logitraw', whose link is not known"):
         tm.DualPerturbRegressor(booster("binary:logitraw", TWO), noise=0.1).fit(X)
+
+
+@pytest.mark.parametrize("objective", ["binary:logistic", "reg:logistic"])
+def test_probabilities_as_numbers(objective: str) -> None:
+    fitted = xgboost.XGBRegressor(**SMALL, objective=objective).fit(X, TWO)
+    assert difference(fitted, X) < SINGLE
+    soft = tm.DualPerturbRegressor(fitted, noise=1e-7).fit(X)
+    assert soft.method_ == "exact"
+    np.testing.assert_allclose(soft.predict(X), fitted.predict(X), atol=1e-6)
+    given = booster("reg:logistic", TWO)
+    bare = tm.DualPerturbRegressor(given, noise=1e-7).fit(X)
+    np.testing.assert_allclose(bare.predict(X), given.predict(xgboost.DMatrix(X)), atol=1e-6)
