@@ -26,6 +26,7 @@ from tremula.smoothing.fitted_state import FittedState, digest, fitted_state, pr
 from tremula.smoothing.methods import Smoother
 from tremula.smoothing.models import TreeModel
 from tremula.smoothing.models.model import two_dimensional
+from tremula.smoothing.models.self_check import NOT_TAKEN
 from tremula.smoothing.models.tables import table_like
 from tremula.smoothing.noise.amounts import Noise
 from tremula.smoothing.sampled import Draws, make_draws
@@ -161,16 +162,23 @@ class WrappedModel:
         values = self._encoder.encode(X) if self.trees is None else self.trees.rows(X)
         if not np.isnan(values).any():
             return values
-        if self.trees is not None and self.trees.no_missing and _takes_missing(self.model):
+        reason = "" if self.trees is None else self.trees.no_missing
+        if reason and not reason.startswith(NOT_TAKEN):
             raise InvalidInput(
-                f"X contains missing values or unknown levels, and the rows given to fit had none: "
-                f"{self.trees.no_missing}. Fill in missing values, give fit rows that have some, or use method='sample'"
+                f"X contains missing values or unknown levels, and the rows given to fit had none: {reason}. Fill in "
+                "missing values, give fit rows that have some, or use method='sample'"
             )
-        if not _takes_missing(self.model):
+        if reason or (self.trees is None and not _takes_missing(self.model)):
             raise InvalidInput(
                 f"X contains NaN, which {type(self.model).__name__} does not take: fill in missing values first"
             )
         return values
+
+    def with_reason(self, no_missing: str | None) -> WrappedModel:
+        """Return the model with the reason, known from its training rows, why it takes no missing values."""
+        if self.trees is None or no_missing is None:
+            return self
+        return replace(self, trees=replace(self.trees, no_missing=no_missing))
 
     def unsmoothed(self, X: Any) -> Floats:
         """Return the predictions of the model itself: class shares (its labels with combine="vote"), or numbers."""
@@ -256,6 +264,9 @@ class WrappedModel:
 
 
 def _takes_missing(model: Any) -> bool:
+    """Whether a model takes missing values, by its tags; those of models made of others do not say."""
+    if is_composite(model):
+        return True
     try:
         return bool(get_tags(model).input_tags.allow_nan)
     except (AttributeError, TypeError):  # the library has no tags
