@@ -120,6 +120,15 @@ def change_threshold(model: Any) -> None:
     model.estimators_[2].tree_.threshold[0] += 0.1
 
 
+def change_attribute(model: Any) -> None:
+    model.estimators_[2].tree_.feature[0] = (model.estimators_[2].tree_.feature[0] + 1) % X.shape[1]
+
+
+def prune_at_the_root(model: Any) -> None:
+    model.estimators_[1].tree_.children_left[0] = -1
+    model.estimators_[1].tree_.children_right[0] = -1
+
+
 def remove_member(model: Any) -> None:
     model.estimators_.pop()
 
@@ -128,7 +137,10 @@ def exchange_members(model: Any) -> None:
     model.estimators_[0] = clone(model.estimators_[0]).fit(X, OTHER)
 
 
-@pytest.mark.parametrize("change", [change_value, change_threshold, remove_member, exchange_members])
+CHANGES = [change_value, change_threshold, change_attribute, prune_at_the_root, remove_member, exchange_members]
+
+
+@pytest.mark.parametrize("change", CHANGES)
 def test_trees_changed_in_place_are_noticed(change: Callable[[Any], None]) -> None:
     forest = RandomForestClassifier(**SETTINGS).fit(X, y)
     soft = tm.DualPerturbClassifier(forest, noise=0.2).fit(X)

@@ -12,7 +12,7 @@ import tremula as tm
 from tremula.aspen.tree_sum import LogShareLink
 from tremula.errors import InvalidParameter
 from tremula.trees.composite_links import ChainLink, LinearLink, StretchLink, blend_link
-from tremula.trees.links import EXPONENTIAL, IDENTITY, LINKS, LOGISTIC, POSITIVE, SOFTMAX, Link, as_link
+from tremula.trees.links import EXPONENTIAL, IDENTITY, LINKS, LOGISTIC, POSITIVE, SHARE, SOFTMAX, Link, as_link
 
 PRIOR = np.array([0.5, 0.3, 0.2])
 STACKED = ChainLink(
@@ -28,6 +28,7 @@ CASES: list[tuple[Link, int]] = [
     (LOGISTIC, 1),
     (SOFTMAX, 3),
     (EXPONENTIAL, 1),
+    (SHARE, 1),
     (blend_link([LOGISTIC, IDENTITY, LOGISTIC], [1, 2, 1], [0.2, 0.5, 0.3], 2), 4),
     (STACKED, 4),
     (ASPEN, 6),

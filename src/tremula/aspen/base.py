@@ -28,7 +28,7 @@ from tremula.combine import Member, RowSums
 from tremula.data.encoding import ColumnEncoder
 from tremula.data.table_input import TableInputMixin
 from tremula.ensembles.base.callbacks import CallbackSupportMixin, MemberTasks, with_callbacks
-from tremula.ensembles.base.drawing_record import RowsOfFit, check_rows_of_fit, rows_of_fit
+from tremula.ensembles.base.drawing_record import RowsOfFit, check_rows_of_fit, is_same, rows_of_fit
 from tremula.ensembles.base.permutation_importances import PermutationImportancesMixin
 from tremula.ensembles.base.prediction import impurity_importances
 from tremula.ensembles.base.table import check_columns_to_keep, known_columns
@@ -132,7 +132,7 @@ class Aspen(
             check_columns_to_keep(before, known_columns(self))
         n_rows, n_attributes = table.columns.values.shape
         sample = self._read_sample(y, sample_weight, n_rows, n_attributes, keeps_members=bool(kept))
-        self._start(sample, kept)
+        self._start(sample, table, kept)
         families = that_apply(self._families, table.known.n_levels)
         tasks = MemberTasks(self, X, y, sample_weight)
         tasks.begin(sum(family.n_members(self.n_estimators) for family in families) + N_PARTS * self.boosting)
@@ -155,14 +155,14 @@ class Aspen(
         columns = read_columns(self._filling.fill(values), self._filling.n_levels(n_levels))
         return TrainingTable(columns, Values(values, n_levels))
 
-    def _start(self, sample: Sample, kept: Sequence[FamilyMembers]) -> None:
+    def _start(self, sample: Sample, table: TrainingTable, kept: Sequence[FamilyMembers]) -> None:
         """Set what does not depend on the members, so that callbacks can predict from the first member on."""
-        rows = rows_of_fit(sample)
+        rows = rows_of_fit(sample, lambda chosen: table.columns.values[chosen])
         if kept:
             self._check_sums_to_keep(kept, sample)
         else:
             self._root_seed = make_root_seed(self.random_state)
-        self._drawn_from = rows if not kept or self._drawn_from == rows else None
+        self._drawn_from = rows if not kept or is_same(rows, self._drawn_from) else None
         self._set_task(self._new_task(sample))
         self.corrections_ = []
 
@@ -269,7 +269,7 @@ class Aspen(
     def _read_rows_of_fit(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Drawing]:
         table = self._read_table(X)
         sample = self._read_known_sample(y, sample_weight, len(table))
-        check_rows_of_fit(sample, self._drawn_from)
+        check_rows_of_fit(sample, table, self._drawn_from)
         return table, GroupedDrawing(sample, [Bootstrap()], 1, self._root_seed, tuple(self._group_sizes))
 
     # --- predictions ---

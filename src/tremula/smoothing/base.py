@@ -205,6 +205,7 @@ class DualPerturb(ShrinkageChoiceMixin, AnswerSpreadMixin, BaseEstimator):
         WRAPPED_MODELS[self] = wrap_model(self.estimator_, X, self._settings())
         self.encoder_, self._model_digest = self._wrapped.known_encoder, self._wrapped.digest
         self._threshold, self._unread = self._wrapped.threshold, self._wrapped.unread
+        self._no_missing = None if self._wrapped.trees is None else self._wrapped.trees.no_missing
         if self._is_classifier:
             self.classes_ = self._wrapped.classes
         rows = None if X is None else self._wrapped.rows(X)
@@ -346,7 +347,7 @@ class DualPerturb(ShrinkageChoiceMixin, AnswerSpreadMixin, BaseEstimator):
         wrapped = self._wrapped
         if wrapped.is_current:
             return wrapped
-        if wrapped.trees is not None:
+        if wrapped.trees is not None or wrapped.threshold is not None:
             return self._wrap_again()
         self._check_unchanged(wrapped)
         return wrapped
@@ -360,6 +361,7 @@ class DualPerturb(ShrinkageChoiceMixin, AnswerSpreadMixin, BaseEstimator):
         threshold, unread = getattr(self, "_threshold", None), getattr(self, "_unread", None)
         wrapped = wrap_model(self.estimator_, None, self._settings(), self.encoder_, threshold, unread)
         self._check_unchanged(wrapped)
+        wrapped = wrapped.with_reason(getattr(self, "_no_missing", None))  # files of earlier releases have none
         ties = getattr(self, "moved_thresholds_", NO_TIES)  # files of earlier releases have none
         wrapped = wrapped.with_ties(ties)
         if getattr(self, "shrinkage_", 0.0) > 0:

@@ -103,7 +103,8 @@ class _Walk:
         if isinstance(value, Tree | type):
             return ()  # its arrays are read-only
         if hasattr(value, "n_node_samples"):  # the compiled tree of scikit-learn
-            return _checksum(value.value), _checksum(value.threshold)
+            arrays = (value.value, value.threshold, value.feature, value.children_left)
+            return tuple(map(_checksum, arrays))
         inner = getattr(value, "tree_", None)
         if hasattr(inner, "n_node_samples"):
             return (self.token(inner),)

@@ -137,7 +137,7 @@ class Ensemble(
             self._choose(trainer, sample, n_outputs)
         perturbations = self._perturbations()
         drawing = Drawing(sample, perturbations, self._ceiling(), self._root_seed)
-        self._record_drawing(drawing, len(members))
+        self._record_drawing(drawing, trainer, len(members))
         drawing = replace(drawing, perturbations=[each.learn(sample, trainer.values) for each in perturbations])
         numbers = range(len(members), self._ceiling())
         tasks.begin(len(numbers))
