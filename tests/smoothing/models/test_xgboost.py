@@ -170,3 +170,14 @@ def test_probabilities_as_numbers(objective: str) -> None:
     given = booster("reg:logistic", TWO)
     bare = tm.DualPerturbRegressor(given, noise=1e-7).fit(X)
     np.testing.assert_allclose(bare.predict(X), given.predict(xgboost.DMatrix(X)), atol=1e-6)
+
+
+@pytest.mark.parametrize("method", ["exact", "sample"])
+def test_numbers_as_categories_stay_whole_beside_missing_ones(method: str) -> None:
+    codes = pd.Categorical((10 * X[:, 3]).astype(int), categories=[40, 30, 20, 10, 0, 50])
+    frame = pd.DataFrame({"size": X[:, 0], "kind": codes})
+    frame = frame.mask(RANDOM.random(frame.shape) < 0.1)
+    fitted = xgboost.XGBClassifier(**SMALL, enable_categorical=True).fit(frame, TWO)
+    soft = tm.DualPerturbClassifier(fitted, noise=1e-7, method=method, n_draws=2).fit(frame)
+    expected = fitted.predict_proba(frame)
+    np.testing.assert_allclose(soft.predict_proba(frame), expected, atol=1e-6 if method == "exact" else 0.5)
