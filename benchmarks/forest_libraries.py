@@ -19,6 +19,7 @@ from forest_models import Job, OneDal, OnnxForest, TreeliteForest, YdfForest
 BOOSTED_DEPTH = 8  # so that neither stops for want of errors
 SAMPLED = 0.632  # share of the rows that a bootstrap sample has, for libraries that draw without replacement
 MOST_LEAVES = 131_072  # LightGBM's limit
+POOL = 2048  # megabytes of histograms that LightGBM keeps
 BOOSTED = ("stumps", "boosting")
 TASKS = ("forest", "extra-trees", "bagging", "bagging-entropy", "stumps", "boosting", "tree", "tree-entropy")
 FOR_CLASSES = ("bagging-entropy", "stumps", "boosting", "tree-entropy")  # tasks without regression
@@ -147,10 +148,12 @@ def make_lightgbm(job: Job) -> Any:
     import lightgbm
 
     forest = lightgbm.LGBMClassifier if job.is_class else lightgbm.LGBMRegressor
+    most = SAMPLED * job.n_rows / (4 if job.is_class else 1)  # full trees have fewer; more takes more time and memory
     return forest(
-        boosting_type="rf", n_estimators=job.members, num_leaves=max(2, min(int(SAMPLED * job.n_rows), MOST_LEAVES)),
+        boosting_type="rf", n_estimators=job.members, num_leaves=max(2, min(int(most), MOST_LEAVES)),
         min_child_samples=1, min_child_weight=0, subsample=SAMPLED, subsample_freq=1,
         colsample_bynode=job.n_drawn / job.n_attributes, n_jobs=job.jobs, random_state=0, verbose=-1,
+        histogram_pool_size=POOL,
     )  # fmt: skip
 
 
@@ -201,6 +204,7 @@ def make_ranger(job: Job) -> Any:
 
 BINS = "256 bins of an attribute"
 A_TREE_A_CLASS = "a tree for each class and member if there are more than two classes"
+SLOW_ENGINE = "predicts with its slow engine where a tree has too many nodes for the fast ones"
 FORESTS = ("forest", "extra-trees")
 LIBRARIES = {
     "tremula": Library("tremula", "tremula", "tremula", make_tremula, "frame", TASKS, leaves=tremula_leaves),
@@ -220,7 +224,7 @@ LIBRARIES = {
         "scikit-learn-intelex, a bin a row", "sklearnex", "scikit-learn-intelex", make_sklearnex_all_bins, "complete",
         note="`max_bins=len(X)`, nearly exact", leaves=onedal_leaves,
     ),
-    "ydf": Library("YDF", "ydf", "ydf", make_ydf, "columns", leaves=ydf_leaves),
+    "ydf": Library("YDF", "ydf", "ydf", make_ydf, "columns", note=SLOW_ENGINE, leaves=ydf_leaves),
     "ydf-bins": Library(
         "YDF, 255 bins", "ydf", "ydf", make_binned_ydf, "columns", leaves=ydf_leaves, is_default=False
     ),
@@ -231,7 +235,7 @@ LIBRARIES = {
     "lightgbm": Library(
         "LightGBM rf", "lightgbm", "lightgbm", make_lightgbm, "frame",
         note=f"255 bins; {A_TREE_A_CLASS}; samples {SAMPLED:.1%} of the rows without replacement; at most "
-        f"{MOST_LEAVES:,} leaves; its memory includes its cache of histograms", leaves=lightgbm_leaves,
+        f"{MOST_LEAVES:,} leaves; keeps up to {POOL} MB of histograms", leaves=lightgbm_leaves,
     ),
     "xgboost": Library(
         "XGBoost rf", "xgboost", "xgboost-cpu", make_xgboost, "frame",

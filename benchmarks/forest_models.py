@@ -72,16 +72,21 @@ class YdfForest:
             num_trees=job.members, max_depth=-1, min_examples=1, num_candidate_attributes=job.n_drawn,
             winner_take_all=False, compute_oob_performances=False, num_threads=job.jobs, random_seed=1, **more,
         )  # fmt: skip
-        self.n_threads = job.jobs
+        self.options: dict[str, Any] = {"num_threads": job.jobs}
 
     def fit(self, columns: dict[str, Any], y: Any) -> YdfForest:
         self.model = self.learner.train({**columns, "target": y})
         return self
 
     def predict(self, columns: dict[str, Any]) -> Any:
-        if self.is_class:
-            return self.model.predict_class(columns, num_threads=self.n_threads)
-        return self.model.predict(columns, num_threads=self.n_threads)
+        answer = self.model.predict_class if self.is_class else self.model.predict
+        try:
+            return answer(columns, **self.options)
+        except ValueError as error:
+            if "too many nodes" not in str(error):
+                raise
+            self.options["use_slow_engine"] = True
+            return answer(columns, **self.options)
 
 
 class Converted:

@@ -150,7 +150,7 @@ def test_a_cell_is_measured(bench: Any) -> None:
 
 def test_what_fails_or_takes_too_long_is_reported(bench: Any) -> None:
     request = {"task": "forest", "table": TABLE, "library": "nothing", "members": 4, "jobs": 1, "predicts": True}
-    assert bench.forests.run_cell(request, limit=60)["failure"] == "code 1: KeyError: 'nothing'"
+    assert bench.forests.run_cell(request, limit=600)["failure"] == "code 1: KeyError: 'nothing'"
     assert bench.forests.run_cell(request, limit=0.01) == {"over": 0.01}
 
 
