@@ -4,11 +4,11 @@
         [--tables letter adult] [--libraries tremula sklearn] [--members 100] [--turns 3] [--jobs 2] [--store]
     TREMULA_DATA=<folder> python benchmarks/forests.py --json runs.json --scaling [--most-rows 1000000] [--store]
 
-Libraries that are not installed are left out: `pip install ".[bench,models,data,plot]" snapml onnxruntime skl2onnx` has
-all but ranger, which needs Rscript. Every fit runs in a process of its own, and libraries take turns on a table. A
-measurement is stored in the JSON file at once, so that a run that was stopped goes on where it was; `--again tremula`
-measures a library again. `--store` writes docs/results/forests.md, and what it is made of, from all that the file has;
-with `--task` and no task after it nothing is measured.
+Libraries that are not installed are left out: `pip install ".[bench,models,data,plot]" snapml onnxruntime skl2onnx`
+has all but ranger, which needs Rscript. Every fit runs in a process of its own, and libraries take turns on a table.
+A measurement is stored in the JSON file at once, so that a run that was stopped goes on where it was; `--again
+tremula` measures a library again. `--store` writes docs/results/forests.md, and what it is made of, from all that the
+file has; with `--task` and no task after it nothing is measured.
 """
 
 from __future__ import annotations

@@ -79,7 +79,7 @@ def _by_attribute(attributes: NDArray[np.int32]) -> Iterator[tuple[int, NDArray[
 
 
 def _with_neighbours(values: Floats) -> Floats:
-    """Add a value at either end, as far away as the next on the other side: models may separate missing values there."""
+    """Add a value at either end, as far away as the next: models may separate missing values there."""
     if len(values) < 2:
         return values
     return np.concatenate([[2.0 * values[0] - values[1]], values, [2.0 * values[-1] - values[-2]]])
