@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
 from sklearn.datasets import make_classification
 from sklearn.ensemble import (
     AdaBoostClassifier,
@@ -20,6 +21,7 @@ from sklearn.ensemble import (
 )
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import tremula as tm
@@ -191,3 +193,15 @@ def test_a_model_without_trees_is_asked_as_it_is_now(model: Any) -> None:
     model.fit(X, np.where(y == 1, "yes", "no"))
     with pytest.raises(ModelChanged):
         soft.predict(X)
+
+
+def test_a_booster_behind_a_step_that_drops_columns_is_watched() -> None:
+    lightgbm = pytest.importorskip("lightgbm")
+    X, y = make_classification(80, 3, n_informative=2, n_redundant=0, random_state=0)
+    booster = lightgbm.LGBMClassifier(n_estimators=3, min_child_samples=5, verbose=-1)
+    pipeline = make_pipeline(ColumnTransformer([("kept", "passthrough", [0, 2])]), booster).fit(X, y)
+    model = tm.DualPerturbClassifier(pipeline, noise=0.1, random_state=0).fit(X, y)
+    assert model.method_ == "exact"
+    pipeline.fit(X, 1 - y)
+    with pytest.raises(ModelChanged):
+        model.predict(X)

@@ -138,6 +138,8 @@ def _xgboost_state(booster: Any, probes: NDArray[np.float64]) -> tuple[Any, ...]
 
 
 def _lightgbm_state(booster: Any, probes: NDArray[np.float64]) -> tuple[Any, ...]:
+    if probes.shape[1] != booster.num_feature():  # a step before it adds or drops columns
+        probes = np.resize(probes, (len(probes), booster.num_feature()))
     margins = np.asarray(booster.predict(probes, raw_score=True, validate_features=False))
     return booster.num_trees(), booster.best_iteration, _checksum(margins)
 
