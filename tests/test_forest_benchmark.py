@@ -202,6 +202,12 @@ def test_a_point_of_the_scaling_varies_one_size(bench: Any) -> None:
     assert point("members", 100) == ("made-10000x20-2", 100)
 
 
+def test_a_process_that_asks_for_too_much_memory_fails_alone(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench.forests, "MEMORY_SHARE", 1e-4)
+    request = {"task": "forest", "table": TABLE, "library": "tremula", "members": 4, "jobs": 1, "predicts": True}
+    assert "failure" in bench.forests.run_cell(request, limit=600)
+
+
 # --- the page ---
 
 
