@@ -109,7 +109,9 @@ def test_every_task_is_trained(bench: Any, library: str) -> None:
                 assert adapter.leaves(model) > 1
 
 
-@pytest.mark.parametrize("library", ["sklearnex", "sklearnex-all-bins", "ydf", "lightgbm", "xgboost", "treelite"])
+@pytest.mark.parametrize(
+    "library", ["tremula-bins", "sklearnex", "sklearnex-all-bins", "ydf", "lightgbm", "xgboost", "treelite"]
+)
 @pytest.mark.parametrize("name", [TABLE, "made-300x6"])
 def test_other_libraries_train_forests(bench: Any, library: str, name: str) -> None:
     adapter = bench.forest_libraries.LIBRARIES[library]
