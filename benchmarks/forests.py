@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -33,6 +34,7 @@ from measure import processor
 FOLDER = Path(__file__).parent
 LARGE, FEW_MEMBERS = 1_000_000, 20  # members where there are so many rows
 LONG = 60.0  # seconds of a fit that is not repeated
+MEMORY_SHARE = 0.75  # of the machine's, that one measurement may take
 TABLES = {
     "forest": CLASSIFICATION + REGRESSION,
     "extra-trees": CLASSIFICATION + REGRESSION,
@@ -98,23 +100,31 @@ class Runner:
 
 
 def run_cell(cell: dict[str, Any], limit: float) -> dict[str, Any]:
-    """Measure in a process of its own, which may take so many seconds."""
+    """Measure in a process of its own, which may take so many seconds and three quarters of the memory."""
     command = [sys.executable, str(FOLDER / "forest_cell.py"), json.dumps(cell)]
     threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), str(cell["jobs"]))
     child = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
-        env=os.environ | threads,
+        env=os.environ | threads, preexec_fn=_limit_memory,
     )  # fmt: skip
     try:
         printed, errors = child.communicate(timeout=limit)
     except subprocess.TimeoutExpired:
-        os.killpg(child.pid, signal.SIGKILL)
-        child.communicate()
         return {"over": limit}
+    finally:
+        if child.poll() is None:  # also where the benchmark itself is stopped
+            os.killpg(child.pid, signal.SIGKILL)
+            child.communicate()
     if child.returncode:
         last = [line for line in errors.splitlines() if line.strip()][-1:]
         return {"failure": f"code {child.returncode}: {''.join(last)[:200]}"}
     return dict(json.loads(printed.splitlines()[-1]))
+
+
+def _limit_memory() -> None:
+    """Let a library that asks for too much fail, rather than bring down the machine."""
+    most = int(MEMORY_SHARE * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
 
 
 def _in_words(measured: dict[str, Any]) -> str:
@@ -181,6 +191,7 @@ def read_options() -> argparse.Namespace:
 
 
 def main() -> None:
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     options = read_options()
     cells = Cells(options.json)
     for key in [key for key, cell in cells.known.items() if cell["library"] in options.again]:

@@ -109,7 +109,9 @@ def test_every_task_is_trained(bench: Any, library: str) -> None:
                 assert adapter.leaves(model) > 1
 
 
-@pytest.mark.parametrize("library", ["sklearnex", "sklearnex-all-bins", "ydf", "lightgbm", "xgboost", "treelite"])
+@pytest.mark.parametrize(
+    "library", ["tremula-bins", "sklearnex", "sklearnex-all-bins", "ydf", "lightgbm", "xgboost", "treelite"]
+)
 @pytest.mark.parametrize("name", [TABLE, "made-300x6"])
 def test_other_libraries_train_forests(bench: Any, library: str, name: str) -> None:
     adapter = bench.forest_libraries.LIBRARIES[library]
@@ -200,6 +202,12 @@ def test_a_point_of_the_scaling_varies_one_size(bench: Any) -> None:
     assert point("rows", 1000) == ("made-1000x20-2", 10)
     assert point("classes", 300) == ("made-10000x20-300", 10)
     assert point("members", 100) == ("made-10000x20-2", 100)
+
+
+def test_a_process_that_asks_for_too_much_memory_fails_alone(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench.forests, "MEMORY_SHARE", 1e-4)
+    request = {"task": "forest", "table": TABLE, "library": "tremula", "members": 4, "jobs": 1, "predicts": True}
+    assert "failure" in bench.forests.run_cell(request, limit=600)
 
 
 # --- the page ---
