@@ -107,6 +107,7 @@ def check_structure(
         "a numeric or subset split does not have two branches": ~multiway & (splits["n_branches"] != 2),
         "a multiway split does not have one branch per level": multiway & (splits["n_branches"] != levels),
         "a numeric split has no threshold": (splits["index"] == NUMERIC_SPLIT) & np.isnan(splits["threshold"]),
+        "a split of levels tests a numeric attribute": (multiway | subset) & (levels == 0),
         "a subset split reads beyond the subsets": subset & (splits["index"].astype(np.int64) + levels > len(subsets)),
         "a leaf has an attribute": leaves["attribute"] != -1,
         "a leaf's value does not exist": (leaves["index"] < 0) | (leaves["index"] >= n_value_rows),

@@ -47,8 +47,11 @@ def outcome_of(estimator: Any, learns_classes: bool, table: Any, others: Any, ra
     return changed_by_little_noise(estimator, learns_classes, table) or other_than_draws(soft, table, random) or "exact"
 
 
-def scale_of(answers: np.ndarray) -> float:
-    return max(float(np.abs(answers).max()), 1e-300)
+def scale_of(answers: np.ndarray, model: Any) -> float:
+    """Return the magnitude of answers, or of the terms of numbers that cancel each other."""
+    whole = model.sum
+    terms = _range(whole) + float(np.abs(whole.offset).max()) if whole.link.is_identity else 0.0
+    return max(float(np.abs(answers).max()), terms, 1e-300)
 
 
 def misread(soft: Any, rows: Any) -> str:
@@ -57,15 +60,15 @@ def misread(soft: Any, rows: Any) -> str:
     soft._wrapped.rows(rows)  # refuses rows that the model does not take
     own, read = model.unsmoothed(rows), model.answers(rows)
     apart = float(np.abs(own - read).max())
-    return "" if apart <= PRECISION * scale_of(own) else f"its trees differ by {apart:.3g}"
+    return "" if apart <= PRECISION * scale_of(own, model) else f"its trees differ by {apart:.3g}"
 
 
 def changed_by_little_noise(estimator: Any, learns_classes: bool, table: Any) -> str:
     """Return how far answers with hardly any noise are from those without, if they are."""
     little = wrapper(estimator, learns_classes, 1e-10, "centered").fit(table)
     own, smoothed = little._wrapped.unsmoothed(table), little.smooth(table).answers
-    apart = float(np.abs(own - smoothed).max())
-    return "" if apart <= PRECISION * scale_of(own) else f"little noise changes answers by {apart:.3g}"
+    apart, scale = float(np.abs(own - smoothed).max()), scale_of(own, little._wrapped.trees)
+    return "" if apart <= PRECISION * scale else f"little noise changes answers by {apart:.3g}"
 
 
 def other_than_draws(soft: Any, table: Any, random: np.random.Generator) -> str:
@@ -75,12 +78,13 @@ def other_than_draws(soft: Any, table: Any, random: np.random.Generator) -> str:
         drawn = draws_of(soft, table, int(row), N_DRAWS, random)
         margins, own = model.margins(drawn), model.unsmoothed(drawn)
         apart = float(np.abs(model.sum.link.answers(margins) - own).max())
-        if not apart <= PRECISION * scale_of(own):
+        if not apart <= PRECISION * scale_of(own, model):
             return f"for a perturbed row its trees differ by {apart:.3g}"
         smoothed = soft.smooth(take_rows(table, np.array([row])))
         # The empirical Bernstein bound of Maurer and Pontil (2009).
         allowed = np.sqrt(2.0 * LOG_CHANCE / N_DRAWS) * margins.std(axis=0, ddof=1)
-        allowed += 7.0 * LOG_CHANCE / (3.0 * (N_DRAWS - 1)) * _range(model.sum) + 1e-6 * scale_of(margins)
+        allowed += 7.0 * LOG_CHANCE / (3.0 * (N_DRAWS - 1)) * _range(model.sum)
+        allowed += 1e-6 * max(float(np.abs(margins).max()), 1e-300)
         away = np.abs(margins.mean(axis=0) - smoothed.margins[0])
         if not (away <= allowed).all():
             return f"a smoothed margin is {away.max():.3g} from draws, {allowed.max():.3g} are allowed"

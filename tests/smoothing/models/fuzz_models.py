@@ -18,7 +18,7 @@ import pandas as pd
 import xgboost
 from sklearn import ensemble, impute, preprocessing, tree
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 
 import tremula as tm
 
@@ -86,10 +86,12 @@ def sklearn_model(random: Random, learns_classes: bool, nominal: list[int]) -> A
     if name == "AdaBoost":
         return getattr(ensemble, f"AdaBoost{kind}")(n_estimators=size, random_state=seed)
     if name == "GradientBoosting":
-        return getattr(ensemble, f"GradientBoosting{kind}")(n_estimators=size, max_depth=depth, subsample=0.8)
+        options = {"n_estimators": size, "max_depth": depth, "subsample": 0.8, "random_state": seed}
+        return getattr(ensemble, f"GradientBoosting{kind}")(**options)
     if name == "Hist":
         options = {"categorical_features": nominal or None, "min_samples_leaf": int(random.integers(1, 20))}
-        return getattr(ensemble, f"HistGradientBoosting{kind}")(max_iter=size, max_depth=depth, **options)
+        options |= {"max_iter": size, "max_depth": depth, "random_state": seed}
+        return getattr(ensemble, f"HistGradientBoosting{kind}")(**options)
     return getattr(ensemble, f"{name}{kind}")(n_estimators=size, max_depth=depth, random_state=seed)
 
 
@@ -207,6 +209,9 @@ def attack(seed: int) -> str:
     options = {"categorical_feature": nominal} if is_light and nominal else {}
     if not options:
         estimator = with_others(estimator, random, learns_classes)
+    if isinstance(estimator, Pipeline) and not hasattr(table, "iloc"):
+        # Steps would round rows of single precision, but not rows with noise, which are in double precision.
+        table, others = table.astype(float), others.astype(float)
     try:
         estimator.fit(table, target, **options)
         estimator.predict(others)

@@ -99,6 +99,16 @@ def test_codes_that_only_the_library_can_interpret_are_refused(other: float) -> 
         model.answers(rows)
 
 
+def test_a_nominal_attribute_without_a_level_that_can_be_read_is_refused() -> None:
+    pytest.importorskip("treelite")
+    random = np.random.default_rng(0)
+    rows = np.column_stack([random.normal(size=60), random.choice([-1.5, -0.5, np.nan], 60)])
+    target = rows[:, 0] + np.isnan(rows[:, 1])
+    model = HistGradientBoostingRegressor(categorical_features=[1], max_iter=3, min_samples_leaf=5).fit(rows, target)
+    with pytest.raises(UnsupportedModel, match="levels other than whole numbers"):
+        read_model(model)
+
+
 def test_texts_as_levels_are_not_read() -> None:
     pytest.importorskip("treelite")
     frame = pd.DataFrame({"size": X[:, 0], "color": pd.Categorical(np.where(X[:, 1] > 0, "red", "blue"))})
