@@ -166,7 +166,7 @@ def test_arrays_of_the_wrong_shape_are_refused(change: dict[str, Any], message: 
         ("n_branches", 3, 2, "one branch per level"),
         ("index", 2, 1, "beyond the subsets"),
         ("index", 0, 0, "tests a numeric attribute"),
-        ("index", 2, -3, "an unknown kind"),
+        ("index", 2, -5, "an unknown kind"),
         ("index", 1, 3, "value does not exist"),
         ("attribute", 1, 0, "leaf has an attribute"),
         ("threshold", 0, np.nan, "no threshold"),

@@ -180,10 +180,16 @@ IN_PLACE int judge_any_attribute(CodedTree *tree, OpenNode *node, int64_t attrib
  * an attribute that does not is constant in all nodes below. */
 IN_PLACE int look_at_attribute(CodedTree *tree, OpenNode *node, int64_t place, int width, int criterion) {
     uint64_t bit = place < 64 ? (uint64_t)1 << place : 0;
+    int64_t attribute = tree->table.attributes[place], twin = tree->table.twins[attribute];
     if (node->constant & bit) return 0;
-    if (judge_any_attribute(tree, node, tree->table.attributes[place], width, criterion)) return 1;
-    node->constant |= bit;
-    return 0;
+    if (!judge_any_attribute(tree, node, attribute, width, criterion)) {
+        node->constant |= bit;
+        return 0;
+    }
+    if (twin >= 0 && !tree->rules.random_threshold && !node->best.is_perfect &&
+        has_missing_row(tree, node, attribute, width))
+        judge_any_attribute(tree, node, twin, width, criterion);
+    return 1;
 }
 
 IN_PLACE void judge_coded_attributes(CodedTree *tree, OpenNode *node, int width, int criterion) {
@@ -208,11 +214,13 @@ typedef struct {
     uint32_t last_row;
     uint32_t next_code;         /* least code of the second branch */
     uint32_t next_row;
+    int has_missing;            /* a row has no value of the attribute */
 } Partition;
 
 IN_PLACE Partition divide_coded_rows(CodedTree *tree, OpenNode *node, uint32_t *rows, int width) {
     const CodedCut *cut = &node->best;
-    Partition partition = {0, 0, rows[0], UINT32_MAX, rows[0]};
+    Partition partition = {0, 0, rows[0], UINT32_MAX, rows[0], 0};
+    uint32_t missing = (uint32_t)tree->table.missing_code[cut->attribute];
     int64_t n_second = 0;
     memset(tree->left, 0, node->n_classes * sizeof(uint32_t));
     for (int64_t i = 0; i < node->n_rows; i++) {
@@ -224,6 +232,7 @@ IN_PLACE Partition divide_coded_rows(CodedTree *tree, OpenNode *node, uint32_t *
         tree->spare_rows[n_second] = row;
         partition.n_first += !is_second;
         n_second += is_second;
+        partition.has_missing |= code == missing;
         if (tree->target == CLASSES) tree->left[mark >> CLASS_SHIFT_OF_MARK] += (mark & COUNT_MASK) * !is_second;
         if (is_second) {
             partition.next_row = code < partition.next_code ? row : partition.next_row;
@@ -240,6 +249,7 @@ IN_PLACE Partition divide_coded_rows(CodedTree *tree, OpenNode *node, uint32_t *
 /* Halfway between the neighbours, on the right side of both whatever the rounding. */
 static double threshold_between(double low, double high) {
     double threshold = (low + high) / 2;
+    if (high == INFINITY) return high;          /* known values against missing ones */
     if (threshold - threshold != 0.0) threshold = low / 2 + high / 2;   /* the sum overflowed */
     return threshold >= high ? low : threshold;
 }
@@ -280,7 +290,7 @@ static int write_coded_test(CodedTree *tree, const OpenNode *node, const Partiti
     written->n_branches = 2;
     written->first_child = (int32_t)tree->n_nodes;
     if (!node->best.is_subset) {
-        written->index = -1;
+        written->index = !partition->has_missing ? NUMERIC_TEST : table->twins[attribute] >= 0 ? MISSING_LEFT : MISSING_RIGHT;
         written->threshold = node->best.threshold;
         if (isnan(node->best.threshold))
             written->threshold = threshold_between(
@@ -290,7 +300,7 @@ static int write_coded_test(CodedTree *tree, const OpenNode *node, const Partiti
     }
     if (!reserve_room((void **)&tree->subsets, &tree->subsets_capacity, tree->n_subsets + n_levels, 1)) return 0;
     written->index = (int32_t)tree->n_subsets;
-    written->threshold = NAN;
+    written->threshold = partition->has_missing ? 1 + tree->best_branch_of_level[table->missing_code[attribute]] : NAN;
     memcpy(tree->subsets + tree->n_subsets, tree->best_branch_of_level, n_levels);
     tree->n_subsets += n_levels;
     return 1;

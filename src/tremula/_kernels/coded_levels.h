@@ -201,21 +201,46 @@ IN_PLACE double worth_of_gathered(CodedTree *tree, const OpenNode *node, uint32_
     return (double)left_squares / (double)weight + (double)right_squares / (double)(node->total - weight) - node->within;
 }
 
-/* Extra trees: one threshold, drawn uniformly between the least and the largest value in the node. */
+IN_PLACE void judge_drawn_cut(CodedTree *tree, OpenNode *node, int64_t attribute, int64_t code, double threshold,
+                              int criterion) {
+    double worth = worth_of_gathered(tree, node, (uint32_t)code, criterion);
+    if (worth > node->best.worth + node->slack) node->best = (CodedCut){worth, threshold, attribute, code, 0, 0};
+}
+
+/* The least of the gathered codes above that of missing values, which is 0. */
+IN_PLACE uint32_t least_known(const CodedTree *tree, const OpenNode *node) {
+    const uint32_t *codes = (const uint32_t *)tree->keys;
+    uint32_t least = UINT32_MAX;
+    for (int64_t i = 0; i < node->n_rows; i++) least = codes[i] - 1 < least - 1 ? codes[i] : least;
+    return least;
+}
+
+/* Extra trees: one threshold, drawn uniformly between the least and the largest value in the node. Rows without a value
+ * are tried on either side of it, and alone against the others. */
 IN_PLACE int judge_drawn(CodedTree *tree, OpenNode *node, int64_t attribute, int width, int criterion) {
     const CodedTable *table = &tree->table;
-    uint32_t range[2];
-    double low, high, threshold, worth;
+    uint32_t range[2], all_codes[2];
+    double low, high, threshold;
     int64_t code;
+    int has_missing;
     if (!gather_codes(tree, node, attribute, width, range)) return 0;
+    has_missing = table->twins[attribute] >= 0 && range[0] == 0;
+    if (has_missing) {
+        range[0] = least_known(tree, node);
+        judge_drawn_cut(tree, node, attribute, 0, -INFINITY, criterion);
+        if (range[0] == range[1]) return 1;
+    }
     low = table->low[table->first[attribute] + range[0]];
     high = table->high[table->first[attribute] + range[1]];
     threshold = low + tree->random->next_double(tree->random->state) * (high - low);
     if (!(threshold < high)) threshold = low;
     if (node->n_rows == 2 && node->best.attribute >= 0) return 1;       /* two rows are divided in one way only */
     code = node->n_rows == 2 ? (int64_t)range[0] : code_up_to(table, attribute, threshold);
-    worth = worth_of_gathered(tree, node, (uint32_t)code, criterion);
-    if (worth > node->best.worth + node->slack) node->best = (CodedCut){worth, threshold, attribute, code, 0, 0};
+    judge_drawn_cut(tree, node, attribute, code, threshold, criterion);
+    if (has_missing) {
+        gather_codes(tree, node, table->twins[attribute], width, all_codes);
+        judge_drawn_cut(tree, node, table->twins[attribute], code - 1, threshold, criterion);
+    }
     return 1;
 }
 

@@ -1,7 +1,8 @@
 /* A table held as codes by row, and the tree that grows from it.
  *
- * The code of a value is its place among the different values of its column. A node keeps the numbers of its rows, in
- * ascending order. `mark` of a row: its class above 16 bits of multiplicity; with a numeric target, the multiplicity.
+ * The code of a value is its place among the different values of its column. A missing number has the lowest code, so
+ * that it takes the first branch of every cut; in the column's twin it has the largest. A missing level is a level of
+ * its own. A node keeps the numbers of its rows, in ascending order. `mark` of a row: its class above 16 bits of multiplicity; with a numeric target, the multiplicity.
  */
 #ifndef TREMULA_CODED_TREE_H
 #define TREMULA_CODED_TREE_H
@@ -32,6 +33,7 @@
 #define AHEAD 12                /* rows between the one read and the one fetched */
 
 enum Target { CLASSES = 0, NUMBERS = 1 };
+enum { NUMERIC_TEST = -1, MISSING_LEFT = -3, MISSING_RIGHT = -4 };      /* as `nodes.pxd` has it */
 enum CodedCriterion { CODED_ENTROPY = 0, CODED_GINI = 3, CODED_VARIANCE = 4 };
 
 typedef struct {                /* as `nodes.pxd` has it */
@@ -48,6 +50,8 @@ typedef struct {
     const int32_t *attributes;  /* which these are */
     const int32_t *n_codes;     /* by column */
     const int32_t *n_levels;    /* by column, 0 if numeric */
+    const int32_t *twins;       /* by column: another with the same values, where missing ones come last; or -1 */
+    const int32_t *missing_code;        /* by column: the code of missing values, or -1 */
     const int64_t *first;       /* by column: where its codes begin in `low` and `high` */
     const double *low, *high;   /* least and largest value of each code; NULL if values tell them */
     const double *values;       /* where each value has its own code and no threshold is drawn */
@@ -182,6 +186,14 @@ IN_PLACE int codes_differ(const CodedTree *tree, const OpenNode *node, int64_t a
     uint32_t first = code_of_row(tree, node, 0, attribute, width);
     for (int64_t i = 1; i < node->n_rows; i++)
         if (code_of_row(tree, node, i, attribute, width) != first) return 1;
+    return 0;
+}
+
+/* Whether a row of the node has no value of an attribute. */
+IN_PLACE int has_missing_row(const CodedTree *tree, const OpenNode *node, int64_t attribute, int width) {
+    uint32_t missing = (uint32_t)tree->table.missing_code[attribute];
+    for (int64_t i = 0; i < node->n_rows; i++)
+        if (code_of_row(tree, node, i, attribute, width) == missing) return 1;
     return 0;
 }
 

@@ -34,6 +34,8 @@ cdef extern from "coded_grow.h" nogil:
         const int32_t* attributes
         const int32_t* n_codes
         const int32_t* n_levels
+        const int32_t* twins
+        const int32_t* missing_code
         const int64_t* first
         const double* low
         const double* high
@@ -205,6 +207,8 @@ cdef int64_t take_table(CodedTree* tree, object columns) except -1:
     cdef const int32_t[::1] attributes = columns.attributes
     cdef const int32_t[::1] n_codes = columns.n_codes
     cdef const int32_t[::1] n_levels = columns.n_levels
+    cdef const int32_t[::1] twins = columns.twins
+    cdef const int32_t[::1] missing_code = columns.missing_code
     cdef const int64_t[::1] first = columns.first
     cdef const double[::1] low = columns.low
     cdef const double[::1] high = columns.high
@@ -218,6 +222,8 @@ cdef int64_t take_table(CodedTree* tree, object columns) except -1:
     tree.table.attributes = &attributes[0]
     tree.table.n_codes = &n_codes[0]
     tree.table.n_levels = &n_levels[0]
+    tree.table.twins = &twins[0]
+    tree.table.missing_code = &missing_code[0]
     tree.table.first = &first[0]
     if low is not None:
         tree.table.low = &low[0]

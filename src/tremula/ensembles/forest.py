@@ -25,6 +25,7 @@ class _Forest(Ensemble):
     criterion: str
     max_features: int | float | str | None
     max_bins: int | None
+    missing: str
     max_depth: int | None
     min_samples_leaf: float
 
@@ -36,6 +37,7 @@ class _Forest(Ensemble):
             max_depth=self.max_depth,
             min_samples_leaf=self.min_samples_leaf,
             max_bins=self.max_bins,
+            missing=self.missing,
         )
 
 
@@ -92,6 +94,7 @@ class RandomForestClassifier(_RandomForest, EnsembleClassifier):
         criterion: str = "gini",
         max_features: int | float | str | None = "sqrt",
         max_bins: int | None = None,
+        missing: str = "branch",
         max_depth: int | None = None,
         min_samples_leaf: float = 1,
         max_samples: float = 1.0,
@@ -109,6 +112,7 @@ class RandomForestClassifier(_RandomForest, EnsembleClassifier):
         self.criterion = criterion
         self.max_features = max_features
         self.max_bins = max_bins
+        self.missing = missing
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
         self.max_samples = max_samples
@@ -157,6 +161,7 @@ class RandomForestRegressor(_RandomForest, EnsembleRegressor):
         criterion: str = "variance",
         max_features: int | float | str | None = 1.0,
         max_bins: int | None = None,
+        missing: str = "branch",
         max_depth: int | None = None,
         min_samples_leaf: float = 1,
         max_samples: float = 1.0,
@@ -173,6 +178,7 @@ class RandomForestRegressor(_RandomForest, EnsembleRegressor):
         self.criterion = criterion
         self.max_features = max_features
         self.max_bins = max_bins
+        self.missing = missing
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
         self.max_samples = max_samples
@@ -224,6 +230,7 @@ class ExtraTreesClassifier(_ExtraTrees, EnsembleClassifier):
         *,
         max_features: int | float | str | None = "sqrt",
         max_bins: int | None = None,
+        missing: str = "branch",
         max_depth: int | None = None,
         min_samples_leaf: float = 1,
         combine: str = "average",
@@ -239,6 +246,7 @@ class ExtraTreesClassifier(_ExtraTrees, EnsembleClassifier):
         self.criterion = criterion
         self.max_features = max_features
         self.max_bins = max_bins
+        self.missing = missing
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
         self.combine = combine
@@ -288,6 +296,7 @@ class ExtraTreesRegressor(_ExtraTrees, EnsembleRegressor):
         *,
         max_features: int | float | str | None = 1.0,
         max_bins: int | None = None,
+        missing: str = "branch",
         max_depth: int | None = None,
         min_samples_leaf: float = 1,
         bootstrap: bool = False,
@@ -302,6 +311,7 @@ class ExtraTreesRegressor(_ExtraTrees, EnsembleRegressor):
         self.criterion = criterion
         self.max_features = max_features
         self.max_bins = max_bins
+        self.missing = missing
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
         self.bootstrap = bootstrap

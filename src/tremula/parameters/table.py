@@ -85,8 +85,15 @@ TREES = {
     "max_bins": Parameter(
         number(2, 256, whole=True, none=True),
         "Number of bins that a numeric attribute with more distinct values is cut into, at quantiles of the training "
-        "rows; thresholds lie between bins. None considers every threshold. Bins need a table without missing values, "
-        "and row weights that are whole numbers.",
+        "rows; thresholds lie between bins. None considers every threshold. Bins need row weights "
+        'that are whole numbers, and missing="branch" if values are missing.',
+    ),
+    "missing": Parameter(
+        choice(["branch", "shares"]),
+        'What becomes of rows whose tested value is missing. With "branch" each split learns which branch they take: a '
+        "missing level counts as a level of its own, and for numbers both branches are tried, and missing against "
+        "known values. Where the training rows of a node had the value, a row without it takes every branch, in shares "
+        'proportional to their weights. With "shares" it always does, in training too, as in C4.5.',
     ),
     "ccp_alpha": Parameter(
         number_or_word(number(0.0), "validation", "cv"),

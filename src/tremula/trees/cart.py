@@ -69,6 +69,7 @@ class _CART(PrunedOnHeldOutRows):
     min_samples_leaf: float
     max_features: int | float | str | None
     max_bins: int | None
+    missing: str
     splitter: str
     ccp_alpha: float | str
     cv: Any
@@ -85,7 +86,8 @@ class _CART(PrunedOnHeldOutRows):
 
     def sort(self, values: np.ndarray, n_levels: np.ndarray) -> Columns:
         """Return the columns for `grow`."""
-        return replace(super().sort(values, n_levels), max_bins=self.max_bins)
+        columns = super().sort(values, n_levels)
+        return replace(columns, max_bins=self.max_bins, has_missing_branch=self.missing == "branch")
 
     def _draws(self) -> bool:
         return self.ccp_alpha == "cv" or self.max_features is not None or self.splitter == "random"
@@ -192,7 +194,7 @@ class CARTClassifier(_CART, TreeClassifier):
     A nominal attribute is split into two sets of levels. With two classes, the levels are ordered by their share of the
     second class, and the best cut in this order is taken; for Gini and entropy no other sets are better. With more
     classes, the levels are ordered by the share of each class in turn, and the best of all these cuts is taken; other
-    sets may be better. A row with a missing value takes both branches, in shares.
+    sets may be better. See `missing` for rows with missing values.
 
     Examples
     --------
@@ -215,6 +217,7 @@ class CARTClassifier(_CART, TreeClassifier):
         min_samples_leaf: float = 1,
         max_features: int | float | str | None = None,
         max_bins: int | None = None,
+        missing: str = "branch",
         splitter: str = "best",
         ccp_alpha: float | str = 0.0,
         cv: Any = 10,
@@ -227,6 +230,7 @@ class CARTClassifier(_CART, TreeClassifier):
         self.min_samples_leaf = min_samples_leaf
         self.max_features = max_features
         self.max_bins = max_bins
+        self.missing = missing
         self.splitter = splitter
         self.ccp_alpha = ccp_alpha
         self.cv = cv
@@ -287,8 +291,7 @@ class CARTRegressor(_CART, TreeRegressor):
     Notes
     -----
     A nominal attribute is split into two sets of levels, ordered by their mean target; the best cut
-    of this order is the best of all divisions. Rows with a missing value go down both branches, with their weight
-    divided.
+    of this order is the best of all divisions. See `missing` for rows with missing values.
 
     Examples
     --------
@@ -310,6 +313,7 @@ class CARTRegressor(_CART, TreeRegressor):
         min_samples_leaf: float = 1,
         max_features: int | float | str | None = None,
         max_bins: int | None = None,
+        missing: str = "branch",
         splitter: str = "best",
         ccp_alpha: float | str = 0.0,
         cv: Any = 10,
@@ -322,6 +326,7 @@ class CARTRegressor(_CART, TreeRegressor):
         self.min_samples_leaf = min_samples_leaf
         self.max_features = max_features
         self.max_bins = max_bins
+        self.missing = missing
         self.splitter = splitter
         self.ccp_alpha = ccp_alpha
         self.cv = cv

@@ -52,11 +52,16 @@ class CodedColumns:
 
 
 class KernelCodes(NamedTuple):
-    """The columns as the kernel takes them; `attributes` are those in use."""
+    """The columns as the kernel takes them; `attributes` are those in use, without the twins of others.
+
+    `twins` has the twin of each column or -1, and `missing_code` the code of its missing values or -1.
+    """
 
     codes: np.ndarray
     n_codes: np.ndarray
     n_levels: np.ndarray
+    twins: np.ndarray
+    missing_code: np.ndarray
     first: np.ndarray
     low: np.ndarray | None
     high: np.ndarray | None
@@ -140,7 +145,11 @@ def _cut_into_bins(codes: np.ndarray, values: np.ndarray, max_bins: int) -> tupl
     counts = np.bincount(codes)
     distinct = np.empty(len(counts))
     distinct[codes] = values
-    bins = bins_of_ranks(counts, max_bins) if len(counts) > max_bins else np.arange(len(counts))
+    known = np.isfinite(distinct)  # missing values are an extreme, and have a bin of their own
+    bins = np.arange(len(counts))
+    if np.count_nonzero(known) > max_bins:
+        bins[known] = bins_of_ranks(counts[known], max_bins) + (not known[0])
+        bins[~known] = 0 if not known[0] else bins[known].max() + 1
     first = np.flatnonzero(np.diff(bins, prepend=-1))
     last = np.append(first[1:], len(counts)) - 1
     return bins[codes], distinct[first], distinct[last]

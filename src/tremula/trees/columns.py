@@ -5,7 +5,7 @@ Each form is made when it is first asked for, once for all members of an ensembl
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from threading import Lock
 
@@ -15,6 +15,7 @@ from tremula._kernels.sort import rank_rows as _rank_rows
 from tremula._kernels.sort import sort_columns as _sort_columns
 from tremula._kernels.words import ROW_BITS, WIDE_ROW_BITS
 from tremula.trees.coding import CodedColumns, code_columns
+from tremula.trees.missing_values import NO_TWIN, CompleteTable, complete_table
 
 # A table of fewer rows has packed words, see `_kernels/words.pxd`.
 MAX_PACKED_ROWS = 1 << ROW_BITS
@@ -52,6 +53,10 @@ class Columns:
         Number of codes of a numeric column; None gives each value its own.
     given_lists : SortedLists, optional
         Lists that were sorted before.
+    has_missing_branch : bool
+        Whether trees learn which branch missing values take, instead of dividing their rows between all.
+    table : CompleteTable, optional
+        What these columns were made of, if missing values were replaced.
     """
 
     values: np.ndarray
@@ -61,6 +66,8 @@ class Columns:
     serves_once: bool = False
     max_bins: int | None = None
     given_lists: SortedLists | None = None
+    has_missing_branch: bool = False
+    table: CompleteTable | None = None
 
     @property
     def n_rows(self) -> int:
@@ -90,6 +97,34 @@ class Columns:
     def is_complete(self) -> bool:
         """Whether no value is missing."""
         return not bool(np.isnan(self.values).any())
+
+    @property
+    def to_grow_from(self) -> Columns:
+        """These columns; or, if trees learn the branch of missing values and there are any, those without them."""
+        if self.is_complete or not self.has_missing_branch:
+            return self
+        with _PREPARING:
+            return self._completed
+
+    @cached_property
+    def _completed(self) -> Columns:
+        table = complete_table(self.values, self.n_levels)
+        return replace(self, values=table.values, n_levels=table.n_levels, has_missing_branch=False, table=table)
+
+    @cached_property
+    def n_judged(self) -> int:
+        """Number of attributes: columns but for the twins of others."""
+        return self.n_attributes if self.table is None else self.table.n_attributes
+
+    @cached_property
+    def twins(self) -> np.ndarray:
+        """The twin of each column, or NO_TWIN."""
+        return np.full(self.n_attributes, NO_TWIN, np.int32) if self.table is None else self.table.twins
+
+    @cached_property
+    def missing_level(self) -> np.ndarray:
+        """The level of each column that stands for missing ones, or -1."""
+        return np.full(self.n_attributes, -1, np.int32) if self.table is None else self.table.missing_level
 
     @property
     def sorted(self) -> SortedLists:

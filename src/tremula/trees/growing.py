@@ -25,6 +25,7 @@ from tremula.parameters.kinds import check_max_features
 from tremula.trees.coding import KernelCodes, KernelMarks, class_marks, fixed_point
 from tremula.trees.columns import Columns
 from tremula.trees.criteria import CLASSIFICATION, REGRESSION, Criterion
+from tremula.trees.missing_values import NO_TWIN
 from tremula.trees.structure import NODE_DTYPE
 from tremula.trees.tree import Tree
 
@@ -79,7 +80,9 @@ class Rules:
 class KernelColumns(NamedTuple):
     """The columns as the growing kernel takes them.
 
-    `attributes` are the columns in use. `ranks`, by column and row, serve unsorted nodes; None if thresholds are drawn.
+    `attributes` are the columns in use, first the `n_judged` that nodes judge and draw from, then twins of these;
+    `twins` has the place of the twin of each, or -1. `missing_level` has for each column the level that stands for
+    missing ones, or -1. `ranks`, by column and row, serve unsorted nodes; None if thresholds are drawn.
     `unsorted` nodes have rows alone and no lists, which needs columns without missing values. With `use_up` the sorted
     lists themselves are divided, and are of no use afterwards.
     """
@@ -90,6 +93,9 @@ class KernelColumns(NamedTuple):
     lengths: np.ndarray
     row_bits: int
     attributes: np.ndarray
+    n_judged: int
+    twins: np.ndarray
+    missing_level: np.ndarray
     ranks: np.ndarray | None
     unsorted: bool
     use_up: bool
@@ -219,6 +225,7 @@ def grow_classification_tree(
     -------
     GrownTree
     """
+    columns = columns.to_grow_from
     if weights is None:
         weights = np.ones(columns.n_rows, np.uint8)
     if is_coded(columns, attributes, rules, weights, n_classes):
@@ -257,7 +264,7 @@ def grow_regression_tree(
 
     Parameters are those of `grow_classification_tree`, with the target in place of the classes.
     """
-    target = np.ascontiguousarray(target, np.float64)
+    target, columns = np.ascontiguousarray(target, np.float64), columns.to_grow_from
     if weights is None:
         weights = np.ones(columns.n_rows, np.uint8)
     if is_coded(columns, attributes, rules, weights, 0):
@@ -313,7 +320,7 @@ def is_coded(
         if not can_be_coded:
             raise InvalidParameter(_why_no_bins(columns, weights))
         return True
-    n_attributes = columns.n_attributes if attributes is None else len(attributes)
+    n_attributes = columns.n_judged if attributes is None else len(attributes)
     if not can_be_coded or rules.random_threshold or rules.n_drawn < n_attributes:
         return can_be_coded
     return not columns.serves_once and n_classes > 0 and columns.coded.codes.itemsize == 1
@@ -322,7 +329,7 @@ def is_coded(
 def _why_no_bins(columns: Columns, weights: np.ndarray) -> str:
     reason = "it is not used with this criterion or these numbers of rows, classes and levels"
     if not columns.is_complete:
-        reason = "the table has missing values"
+        reason = 'the table has missing values, whose rows are divided with missing="shares"'
     elif not _are_small_counts(weights):
         reason = f"row weights are not whole numbers of at most {MAX_COUNT}"
     return f"max_bins={columns.max_bins} was given, but {reason}: set max_bins=None"
@@ -341,18 +348,36 @@ def _grow_from_codes(
     if low is None and rules.random_threshold:
         low = high = columns.distinct_values
     if attributes is None:
-        attributes = np.arange(columns.n_attributes, dtype=np.int32)
+        attributes = np.arange(columns.n_judged, dtype=np.int32)
     table = KernelCodes(
         codes=coded.codes,
         n_codes=coded.n_codes,
         n_levels=columns.n_levels,
+        twins=columns.twins,
+        missing_code=_missing_codes(columns, coded.n_codes),
         first=coded.first,
         low=low,
         high=high,
         values=columns.values,
         attributes=np.ascontiguousarray(attributes, np.int32),
     )
-    return GrownTree(*_grow_coded(table, rows, rules, random.bit_generator, NODE_DTYPE))
+    return _in_given_columns(GrownTree(*_grow_coded(table, rows, rules, random.bit_generator, NODE_DTYPE)), columns)
+
+
+def _missing_codes(columns: Columns, n_codes: np.ndarray) -> np.ndarray:
+    """Return the code of missing values in each column, or -1."""
+    codes, has_twin = columns.missing_level.copy(), columns.twins != NO_TWIN
+    codes[has_twin] = 0
+    codes[columns.twins[has_twin]] = n_codes[columns.twins[has_twin]] - 1
+    return codes
+
+
+def _in_given_columns(grown: GrownTree, columns: Columns) -> GrownTree:
+    """Name the columns of the table that was given, not their twins."""
+    if columns.table is not None:
+        splits = grown.nodes["n_branches"] > 0
+        grown.nodes["attribute"][splits] = columns.table.originals[grown.nodes["attribute"][splits]]
+    return grown
 
 
 def is_unsorted(columns: Columns, n_attributes: int, rules: Rules) -> bool:
@@ -369,7 +394,7 @@ def is_unsorted(columns: Columns, n_attributes: int, rules: Rules) -> bool:
     >>> is_unsorted(columns, 500, Rules(criterion=0)), is_unsorted(columns, 500, Rules(criterion=0, n_drawn=22))
     (False, True)
     """
-    if not columns.is_complete or columns.gap > 0.0:
+    if not columns.is_complete or columns.gap > 0.0 or (rules.random_threshold and columns.table is not None):
         return False
     return rules.random_threshold or n_attributes >= ATTRIBUTES_PER_DRAWN * rules.n_drawn
 
@@ -382,20 +407,27 @@ def _call_kernel(
     attributes: np.ndarray | None,
 ) -> GrownTree:
     if attributes is None:
-        attributes = np.arange(columns.n_attributes, dtype=np.int32)
+        attributes = np.arange(columns.n_judged, dtype=np.int32)
     unsorted = is_unsorted(columns, len(attributes), rules)
+    own_twins = columns.twins[attributes]
+    twins = np.full(len(attributes) + np.count_nonzero(own_twins != NO_TWIN), NO_TWIN, np.int32)
+    twins[np.flatnonzero(own_twins != NO_TWIN)] = np.arange(len(attributes), len(twins))
     kernel_columns = KernelColumns(
         values=columns.values_by_column if unsorted and rules.random_threshold else columns.values,
         n_levels=columns.n_levels,
         lists=columns.lists,
         lengths=columns.lengths,
         row_bits=columns.row_bits,
-        attributes=np.ascontiguousarray(attributes, np.int32),
+        attributes=np.concatenate([attributes, own_twins[own_twins != NO_TWIN]]).astype(np.int32),
+        n_judged=len(attributes),
+        twins=twins,
+        missing_level=columns.missing_level,
         ranks=columns.ranks if unsorted and not rules.random_threshold else None,
         unsorted=unsorted,
         use_up=columns.serves_once and columns.is_complete and not rules.observed_threshold,
     )
-    return GrownTree(*_grow(kernel_columns, rows, rules, random.bit_generator, NODE_DTYPE))
+    grown = GrownTree(*_grow(kernel_columns, rows, rules, random.bit_generator, NODE_DTYPE))
+    return _in_given_columns(grown, columns)
 
 
 def mean_and_variance(target: np.ndarray, weights: np.ndarray | None) -> tuple[float, float]:
