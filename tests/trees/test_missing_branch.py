@@ -8,9 +8,12 @@ from itertools import chain, combinations
 from math import inf, isnan
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.model_selection import StratifiedKFold, cross_val_score
 
 import tremula as tm
+from tremula.lab.datasets import load_dataset
 from tremula.trees import growing
 from tremula.trees.growing import GrownTree, Rules, grow_classification_tree, grow_regression_tree
 from tremula.trees.structure import branch_shares, check_structure, missing_branches
@@ -58,8 +61,9 @@ def sets_of_levels(table: Table, pieces: Pieces, attribute: int) -> Iterator[tup
         groups.setdefault(-1.0 if isnan(value) else value, []).append(piece)
     for size in range(1, len(groups)):
         for chosen in combinations(groups, size):
-            yield list(chain(*(groups[level] for level in chosen))), list(
-                chain(*(group for level, group in groups.items() if level not in chosen))
+            yield (
+                list(chain(*(groups[level] for level in chosen))),
+                list(chain(*(group for level, group in groups.items() if level not in chosen))),
             )
 
 
@@ -102,7 +106,7 @@ def assert_best(grown: GrownTree, table: Table, rules: Rules) -> None:
         sides = divided(grown, table, node, pieces)
         reduction = Node(table, rules, pieces).reduction(list(sides))
         assert min(map(weight_of, sides)) >= rules.min_side_weight - EPSILON
-        # The order of levels in which sets are sought has the best set for two classes and numbers, if sides may be light.
+        # For two classes and numbers, sets sought in the order of the levels are the best, if sides may be light.
         if not any(table.n_levels) or (table.n_classes <= 2 and rules.min_side_weight <= 1):
             assert reduction >= best_reduction(table, rules, pieces) - 1e-8
         has_missing = any(isnan(table.values[row][record["attribute"]]) for row, _ in pieces)
@@ -179,3 +183,25 @@ def test_shares_on_request_are_what_they_were() -> None:
     X = np.array([[1.0], [2.0], [np.nan], [np.nan]])
     tree = tm.CARTClassifier(missing="shares").fit(X, [0, 1, 1, 1]).tree_
     assert set(tree.nodes["index"][~tree.is_leaf]) == {-1}
+
+
+def test_texts_say_where_missing_values_go() -> None:
+    frame = pd.DataFrame({"size": [1.0, 2.0, np.nan, np.nan], "color": pd.Categorical(["red", "blue", None, None])})
+    number = tm.CARTClassifier().fit(frame[["size"]], ["a", "a", "b", "b"])
+    assert number.export_text().splitlines()[:2] == ["size is missing: b (2)", "size is not missing: a (2)"]
+    level = tm.CARTClassifier().fit(frame[["color"]], ["b", "a", "b", "b"])
+    assert level.export_text().splitlines()[:2] == ["color = red or missing: b (3)", "color = blue: a (1)"]
+    both = tm.CARTClassifier(max_depth=1).fit(frame[["size"]], ["b", "a", "b", "b"])
+    assert both.export_text().splitlines()[0] == "size <= 1.5 or missing: b (3)"
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("kind", [tm.RandomForestClassifier, tm.ExtraTreesClassifier])
+def test_being_missing_tells_something(kind: type) -> None:
+    data = load_dataset("anneal.ORIG")
+    errors = {}
+    for missing in ("branch", "shares"):
+        model = kind(50, missing=missing, categorical_features=data.nominal, random_state=0)
+        errors[missing] = 1 - cross_val_score(model, data.X, data.y, cv=StratifiedKFold(3)).mean()
+    assert errors["branch"] < 0.015
+    assert errors["shares"] > 0.03

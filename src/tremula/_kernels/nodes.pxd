@@ -3,8 +3,9 @@
 from libc.stdint cimport int32_t, uint8_t
 
 cdef packed struct Node:
-    double threshold        # numeric split: values up to it (below it, in a strict tree) take the first branch;
-                            # subset split: 1 or 2 if a missing value takes the first or the second branch
+    # numeric split: values up to it (below it, in a strict tree) take the first branch;
+    # subset split: 1 or 2 if a missing value takes the first or the second branch
+    double threshold
     double weight           # training weight that reached the node; shares of missing values follow it
     int32_t attribute       # column tested, -1 in a leaf
     int32_t first_child     # branches are consecutive nodes from here on; 0 in a leaf

@@ -91,9 +91,9 @@ TREES = {
     "missing": Parameter(
         choice(["branch", "shares"]),
         'What becomes of rows whose tested value is missing. With "branch" each split learns which branch they take: a '
-        "missing level counts as a level of its own, and for numbers both branches are tried, and missing against "
-        "known values. Where the training rows of a node had the value, a row without it takes every branch, in shares "
-        'proportional to their weights. With "shares" it always does, in training too, as in C4.5.',
+        "missing nominal value counts as a level of its own, and for numbers both branches are tried, and missing "
+        "against known values. Where all training rows of a node had the value, a row without it takes every branch, "
+        'in shares proportional to their weights. With "shares" it always does, in training too, as in C4.5.',
     ),
     "ccp_alpha": Parameter(
         number_or_word(number(0.0), "validation", "cv"),
