@@ -57,8 +57,34 @@ static void sum_of_node(const CodedTree *tree, const OpenNode *node, double *sum
     }
 }
 
-/* Sums of every level present, in ascending order; returns how many there are. */
-static int64_t tabulate_levels(CodedTree *tree, const OpenNode *node, int64_t attribute, int width) {
+/* Sums of every level present, in ascending order, from a histogram; returns how many there are. */
+IN_PLACE int64_t tabulate_few_levels(CodedTree *tree, const OpenNode *node, int64_t attribute, int width) {
+    int64_t n_levels = tree->table.n_levels[attribute], size = n_sums(tree, node), n_groups = 0;
+    const NumberCell *numbers = (const NumberCell *)tree->cells;
+    const uint32_t *counts = (const uint32_t *)tree->cells;
+    if (tree->target == NUMBERS) fill_number_cells(tree, node, attribute, width, 0, n_levels);
+    else fill_class_cells(tree, node, attribute, width, 0, n_levels);
+    for (int64_t level = 0; level < n_levels; level++) {
+        double *sums = tree->group_sums + n_groups * size;
+        uint32_t any = 0;
+        tree->group_codes[n_groups] = (int32_t)level;
+        if (tree->target == NUMBERS) {
+            sums[0] = (double)numbers[level].weight;
+            sums[1] = (double)numbers[level].sum;
+            n_groups += numbers[level].weight > 0;
+            continue;
+        }
+        for (int64_t k = 0; k < size; k++) {
+            any |= counts[level * size + k];
+            sums[k] = counts[level * size + k];
+        }
+        n_groups += any != 0;
+    }
+    return n_groups;
+}
+
+/* The same for any number of levels. */
+static int64_t tabulate_many_levels(CodedTree *tree, const OpenNode *node, int64_t attribute, int width) {
     int64_t n_levels = tree->table.n_levels[attribute], size = n_sums(tree, node), n_groups = 0;
     memset(tree->group_of_level, 0, n_levels * sizeof(int32_t));
     for (int64_t i = 0; i < node->n_rows; i++) tree->group_of_level[code_of_row(tree, node, i, attribute, width)] = 1;
@@ -116,8 +142,10 @@ static void judge_order(CodedTree *tree, OpenNode *node, int64_t attribute, int6
 
 /* Cuts of the levels in the order of the mean target or of the share of one class: with more than two classes, of each
  * class in turn. A class that the node lacks orders levels by their number. */
-static int judge_levels(CodedTree *tree, OpenNode *node, int64_t attribute, int width) {
-    int64_t n_groups = tabulate_levels(tree, node, attribute, width), k = 0;
+IN_PLACE int judge_levels(CodedTree *tree, OpenNode *node, int64_t attribute, int width) {
+    int is_few = tree->table.n_levels[attribute] <= MAX_CELL_CODES;
+    int64_t n_groups = is_few ? tabulate_few_levels(tree, node, attribute, width)
+                              : tabulate_many_levels(tree, node, attribute, width), k = 0;
     double *all = tree->left_sums + 2 * n_sums(tree, node);
     int has_lacking = 0;
     if (n_groups < 2) return 0;

@@ -152,8 +152,13 @@ class Columns:
         return code_columns(self.values, self.n_levels, self.max_bins)
 
     @property
+    def has_few_values(self) -> bool:
+        """Whether a table of the distinct values is small, and serves several trees: quicker to look up than rows."""
+        return not self.serves_once and int(self.coded.n_codes.sum(dtype=np.int64)) <= self.n_rows
+
+    @property
     def distinct_values(self) -> np.ndarray:
-        """The value of each code, for thresholds that are drawn between them."""
+        """The value of each code, to compute thresholds from."""
         with _PREPARING:
             return self._distinct_values
 

@@ -345,7 +345,7 @@ def _grow_from_codes(
 ) -> GrownTree:
     coded = columns.coded
     low, high = coded.low, coded.high
-    if low is None and rules.random_threshold:
+    if low is None and (rules.random_threshold or columns.has_few_values):
         low = high = columns.distinct_values
     if attributes is None:
         attributes = np.arange(columns.n_judged, dtype=np.int32)
