@@ -217,33 +217,34 @@ typedef struct {
     int has_missing;            /* a row has no value of the attribute */
 } Partition;
 
-IN_PLACE Partition divide_coded_rows(CodedTree *tree, OpenNode *node, uint32_t *rows, int width) {
-    const CodedCut *cut = &node->best;
-    Partition partition = {0, 0, rows[0], UINT32_MAX, rows[0], 0};
-    uint32_t missing = (uint32_t)tree->table.missing_code[cut->attribute];
-    int64_t n_second = 0;
-    memset(tree->left, 0, node->n_classes * sizeof(uint32_t));
-    for (int64_t i = 0; i < node->n_rows; i++) {
-        uint32_t row = rows[i], mark = tree->node_marks[i];
-        uint32_t code = code_at(node->source.codes + row * tree->table.stride, cut->attribute, width);
-        int is_second = cut->is_subset ? tree->best_branch_of_level[code] : code > (uint64_t)cut->code;
-        if (!node->is_local) PREFETCH_CODE(tree, node, i, cut->attribute, width);
-        rows[partition.n_first] = row;
-        tree->spare_rows[n_second] = row;
-        partition.n_first += !is_second;
+/* Sends each row to its branch. Without a branch of its own: which way a row goes is hard to predict. */
+IN_PLACE Partition divide_coded_rows(CodedTree *tree, OpenNode *node, uint32_t *rows, int width, int criterion) {
+    const uint8_t *codes = node->source.codes, *branches = tree->best_branch_of_level;
+    const uint32_t *marks = tree->node_marks;
+    uint32_t *others = tree->spare_rows, *left = tree->left;
+    int64_t attribute = node->best.attribute, stride = tree->table.stride, n = node->n_rows, n_first = 0, n_second = 0;
+    uint32_t missing = (uint32_t)tree->table.missing_code[attribute], last = (uint32_t)node->best.code;
+    uint64_t largest_first = 0, least_second = UINT64_MAX;      /* codes, and rows that have them */
+    int is_subset = node->best.is_subset, is_local = node->is_local, has_missing = 0;
+    memset(left, 0, node->n_classes * sizeof(uint32_t));
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t row = rows[i], code = code_at(codes + row * stride, attribute, width);
+        int is_second = is_subset ? branches[code] : code > last;
+        uint64_t key = (uint64_t)code << 32 | row, in_first = is_second ? 0 : key, in_second = is_second ? key : UINT64_MAX;
+        if (!is_local) PREFETCH(codes + rows[i + AHEAD] * stride + attribute * width);
+        rows[n_first] = row;
+        others[n_second] = row;
+        n_first += !is_second;
         n_second += is_second;
-        partition.has_missing |= code == missing;
-        if (tree->target == CLASSES) tree->left[mark >> CLASS_SHIFT_OF_MARK] += (mark & COUNT_MASK) * !is_second;
-        if (is_second) {
-            partition.next_row = code < partition.next_code ? row : partition.next_row;
-            partition.next_code = code < partition.next_code ? code : partition.next_code;
-        } else {
-            partition.last_row = code >= partition.last_code ? row : partition.last_row;
-            partition.last_code = code > partition.last_code ? code : partition.last_code;
-        }
+        has_missing |= code == missing;
+        if (criterion != CODED_VARIANCE)
+            left[marks[i] >> CLASS_SHIFT_OF_MARK] += is_second ? 0 : marks[i] & COUNT_MASK;
+        largest_first = in_first > largest_first ? in_first : largest_first;
+        least_second = in_second < least_second ? in_second : least_second;
     }
-    memcpy(rows + partition.n_first, tree->spare_rows, n_second * sizeof(uint32_t));
-    return partition;
+    memcpy(rows + n_first, others, n_second * sizeof(uint32_t));
+    return (Partition){n_first, (uint32_t)(largest_first >> 32), (uint32_t)largest_first,
+                       (uint32_t)(least_second >> 32), (uint32_t)least_second, has_missing};
 }
 
 /* Halfway between the neighbours, on the right side of both whatever the rounding. */
@@ -307,12 +308,12 @@ static int write_coded_test(CodedTree *tree, const OpenNode *node, const Partiti
 }
 
 /* Makes the children, and puts on the stack those that are no leaves; 0 if there is no memory. */
-IN_PLACE int split_coded_node(CodedTree *tree, const CodedFrame *frame, int width) {
+IN_PLACE int split_coded_node(CodedTree *tree, const CodedFrame *frame, int width, int criterion) {
     OpenNode *node = &tree->node;
     uint32_t *rows = tree->rows + frame->start;
     int64_t first_child = tree->n_nodes, bounds[3] = {frame->start, 0, frame->end};
     double weights[2];
-    Partition partition = divide_coded_rows(tree, node, rows, width);
+    Partition partition = divide_coded_rows(tree, node, rows, width, criterion);
     if (!reserve_coded_nodes(tree, first_child + 2) ||
         !reserve_room((void **)&tree->frames, &tree->frames_capacity, tree->n_frames + 2, sizeof(CodedFrame)) ||
         !write_coded_test(tree, node, &partition, tree->nodes + frame->node))
@@ -335,7 +336,7 @@ IN_PLACE int grow_all_coded(CodedTree *tree, int width, int criterion) {
         CodedFrame frame = tree->frames[--tree->n_frames];
         open_coded_node(tree, &frame, criterion);
         judge_coded_attributes(tree, &tree->node, width, criterion);
-        if (tree->node.best.attribute >= 0 && !split_coded_node(tree, &frame, width)) return 0;
+        if (tree->node.best.attribute >= 0 && !split_coded_node(tree, &frame, width, criterion)) return 0;
     }
     return 1;
 }
