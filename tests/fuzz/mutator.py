@@ -31,9 +31,13 @@ def mutate(content: bytes, others: list[bytes], draw: random.Random) -> bytes:
     if draw.random() < 0.03:
         return _with_changed_bytes(content, draw)
     parts = read_parts(content)
-    for _ in range(draw.choice([1, 1, 1, 2, 2, 3, 5])):
+    if draw.random() < 0.7:
+        _forget_digest(parts.description)
+    for _ in range(draw.choice([1, 1, 1, 1, 2, 2, 3, 5])):
         kind = draw.random()
-        if kind < 0.5 and parts.arrays:
+        if kind < 0.3 and parts.arrays:
+            _change_number(parts, draw)
+        elif kind < 0.5 and parts.arrays:
             _change_array(parts, draw)
         elif kind < 0.58 and "trees/sizes.npy" in parts.arrays:
             _change_sizes(parts, draw)
@@ -44,7 +48,29 @@ def mutate(content: bytes, others: list[bytes], draw: random.Random) -> bytes:
     return write_parts(parts)
 
 
+def _forget_digest(value: Any) -> None:
+    """Remove what tells a smoothed model that its trees were changed; a forger would compute it anew."""
+    for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        _forget_digest(item)
+    if isinstance(value, dict):
+        value.pop("_model_digest", None)
+
+
 # --- arrays ---
+
+
+def _change_number(parts: Parts, draw: random.Random) -> None:
+    """Change numbers of an array so little that the file may well stay valid."""
+    name = draw.choice(list(parts.arrays))
+    array = parts.arrays[name].copy()
+    flat = array.reshape(-1)
+    for _ in range(draw.choice([1, 2, 8]) if flat.size else 0):
+        place, other = draw.randrange(flat.size), draw.randrange(flat.size)
+        if array.dtype.kind == "f":
+            flat[place] = draw.choice([flat[other], flat[place] * 1e10, 0.0, 1.0, -flat[place], 1e308, 5e-324, 1e-300])
+        else:
+            flat[place] = flat[other]
+    parts.arrays[name] = array
 
 
 def _change_array(parts: Parts, draw: random.Random) -> None:
@@ -55,7 +81,7 @@ def _change_array(parts: Parts, draw: random.Random) -> None:
         lambda array: np.concatenate([array, array[: draw.randrange(1, 5)]]) if array.ndim and len(array) else array,
         lambda array: _permuted(array, draw),
         lambda array: array.reshape(draw.choice([(-1,), (1, -1), (-1, 1), (*array.shape, 1)])),
-        lambda array: np.asfortranarray(array[..., ::-1]),
+        lambda array: np.asfortranarray(np.flip(array)),
         lambda array: _converted(array, draw.choice(DTYPES)),
         lambda array: parts.arrays[draw.choice(list(parts.arrays))],
         lambda array: np.empty(draw.choice([(0,), (0, 3), (3, 0), (0, 10**9), ()]), array.dtype),
@@ -63,7 +89,7 @@ def _change_array(parts: Parts, draw: random.Random) -> None:
     ]
     try:
         parts.arrays[name] = draw.choice(changes)(parts.arrays[name])
-    except (ValueError, TypeError, OverflowError):
+    except (ValueError, TypeError, OverflowError, IndexError):
         pass  # this array cannot be changed in this way
 
 

@@ -46,7 +46,7 @@ def all_questions(model: Any, numbers: np.random.Generator) -> dict[str, Questio
         questions[name] = lambda name=name: getattr(model, name)()
     for name in ("feature_importances_", "estimators_", "can_count_inbag", "oob_score_", "report_"):
         questions[name] = lambda name=name: repr(getattr(model, name))
-    for name in ("count_inbag", "permutation_importances", "score"):
+    for name in ("count_inbag", "permutation_importances"):
         questions[name] = lambda name=name: getattr(model, name)(X, y)
     questions |= _about_smoothing(model, X, numbers)
     questions["members"] = lambda: _ask_members(model, numbers)

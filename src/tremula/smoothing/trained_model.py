@@ -115,6 +115,8 @@ class WrappedModel:
             return plain
         assert plain.trees is not None
         assert node_weights is not None
+        if [len(weights) for weights in node_weights] != [tree.n_nodes for tree in plain.trees.sum.trees]:
+            raise InvalidInput("the weights of the nodes are those of other trees: fit the wrapper again")
         own_sum = None if plain.own_sum is None else shrink_sum(plain.own_sum, node_weights, strength)
         trees = shrunken_model(plain.trees, node_weights, strength, own_sum)
         return replace(plain, trees=trees, own_sum=own_sum, plain=plain)

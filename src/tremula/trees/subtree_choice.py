@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tremula.persistence.registry import storable
+from tremula.persistence.soundness import require_numbers
 from tremula.trees.growing import GrownTree
 from tremula.trees.learner import HeldOut
 from tremula.trees.pruning import subtree_losses, weakest_link_alphas
@@ -31,6 +32,10 @@ class PrunedSequence:
     alphas: np.ndarray
     losses: np.ndarray
     alpha: float
+
+    def _check_stored(self) -> None:
+        require_numbers("alphas", self.alphas, (None,))
+        require_numbers("losses", self.losses, (len(self.alphas),))
 
 
 def choose_alpha(alphas: np.ndarray, losses: np.ndarray) -> PrunedSequence:

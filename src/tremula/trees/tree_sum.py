@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tremula.errors import InvalidInput
 from tremula.trees.links import IDENTITY, Link, as_link
 from tremula.trees.structure import branch_shares
 from tremula.trees.tree import Tree
@@ -52,6 +53,19 @@ class TreeSum:
     def __post_init__(self) -> None:
         if not len(self.tree_members):
             object.__setattr__(self, "tree_members", np.arange(len(self.trees)))
+        self._check_parts()
+
+    def _check_parts(self) -> None:
+        """Raise an error unless the parts fit together: the kernels of smoothing rely on it."""
+        n_trees, outputs, first = len(self.trees), self.outputs, self.trees[0]
+        lengths = {len(part) for part in (self.weights, outputs, self.shares, self.tree_members)}
+        if lengths != {n_trees} or np.any((outputs < -1) | (outputs >= self.n_margins)):
+            raise InvalidInput(f"{n_trees} trees do not have one weight, one output and shares each")
+        for tree, output, shares in zip(self.trees, outputs.tolist(), self.shares):
+            has_levels = tree.n_levels is first.n_levels or np.array_equal(tree.n_levels, first.n_levels)
+            n_outputs = self.n_margins if output < 0 else 1
+            if not has_levels or tree.n_outputs != n_outputs or len(shares) != tree.n_nodes:
+                raise InvalidInput(f"{tree} does not fit the levels, or the {self.n_margins} margins, of the other trees")
 
     @property
     def n_margins(self) -> int:

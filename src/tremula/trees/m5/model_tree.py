@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 import tremula._kernels.model_tree as kernel
 from tremula.persistence.registry import storable
+from tremula.persistence.soundness import require, require_numbers
 from tremula.trees.importances import attribute_importances
 from tremula.trees.m5.terms import Terms
 from tremula.trees.structure import NUMERIC_SPLIT, copy_nodes
@@ -54,6 +56,16 @@ class ModelTree:
                 f"models have shape {self.models.shape} and rules have {self.rules.n_attributes} attributes: expected "
                 f"shape {expected} and {len(self.terms.n_levels)} attributes"
             )
+
+    def _check_stored(self) -> None:
+        require_numbers("models", self.models, (None, None), low=-np.inf)
+        leaves = np.sort(self.rules.nodes["index"][self.rules.is_leaf])
+        require(np.array_equal(leaves, np.arange(len(leaves))), "a leaf has no model of its own")
+        require(np.array_equal(self.rules.n_levels, self.terms.n_levels), "rules and models have other levels")
+
+    def check_fits(self, n_levels: NDArray[np.int32] | None, n_outputs: int) -> None:
+        """Raise ValueError unless the tree belongs to a model with these levels and one output."""
+        self.rules.check_fits(n_levels, n_outputs)
 
     def __repr__(self) -> str:
         return (

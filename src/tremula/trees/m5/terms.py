@@ -13,6 +13,7 @@ import numpy as np
 
 from tremula.data.names import attribute_name
 from tremula.persistence.registry import storable
+from tremula.persistence.soundness import require, require_numbers
 from tremula.trees.columns import Columns, SortedLists, read_columns
 
 
@@ -30,6 +31,21 @@ def _mean_by_level(codes: np.ndarray, n_levels: int, target: np.ndarray, weights
     sums = np.bincount(codes, weights * target, n_levels)
     mean = float(np.average(target, weights=weights))
     return np.asarray(np.divide(sums, counts, out=np.full(n_levels, mean), where=counts > 0))
+
+
+def terms_of(n_levels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the attribute of each term, and the first place of a level for which it is 1, 0 for a number.
+
+    Examples
+    --------
+    >>> terms_of(np.array([0, 3, 1]))
+    (array([0, 1, 1, 2], dtype=int32), array([0, 1, 2, 1], dtype=int32))
+    """
+    n_terms = np.maximum(n_levels - 1, 1)  # an attribute with one level has a term that is always 0
+    attribute_of = np.repeat(np.arange(len(n_levels), dtype=np.int32), n_terms)
+    firsts = np.repeat(np.cumsum(n_terms) - n_terms, n_terms)
+    is_number = n_levels[attribute_of] == 0
+    return attribute_of, np.where(is_number, 0, np.arange(len(attribute_of)) - firsts + 1).astype(np.int32)
 
 
 @storable
@@ -60,6 +76,21 @@ class Terms:
     attribute: np.ndarray
     from_place: np.ndarray
 
+    def _check_stored(self) -> None:
+        n_attributes = len(self.n_levels)
+        require_numbers("n_levels", self.n_levels, (None,), "i", 0)
+        require_numbers("fill", self.fill, (n_attributes,))
+        require_numbers("places", self.places, (int(self.n_levels.sum(dtype=np.int64)),), "i", 0)
+        is_nominal = self.n_levels > 0
+        require((self.fill[is_nominal] < self.n_levels[is_nominal]).all(), "a missing value becomes an unknown level")
+        require((self.fill[is_nominal] >= 0).all() and np.isfinite(self.fill).all(), "a missing value has no number")
+        for attribute in np.flatnonzero(is_nominal):
+            places = np.sort(self.places_of(int(attribute)))
+            require(np.array_equal(places, np.arange(len(places))), "levels are not in an order")
+        expected = terms_of(self.n_levels)
+        is_same = np.array_equal(self.attribute, expected[0]) and np.array_equal(self.from_place, expected[1])
+        require(is_same and self.attribute.dtype == self.from_place.dtype == np.int32, "terms are not those of M5'")
+
     @classmethod
     def learn(cls, values: np.ndarray, n_levels: np.ndarray, target: np.ndarray, weights: np.ndarray) -> Terms:
         """Learn the replacements of missing values and the order of levels from training rows."""
@@ -74,11 +105,7 @@ class Terms:
             codes = np.where(known, column, fill[attribute]).astype(np.intp)
             order = np.argsort(_mean_by_level(codes, count, target, weights), kind="stable")
             places.append(np.argsort(order).astype(np.int32))
-        n_terms = np.maximum(n_levels - 1, 1)  # an attribute with one level has a term that is always 0
-        attribute_of = np.repeat(np.arange(len(n_levels), dtype=np.int32), n_terms)
-        firsts = np.repeat(np.cumsum(n_terms) - n_terms, n_terms)
-        from_place = np.where(numeric[attribute_of], 0, np.arange(len(attribute_of)) - firsts + 1).astype(np.int32)
-        return cls(np.asarray(n_levels, np.int32), fill, np.concatenate(places), attribute_of, from_place)
+        return cls(np.asarray(n_levels, np.int32), fill, np.concatenate(places), *terms_of(n_levels))
 
     @property
     def n_terms(self) -> int:
