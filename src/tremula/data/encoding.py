@@ -56,10 +56,12 @@ class ColumnEncoder:
     levels: tuple[Array | None, ...]
 
     def _check_stored(self) -> None:
-        require(self.names is None or len(self.names) == len(self.levels), "columns have more names than levels")
+        names = self.names
+        require(names is None or len(set(names)) == len(names) == len(self.levels), "columns do not have a name each")
         for levels in self.levels:
             if levels is not None:
                 require_labels("levels", levels)
+                require(levels.dtype.kind != "f" or levels.dtype == FLOAT64, "levels have few digits")
 
     @classmethod
     def learn(cls, X: Any, categorical_features: CategoricalFeatures = "from_dtype") -> tuple[Self, Floats]:

@@ -44,7 +44,7 @@ def check_object(value: Any, attributes: Iterable[str]) -> None:
     estimator = getattr(value, "estimator", None)
     require(estimator is None or hasattr(estimator, "get_params"), f"{kind.__name__}.estimator is no estimator")
     n_jobs = getattr(value, "n_jobs", None)
-    require(n_jobs is None or abs(n_jobs) <= MAX_JOBS, f"{kind.__name__} would run in {n_jobs} jobs")
+    require(n_jobs is None or 1 <= abs(n_jobs) <= MAX_JOBS, f"{kind.__name__} would run in {n_jobs} jobs")
     for base in reversed(kind.__mro__):
         if "_check_stored" in vars(base):
             vars(base)["_check_stored"](value)

@@ -22,7 +22,7 @@ def bytes_of(array: NDArray[Any]) -> bytes:
 
 
 def array_of(content: bytes, name: str) -> NDArray[Any]:
-    """Return the array that bytes hold, in the byte order of this machine; `name` is for messages.
+    """Return the array that bytes hold, row by row in the byte order of this machine; `name` is for messages.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def array_of(content: bytes, name: str) -> NDArray[Any]:
     _check_header(name, shape, dtype, len(content) - entry.tell())
     array = np.frombuffer(content, dtype, offset=entry.tell()) if dtype.itemsize else np.zeros(math.prod(shape), dtype)
     ordered = array.reshape(shape, order="F" if in_columns else "C")
-    copied = ordered.astype(dtype.newbyteorder("="), order="K", copy=True)
+    copied = ordered.astype(dtype.newbyteorder("="), order="C", copy=True)
     _check_items(name, copied)
     return copied
 

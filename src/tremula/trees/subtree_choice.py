@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tremula.errors import InvalidInput
 from tremula.persistence.registry import storable
 from tremula.persistence.soundness import require_numbers
 from tremula.trees.growing import GrownTree
@@ -40,6 +41,8 @@ class PrunedSequence:
 
 def choose_alpha(alphas: np.ndarray, losses: np.ndarray) -> PrunedSequence:
     """Choose the alpha of minimum loss; of ties the largest, which gives the smallest tree."""
+    if not np.isfinite(losses).all():
+        raise InvalidInput("the squared errors of the subtrees overflow: divide the target by a constant")
     slack = 1e-12 * max(1.0, float(losses.max()))
     best = np.flatnonzero(losses <= losses.min() + slack)[-1]
     return PrunedSequence(alphas, losses, float(alphas[best]))
