@@ -23,6 +23,12 @@ from tremula.data.column import (
 )
 from tremula.errors import ConstantTarget, InvalidInput, InvalidTarget, InvalidWeights, OneClassTarget
 
+# Trees add up weights times squares of targets and of weights: within these limits no such sum overflows or vanishes.
+LARGEST_TARGET = 1e100
+LEAST_RANGE = 1e-100
+LARGEST_WEIGHT = 1e30
+LEAST_WEIGHT = 1e-30
+
 
 def _unwrap_series(data: Any) -> Any:
     """Return a pandas, polars or pyarrow column as an array, anything else unchanged."""
@@ -152,7 +158,14 @@ def read_further_target(y: Any, n_rows: int) -> Floats:
     column = read_vector("y", _as_vector(y, n_rows))
     if isinstance(column, Labels):
         raise InvalidTarget(f"y holds {show(column.distinct)}, but a regressor needs numbers: use a classifier")
-    return column.to_numbers()
+    target = column.to_numbers()
+    largest = float(np.abs(target).max(initial=0.0))
+    if largest > LARGEST_TARGET:
+        raise InvalidTarget(
+            f"y has a number of size {largest:.3g}, whose square overflows: divide y by a constant, so that no number is "
+            f"beyond {LARGEST_TARGET:g}"
+        )
+    return target
 
 
 def read_target(y: Any, n_rows: int, weights: Floats | None = None) -> Floats:
@@ -169,6 +182,11 @@ def read_target(y: Any, n_rows: int, weights: Floats | None = None) -> Floats:
         rows = "1 sample" if len(counted) == 1 else f"all {len(counted)} samples"
         raise ConstantTarget(
             f"y is {counted[0]} in {rows} of positive weight: a regressor needs a target of two values or more"
+        )
+    if counted.max() - counted.min() < LEAST_RANGE:
+        raise InvalidTarget(
+            f"the numbers of y differ by {counted.max() - counted.min():.3g} at most, and the squares of such differences "
+            f"are 0: multiply y by a constant, so that it ranges over {LEAST_RANGE:g} or more"
         )
     return target
 
@@ -209,4 +227,9 @@ def read_weights(sample_weight: Any, n_rows: int) -> Floats | None:
         )
     if not weights.any():
         raise InvalidWeights("sample_weight is zero in every row: give at least one row a positive weight")
+    if not LEAST_WEIGHT <= weights.max() <= LARGEST_WEIGHT:
+        raise InvalidWeights(
+            f"the largest sample_weight is {weights.max():.3g}; expected between {LEAST_WEIGHT:g} and {LARGEST_WEIGHT:g}: "
+            "multiply all weights by a constant"
+        )
     return np.ascontiguousarray(weights)

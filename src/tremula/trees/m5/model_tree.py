@@ -130,8 +130,11 @@ def rules_of(nodes: np.ndarray, means: np.ndarray, terms: Terms) -> Tree:
     nodes["attribute"][splits] = terms.attribute[tested]
     nodes["index"][splits] = NUMERIC_SPLIT
     subsets = [np.empty(0, np.uint8)]
-    for term in np.unique(tested[terms.from_place[tested] > 0]):
-        nodes["index"][splits[tested == term]] = sum(map(len, subsets))  # splits on the same term share one subset
-        nodes["threshold"][splits[tested == term]] = np.nan
-        subsets.append(terms.levels_of(int(term)).astype(np.uint8))
+    is_nominal = terms.from_place[tested] != 0
+    cuts = np.where(terms.from_place[tested] > 0, 0.5, nodes["threshold"][splits])
+    for term, threshold in sorted(set(zip(tested[is_nominal].tolist(), cuts[is_nominal].tolist()))):
+        same = splits[(tested == term) & (cuts == threshold)]  # splits into the same levels share one subset
+        nodes["index"][same] = sum(map(len, subsets))
+        nodes["threshold"][same] = np.nan
+        subsets.append(terms.levels_above(term, threshold).astype(np.uint8))
     return Tree.from_node_means(nodes, means, np.concatenate(subsets), terms.n_levels, strict=False)
