@@ -1,7 +1,7 @@
-"""Loads mutated model files and asks what loads: `python tests/fuzz/fuzz_files.py --seconds 60`.
+"""Loads mutated model files and asks what loads: `python -m tests.fuzz.fuzz_files --seconds 60`.
 
-Mutated inputs are numbered; a number always gives the same input, so `--only NUMBER` shows a finding again. Inputs run in
-a process of their own: a crash ends that process, is noted, and the next input goes on in another.
+Mutated inputs are numbered; a number always gives the same input, so `--only NUMBER` shows a finding again. Inputs run
+in a process of their own: a crash ends that process, is noted, and the next input goes on in another.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from sklearn.exceptions import NotFittedError
 import tremula as tm
 from tremula.errors import TremulaError
 
-sys.path.insert(0, str(Path(__file__).parent))
+from .mutator import mutate
+from .questions import all_questions
+from .stored_models import write_models
 
-from mutator import mutate
-from questions import all_questions
-from stored_models import write_models
-
+MODULE = "tests.fuzz.fuzz_files"
+REPOSITORY = Path(__file__).parents[2]
 MEBIBYTE = 2**20
 MAX_SECONDS = 2.0  # processor time of one load or one question
 MAX_GROWTH = 300  # MiB that one input of a few kilobytes may add to the peak of the process
@@ -146,10 +146,10 @@ def run(seconds: float, first: int, batch: int) -> dict[str, Any]:
 
 def _run_batch(folder: Path, first: int, seconds: float, batch: int) -> dict[str, Any]:
     """Run one process; if it dies or is stuck, its last input is a fault."""
-    command = [sys.executable, __file__, "--work", str(folder), "--first", str(first)]
+    command = [sys.executable, "-m", MODULE, "--work", str(folder), "--first", str(first)]
     command += ["--seconds", str(seconds), "--batch", str(batch)]
     (folder / "progress").write_bytes(b"")
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=REPOSITORY)
     last, since = b"", time.monotonic()
     while True:
         try:
@@ -157,7 +157,7 @@ def _run_batch(folder: Path, first: int, seconds: float, batch: int) -> dict[str
             break
         except subprocess.TimeoutExpired:
             seen = (folder / "progress").read_bytes()
-            if seen != last:
+            if seen != last or not seen:  # importing may take long
                 last, since = seen, time.monotonic()
             elif time.monotonic() - since > STUCK_AFTER:
                 process.kill()

@@ -6,6 +6,7 @@ The same random numbers give the same file.
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import random
 import zipfile
@@ -14,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from archive import Parts, read_parts, with_checksum, write_parts, zip_entries
+from .archive import Parts, read_parts, with_checksum, write_parts, zip_entries
 
 INTEGERS = [0, 1, -1, 2, 3, 7, 127, 128, 255, 256, 2**15, 2**16, 2**24, 2**31 - 1, -(2**31), 2**32, 2**53, 2**63 - 1]
 FLOATS = [0.0, -0.0, 1.0, -1.0, 0.5, 1e-320, 1e308, -1e308, float("nan"), float("inf"), float("-inf"), 2.0**31, 1e16]
@@ -22,7 +23,14 @@ DTYPES = ["?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8",
 DTYPES += ["M8[D]", "m8[s]", "f16"]
 PLAIN: list[Any] = [None, True, False, 0, 1, -1, 2**31, 10**30, 0.5, 1e308, "", "x", "<b>", "\x1b[31m", [], {}]
 PLAIN += [{"float": "nan"}, {"float": "inf"}, {"float": "x"}, {"tuple": []}, {"tuple": [1, 2]}, {"tuple": None}]
-PLAIN += [{"objects": [1, "a", None]}, {"strings": ["a", "b"]}, {"strings": [1]}, {"tree": 0}, {"tree": -1}, {"tree": 1}]
+PLAIN += [
+    {"objects": [1, "a", None]},
+    {"strings": ["a", "b"]},
+    {"strings": [1]},
+    {"tree": 0},
+    {"tree": -1},
+    {"tree": 1},
+]
 PLAIN += [{"tree": True}, {"tree": 10**9}, {"array": "model"}, {"scalar": "trees/values"}, [[0, 1], [1, 0]]]
 
 
@@ -87,10 +95,8 @@ def _change_array(parts: Parts, draw: random.Random) -> None:
         lambda array: np.empty(draw.choice([(0,), (0, 3), (3, 0), (0, 10**9), ()]), array.dtype),
         lambda array: np.full_like(array, array.ravel()[0] if array.size else 0),
     ]
-    try:
+    with contextlib.suppress(ValueError, TypeError, OverflowError, IndexError):  # not every array can be changed so
         parts.arrays[name] = draw.choice(changes)(parts.arrays[name])
-    except (ValueError, TypeError, OverflowError, IndexError):
-        pass  # this array cannot be changed in this way
 
 
 def _with_other_entry(array: np.ndarray, draw: random.Random) -> np.ndarray:

@@ -109,7 +109,9 @@ def _about_smoothing(model: Any, X: Any, numbers: np.random.Generator) -> dict[s
     n_columns = X.shape[1]
 
     def smoothed(method: str) -> Any:
-        wrapper = kind(model, noise=0.1, method=method, scale=np.ones(n_columns), prefit=True, random_state=0, n_draws=3)
+        wrapper = kind(
+            model, noise=0.1, method=method, scale=np.ones(n_columns), prefit=True, random_state=0, n_draws=3
+        )
         return wrapper.fit(X).predict(X)
 
     questions: dict[str, Question] = {f"smoothed by {method}": lambda m=method: smoothed(m) for method in METHODS}

@@ -10,14 +10,18 @@ import numpy as np
 import pandas as pd
 from sklearn.base import is_classifier
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegressor, RandomForestClassifier
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    RandomForestClassifier,
+    StackingRegressor,
+    VotingClassifier,
+)
 from sklearn.linear_model import Ridge
-from sklearn.ensemble import StackingRegressor, VotingClassifier
 
 import tremula as tm
 from tremula.data.table_schema import TableSchema
 from tremula.perturb import AttributeSubset, Bootstrap, FlippedClasses, RandomSplits, RandomThresholds, SmearedInputs
-
 from tremula.smoothing.models import read_model, store_trees
 
 N_ROWS = 40
@@ -113,6 +117,7 @@ def special_models() -> dict[str, Any]:
         "pruned sequence": tm.CARTClassifier(ccp_alpha="cv", cv=3, random_state=0).fit(frame, labels),
         "bagged boosting": tm.BaggingClassifier(tm.AdaBoostM1Classifier(n_estimators=2), **few).fit(frame, labels),
         "perturbations": tm.PerturbCombineClassifier(perturb=perturbations, **few).fit(frame, labels),
+        "smeared classes": tm.OutputSmearingClassifier(method="smear", **few).fit(frame, labels),
         "random splits": tm.PerturbCombineClassifier(tm.CARTClassifier(), perturb=splits, **few).fit(frame, labels),
         "bagged model trees": bagged,
         "smoothed with flips": tm.DualPerturbClassifier(tm.CARTClassifier(), noise=0.2, flip=0.1).fit(frame, labels),

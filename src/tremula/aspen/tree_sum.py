@@ -163,8 +163,8 @@ class _Unfilled:
             number += 1
             if number > MAX_COPIES * self.tree.n_nodes:
                 raise UnsupportedModel(
-                    f"a tree of {self.tree.n_nodes} nodes would need more than {MAX_COPIES} times as many to send missing "
-                    "values and unseen levels down different branches"
+                    f"a tree of {self.tree.n_nodes} nodes would need more than {MAX_COPIES} times as many to send "
+                    "missing values and unseen levels down different branches"
                 )
         nodes = np.array(self.records, dtype=NODE_DTYPE)
         subsets = np.concatenate(self.subsets) if self.subsets else np.empty(0, np.uint8)

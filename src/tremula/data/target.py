@@ -162,8 +162,8 @@ def read_further_target(y: Any, n_rows: int) -> Floats:
     largest = float(np.abs(target).max(initial=0.0))
     if largest > LARGEST_TARGET:
         raise InvalidTarget(
-            f"y has a number of size {largest:.3g}, whose square overflows: divide y by a constant, so that no number is "
-            f"beyond {LARGEST_TARGET:g}"
+            f"y has a number of size {largest:.3g}, whose square overflows: divide y by a constant, so that no number "
+            f"is beyond {LARGEST_TARGET:g}"
         )
     return target
 
@@ -185,8 +185,8 @@ def read_target(y: Any, n_rows: int, weights: Floats | None = None) -> Floats:
         )
     if counted.max() - counted.min() < LEAST_RANGE:
         raise InvalidTarget(
-            f"the numbers of y differ by {counted.max() - counted.min():.3g} at most, and the squares of such differences "
-            f"are 0: multiply y by a constant, so that it ranges over {LEAST_RANGE:g} or more"
+            f"the numbers of y differ by {counted.max() - counted.min():.3g} at most, and the squares of such "
+            f"differences are 0: multiply y by a constant, so that it ranges over {LEAST_RANGE:g} or more"
         )
     return target
 
@@ -229,7 +229,7 @@ def read_weights(sample_weight: Any, n_rows: int) -> Floats | None:
         raise InvalidWeights("sample_weight is zero in every row: give at least one row a positive weight")
     if not LEAST_WEIGHT <= weights.max() <= LARGEST_WEIGHT:
         raise InvalidWeights(
-            f"the largest sample_weight is {weights.max():.3g}; expected between {LEAST_WEIGHT:g} and {LARGEST_WEIGHT:g}: "
-            "multiply all weights by a constant"
+            f"the largest sample_weight is {weights.max():.3g}; expected between {LEAST_WEIGHT:g} and "
+            f"{LARGEST_WEIGHT:g}: multiply all weights by a constant"
         )
     return np.ascontiguousarray(weights)

@@ -30,6 +30,13 @@ def check_object(value: Any, attributes: Iterable[str]) -> None:
     attributes : iterable of str
         Fields of the dataclass, or attributes that `fit` set.
     """
+    try:
+        _check_object(value, attributes)
+    except InvalidParameter as error:
+        raise ValueError(f"{type(value).__name__}: {error}") from error
+
+
+def _check_object(value: Any, attributes: Iterable[str]) -> None:
     kind, hints = type(value), hints_of(type(value))
     for name in attributes:
         if name in hints:
@@ -37,10 +44,7 @@ def check_object(value: Any, attributes: Iterable[str]) -> None:
         else:
             require(not hasattr(kind, name), f"{kind.__name__} has an attribute {name!r}, which hides its own")
     if hasattr(kind, "_parameters"):
-        try:
-            check_parameters(value)
-        except InvalidParameter as error:
-            raise ValueError(f"{kind.__name__}: {error}") from error
+        check_parameters(value)
     estimator = getattr(value, "estimator", None)
     require(estimator is None or hasattr(estimator, "get_params"), f"{kind.__name__}.estimator is no estimator")
     n_jobs = getattr(value, "n_jobs", None)

@@ -36,13 +36,13 @@ from tremula.parameters.kinds import choice
 from tremula.seeds import make_root_seed
 from tremula.smoothing.answer_spread import AnswerSpreadMixin
 from tremula.smoothing.bandwidths import least_noise
+from tremula.smoothing.decision_threshold import DecisionThreshold
 from tremula.smoothing.methods import NO_CERTIFICATE, Smoothed, Smoother, TreeSmoother
 from tremula.smoothing.models.lightgbm import plain_name
 from tremula.smoothing.noise.amounts import Noise, column_scales, level_shares, measurement_error, read_scale
 from tremula.smoothing.noise.choice import wants_validation
 from tremula.smoothing.noise.search import SEARCHES
 from tremula.smoothing.noise.validation_rows import TUNINGS
-from tremula.smoothing.decision_threshold import DecisionThreshold
 from tremula.smoothing.shrinkage_choice import ShrinkageChoiceMixin
 from tremula.smoothing.soundness import check_wrapper
 from tremula.smoothing.thresholds import find_ties

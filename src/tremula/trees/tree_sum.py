@@ -65,7 +65,9 @@ class TreeSum:
             has_levels = tree.n_levels is first.n_levels or np.array_equal(tree.n_levels, first.n_levels)
             n_outputs = self.n_margins if output < 0 else 1
             if not has_levels or tree.n_outputs != n_outputs or len(shares) != tree.n_nodes:
-                raise InvalidInput(f"{tree} does not fit the levels, or the {self.n_margins} margins, of the other trees")
+                raise InvalidInput(
+                    f"{tree} does not fit the levels, or the {self.n_margins} margins, of the other trees"
+                )
 
     @property
     def n_margins(self) -> int:

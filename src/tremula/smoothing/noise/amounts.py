@@ -148,8 +148,8 @@ def column_scales(rows: Floats, weights: Floats | None, n_levels: NDArray[np.int
             scales[attribute] = np.ldexp(np.sqrt(np.average((values - centre) ** 2, weights=share)), exponent)
             if scales[attribute] > LARGEST_SCALE:
                 raise InvalidInput(
-                    f"column {attribute} of X has a standard deviation of {scales[attribute]:.3g}, and noise of that size "
-                    "overflows: divide the column by a constant"
+                    f"column {attribute} of X has a standard deviation of {scales[attribute]:.3g}, and noise of that "
+                    "size overflows: divide the column by a constant"
                 )
     return scales
 

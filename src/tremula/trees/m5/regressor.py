@@ -80,9 +80,9 @@ class M5Regressor(TreeRegressor):
     Notes
     -----
     A missing value is replaced by the training mean, or the most common level. A nominal attribute with k levels
-    becomes k - 1 numbers of 0 or 1, with its levels sorted by their mean target. There are at most 500 such numbers, and
-    at most 100 million in all rows. Attributes whose levels are too many for that become one number, the place of the
-    level in that order, and a warning says so. Without this limit 10,000 levels would take gigabytes and hours.
+    becomes k - 1 numbers of 0 or 1, with its levels sorted by their mean target. There are at most 500 such numbers,
+    and at most 100 million in all rows. An attribute with too many levels for that becomes one number, the place of the
+    level in that order, and a warning says so: with a number for each, 10,000 levels would take gigabytes and hours.
 
     References
     ----------
@@ -150,11 +150,14 @@ class M5Regressor(TreeRegressor):
         models[:, -1] += centre
         return ModelTree(rules_of(nodes, means + centre, terms), terms, models[nodes["n_branches"] == 0])
 
-    def sort(self, values: np.ndarray, n_levels: np.ndarray) -> SortedColumns:
+    def sort(self, values: np.ndarray, n_levels: np.ndarray) -> Columns:
         """Sort the columns for `grow`; warn if an attribute has too many levels to have a term for each."""
         crowded = np.flatnonzero(~has_term_per_level(n_levels, len(values)))
         if len(crowded):
-            name, count = attribute_name(getattr(self, "feature_names_in_", None), int(crowded[0])), n_levels[crowded[0]]
+            name, count = (
+                attribute_name(getattr(self, "feature_names_in_", None), int(crowded[0])),
+                n_levels[crowded[0]],
+            )
             warnings.warn(
                 f"{name} has {count} levels, too many for a term each in the models of M5': it becomes one number, the "
                 "place of the level by mean target. Merge levels to have a term for each",

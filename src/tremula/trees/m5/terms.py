@@ -16,7 +16,6 @@ from tremula.persistence.registry import storable
 from tremula.persistence.soundness import require, require_numbers
 from tremula.trees.columns import Columns, SortedLists, read_columns
 
-
 PLACE = -1  # `from_place` of a term that is the place of a level
 MAX_TERMS = 500  # of levels: models are fitted in time that grows with the fourth power
 MAX_CELLS = 100_000_000  # rows times terms of levels, at 16 bytes each
@@ -59,7 +58,7 @@ def has_term_per_level(n_levels: np.ndarray, n_rows: int) -> np.ndarray:
 
 
 def terms_of(n_levels: np.ndarray, is_expanded: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the attribute of each term, and the first place of a level for which it is 1; 0 for a number, -1 for a place.
+    """Return the attribute of each term, and the first place for which it is 1; 0 for a number, -1 for a place itself.
 
     Examples
     --------
