@@ -22,7 +22,7 @@ FORMULA = "=HYPERLINK(1)"
 def hostile_table(tmp_path: Path) -> Path:
     columns = ["size", f"{SCRIPT}{TITLE}", "kind"]
     labels = [f"{FORMULA}{SCRIPT}", f"@{TITLE}b"]
-    lines = [",".join(columns + ["class"])]
+    lines = [",".join([*columns, "class"])]
     for row in range(40):
         lines.append(f"{row % 7},{row % 3}.5,{SCRIPT if row % 2 else TITLE},{labels[row % 7 > 3]}")
     path = tmp_path / "table.csv"
