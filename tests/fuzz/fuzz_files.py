@@ -36,7 +36,7 @@ REPOSITORY = Path(__file__).parents[2]
 MEBIBYTE = 2**20
 MAX_SECONDS = 2.0  # processor time of one load or one question
 MAX_GROWTH = 300  # MiB that one input of a few kilobytes may add to the peak of the process
-STUCK_AFTER = 60.0  # seconds without progress, after which a process is ended
+STUCK_AFTER = 300.0  # seconds without progress, after which a process is ended; the machine may be busy
 CLEAR = (TremulaError, NotFittedError)
 
 

@@ -394,7 +394,8 @@ cdef void shift(Pruner* p, int64_t root, int64_t distance, int32_t* queue) noexc
             n_queued += 1
 
 
-cdef bint arrange(Pruner* p, int64_t root, bint is_pruned, int32_t* list, int64_t* n_listed, int64_t top) noexcept nogil:
+cdef bint arrange(Pruner* p, int64_t root, bint is_pruned, int32_t* list, int64_t* n_listed,
+                  int64_t top) noexcept nogil:
     """List the nodes of a subtree, parents first, with their statistics and ranges of rows; False if memory ran out.
 
     A node at which a row has no branch is marked; what is below it is not listed. In a subtree that is pruned already
@@ -486,7 +487,7 @@ cdef double try_branch(Pruner* p, int64_t node, int64_t heaviest, int64_t top) n
 
 
 cdef double decide(Pruner* p, int64_t node, int64_t top) noexcept nogil:
-    """Expected errors of a node whose branches are pruned, after it became a leaf or its heaviest branch, or neither."""
+    """Expected errors of a node whose branches are pruned, after it became a leaf, its heaviest branch, or neither."""
     cdef double as_leaf = estimated_errors(p, p.statistics + node * p.n_classes), as_tree = 0.0, as_branch = INFINITY
     cdef int64_t b, heaviest
     if p.nodes[node].n_branches == 0:
@@ -575,7 +576,8 @@ def prune_by_error(Node[::1] nodes, double[:, ::1] statistics, const uint8_t[::1
     p.has_shares = <uint8_t*> calloc(n_nodes, sizeof(uint8_t))
     with nogil:
         if (p.distribution != NULL and p.starts != NULL and p.ends != NULL and p.sizes != NULL and p.errors != NULL
-                and p.extra != NULL and p.is_reached != NULL and p.has_shares != NULL and reserve_rows(&p, 2 * values.shape[0])):
+                and p.extra != NULL and p.is_reached != NULL and p.has_shares != NULL
+                and reserve_rows(&p, 2 * values.shape[0])):
             for row in range(values.shape[0]):
                 if weights[row] > 0.0:
                     p.rows[n] = <int32_t> row

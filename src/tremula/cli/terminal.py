@@ -62,7 +62,7 @@ class PrintableStream:
 @contextmanager
 def printable_output() -> Iterator[None]:
     """Write control characters out in all that is printed."""
-    with redirect_stdout(PrintableStream(sys.stdout)), redirect_stderr(PrintableStream(sys.stderr)):  # type: ignore[type-var]
+    with redirect_stdout(PrintableStream(sys.stdout)), redirect_stderr(PrintableStream(sys.stderr)):
         yield
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import collections.abc
 import types
-from functools import cache
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -17,10 +16,14 @@ NUMBERS: dict[type, tuple[type, ...]] = {
 }
 
 
-@cache
+_HINTS: dict[type, dict[str, Any]] = {}
+
+
 def hints_of(kind: type) -> dict[str, Any]:
     """Return the annotations of a class and its bases, by attribute."""
-    return get_type_hints(kind)
+    if kind not in _HINTS:
+        _HINTS[kind] = get_type_hints(kind)
+    return _HINTS[kind]
 
 
 def fits(value: Any, hint: Any) -> bool:
@@ -58,11 +61,13 @@ def _has_dtype(array: np.ndarray, dtype: Any) -> bool:
 
 
 def _fits_sequence(value: Any, origin: type, arguments: tuple[Any, ...]) -> bool:
-    if not isinstance(value, list | tuple if origin is collections.abc.Sequence else origin):
+    expected: tuple[type, ...] = (list, tuple) if origin is collections.abc.Sequence else (origin,)
+    if not isinstance(value, expected):
         return False
+    items: Any = value
     if origin is tuple and arguments[-1] is not Ellipsis:
-        return len(value) == len(arguments) and all(map(fits, value, arguments))
-    return all(fits(item, arguments[0]) for item in value)
+        return len(items) == len(arguments) and all(map(fits, items, arguments))
+    return all(fits(item, arguments[0]) for item in items)
 
 
 def _has_methods(value: Any, protocol: type) -> bool:
