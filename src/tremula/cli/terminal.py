@@ -27,8 +27,8 @@ def printable(text: str, on_terminal: bool = False) -> str:
     return "".join(part if number % 2 else CONTROL.sub(_written_out, part) for number, part in enumerate(parts))
 
 
-def _written_out(found: re.Match[str]) -> str:
-    code = ord(found[0])
+def _written_out(match: re.Match[str]) -> str:
+    code = ord(match[0])
     return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
 
 

@@ -53,9 +53,8 @@ class TreeSum:
     def __post_init__(self) -> None:
         if not len(self.tree_members):
             object.__setattr__(self, "tree_members", np.arange(len(self.trees)))
-        self._check_parts()
 
-    def _check_parts(self) -> None:
+    def check(self) -> None:
         """Raise an error unless the parts fit together: the kernels of smoothing rely on it."""
         n_trees, outputs, first = len(self.trees), self.outputs, self.trees[0]
         lengths = {len(part) for part in (self.weights, outputs, self.shares, self.tree_members)}
@@ -132,7 +131,7 @@ def sum_of_trees(
     tree_members: ArrayLike | None = None,
 ) -> TreeSum:
     """Sum trees. By default each has the weight 1, a value for every margin, and is a member of its own."""
-    return TreeSum(
+    whole = TreeSum(
         trees=tuple(trees),
         weights=np.ones(len(trees)) if weights is None else np.asarray(weights, dtype=np.float64),
         outputs=np.full(len(trees), -1) if outputs is None else np.asarray(outputs, dtype=np.int64),
@@ -141,6 +140,8 @@ def sum_of_trees(
         shares=tuple(branch_shares(tree.nodes) for tree in trees),
         tree_members=np.arange(len(trees)) if tree_members is None else np.asarray(tree_members, dtype=np.int64),
     )
+    whole.check()
+    return whole
 
 
 def mean_of_trees(trees: Sequence[Tree], weights: ArrayLike | None = None) -> TreeSum:
