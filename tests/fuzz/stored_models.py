@@ -20,9 +20,21 @@ from sklearn.ensemble import (
 from sklearn.linear_model import Ridge
 
 import tremula as tm
+from tremula.aspen.tree_sum import LogShareLink
 from tremula.data.table_schema import TableSchema
-from tremula.perturb import AttributeSubset, Bootstrap, FlippedClasses, RandomSplits, RandomThresholds, SmearedInputs
+from tremula.perturb import (
+    AttributeSubset,
+    Bootstrap,
+    FlippedClasses,
+    RandomSplits,
+    RandomThresholds,
+    SmearedInputs,
+    SmearedTarget,
+)
+from tremula.perturb.targets import SmearedClasses
 from tremula.smoothing.models import read_model, store_trees
+from tremula.trees.composite_links import ChainLink
+from tremula.trees.links import EXPONENTIAL, IDENTITY, POSITIVE, SHARE, SOFTMAX, Link
 
 N_ROWS = 40
 NO_PUBLIC_FIT = {"Tree"}
@@ -99,7 +111,17 @@ def foreign_models() -> dict[str, Any]:
             read_model(CalibratedClassifierCV(few, method="isotonic", cv=2).fit(rows, two), rows)
         ),
         "foreign stacked": store_trees(read_model(stacked.fit(rows, target), rows)),
+        "foreign links of numbers": with_links(store_trees(read_model(boosted)), IDENTITY, EXPONENTIAL, SHARE),
+        "foreign links of classes": with_links(
+            store_trees(read_model(forest)), POSITIVE, LogShareLink(np.array([0.5, 0.3, 0.2]), 1.3), SOFTMAX
+        ),
     }
+
+
+def with_links(stored: Any, *links: Link) -> Any:
+    """Put further links into a model."""
+    stored.link_ = ChainLink(links)
+    return stored
 
 
 def special_models() -> dict[str, Any]:
@@ -133,6 +155,8 @@ def special_models() -> dict[str, Any]:
         ).fit(frame, target),
         "bare tree": tm.CARTRegressor(max_depth=2).fit(frame, target).tree_,
         "array": tm.RandomForestRegressor(**few).fit(frame[["size", "weight"]].to_numpy(), target),
+        "smeared numbers": tm.PerturbCombineRegressor(perturb=[SmearedTarget(0.1)], **few).fit(frame, target),
+        "unfitted smearing": tm.PerturbCombineClassifier(perturb=[SmearedClasses(0.1)]),
         "unfitted": tm.BaggingClassifier(tm.C45Classifier(max_depth=3), n_estimators=np.int64(2)),
     }
 

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.base import BaseEstimator, is_classifier
+from sklearn.base import BaseEstimator, clone, is_classifier
 
 import tremula as tm
+from tremula.data.target import LEAST_RANGE, largest_target, least_range
 from tremula.errors import InvalidTarget, InvalidWeights, ManyLevelsWarning, TremulaError
 
 from .extreme_tables import CASES, Case
@@ -86,7 +87,7 @@ def test_models_of_large_numbers_are_those_of_small_ones() -> None:
     assert (large.predict(X * 2.0**1000) == small_model.predict(X)).all()
 
 
-@pytest.mark.parametrize("scale", [1e101, 1e155, 1e300, 1e-102, 1e-200, 1e-310])
+@pytest.mark.parametrize("scale", [largest_target(30) / 28.9, 1e300, LEAST_RANGE / 29.1, 1e-310])
 @pytest.mark.parametrize("kind", [tm.CARTRegressor, tm.REPTreeRegressor, tm.BaggingRegressor, tm.AspenRegressor])
 def test_numbers_whose_squares_are_none_are_refused(kind: type, scale: float) -> None:
     X = np.arange(30.0)[:, None]
@@ -94,13 +95,65 @@ def test_numbers_whose_squares_are_none_are_refused(kind: type, scale: float) ->
         small(kind).fit(X, X[:, 0] * scale)
 
 
-@pytest.mark.parametrize("scale", [1e99, 1e-97])
-def test_numbers_just_within_the_limits_give_the_same_tree(scale: float) -> None:
-    random = np.random.default_rng(0)
-    X, y = random.normal(size=(60, 2)), random.normal(size=60)
-    factor = 2.0 ** round(np.log2(scale))
-    plain, scaled = tm.CARTRegressor().fit(X, y), tm.CARTRegressor().fit(X, y * factor)
-    assert (scaled.predict(X) == plain.predict(X) * factor).all()
+def at_a_limit(y: np.ndarray, weights: np.ndarray | None, border: str) -> tuple[np.ndarray, float]:
+    """Return a target near 1 and a power of two; their product lies at the limit to the last digit."""
+    if border == "small unit":
+        return y, 2.0**-60
+    limit = largest_target(len(y), weights) if border == "largest" else least_range(weights)
+    size = np.abs(y).max() if border == "largest" else y.max() - y.min()
+    factor = 2.0 ** np.frexp(limit)[1]
+    y = y * (limit / factor / size)
+    slightly_in = 1 - 1e-15 if border == "largest" else 1 + 1e-15
+    return y * slightly_in, factor
+
+
+def halves() -> tuple[np.ndarray, np.ndarray]:
+    """A target whose sums over branches are as large as those of any target."""
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    return X, np.where(X[:, 0] > 0, 1.0, -1.0) * (1 - 0.01 * (X[:, 1] > 0))
+
+
+def curve() -> tuple[np.ndarray, np.ndarray]:
+    """A target that has its largest and smallest number several times, so that folds have the same range."""
+    random = np.random.default_rng(1)
+    X = random.normal(size=(80, 3))
+    return X, np.clip(X[:, 0] ** 2 + X @ [1.0, 2.0, 0.0] + 0.5 * random.normal(size=80), -1.5, 4.0)
+
+
+REGRESSORS = {kind.__name__: small(kind) for kind in ESTIMATORS if kind.__name__.endswith("Regressor")}
+REGRESSORS |= {
+    "cross-validated": tm.CARTRegressor(ccp_alpha="cv", cv=3, random_state=0),
+    "out-of-bag": tm.BaggingRegressor(tm.M5Regressor(), n_estimators=8, oob_score=True, random_state=0),
+}
+
+
+def has_equal_answers(model: Any, rows: tuple[np.ndarray, np.ndarray], border: str, weights: Any = None) -> bool:
+    """Whether a target at a limit has the answers of one near 1, without any overflow."""
+    X, y = rows
+    y, factor = at_a_limit(y, weights, border)
+    given = {} if weights is None else {"sample_weight": weights}
+    plain = clone(model).fit(X, y, **given).predict(X)
+    assert len(np.unique(plain)) > 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        scaled = clone(model).fit(X, y * factor, **given).predict(X)
+    return bool((scaled == plain * factor).all())
+
+
+@pytest.mark.parametrize("border", ["largest", "least", "small unit"])
+@pytest.mark.parametrize("model", REGRESSORS.values(), ids=REGRESSORS)
+def test_the_unit_of_the_target_does_not_matter(model: Any, border: str) -> None:
+    assert has_equal_answers(model, curve(), border)
+    assert has_equal_answers(model, halves(), border)
+
+
+@pytest.mark.parametrize("weight", [1e-30, 1e30])
+@pytest.mark.parametrize("border", ["largest", "least"])
+@pytest.mark.parametrize("kind", [tm.CARTRegressor, tm.RandomForestRegressor, tm.AspenRegressor])
+def test_nor_does_it_with_extreme_weights(kind: type, border: str, weight: float) -> None:
+    X, y = halves()
+    weights = weight * np.append(1.0, np.random.default_rng(0).uniform(0.5, 1.0, len(y) - 1))
+    assert has_equal_answers(small(kind), (X, y), border, weights)
 
 
 @pytest.mark.parametrize("weight", [1e31, 1e300, 1e-31, 1e-300])

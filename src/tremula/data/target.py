@@ -23,9 +23,11 @@ from tremula.data.column import (
 )
 from tremula.errors import ConstantTarget, InvalidInput, InvalidTarget, InvalidWeights, OneClassTarget
 
-# Trees add up weights times squares of targets and of weights: within these limits no such sum overflows or vanishes.
-LARGEST_TARGET = 1e100
-LEAST_RANGE = 1e-100
+# Trees square sums of weighted targets, and add up weighted squares of errors: within these limits none overflows or
+# vanishes. Among fewer rows than FEW_ROWS the squares of errors of twice the largest number are what overflows first.
+LARGEST_SUM = 2e154
+LEAST_RANGE = 1e-150
+FEW_ROWS = 16
 LARGEST_WEIGHT = 1e30
 LEAST_WEIGHT = 1e-30
 
@@ -153,17 +155,34 @@ def read_known_classes(y: Any, n_rows: int, classes: Array) -> npt.NDArray[np.in
     return np.asarray(code_of[codes])
 
 
-def read_further_target(y: Any, n_rows: int) -> Floats:
+def largest_target(n_rows: int, weights: Floats | None = None) -> float:
+    """Return the largest number that a target of so many rows may have.
+
+    Examples
+    --------
+    >>> f"{largest_target(1000):.3g}"
+    '2e+151'
+    """
+    heaviest = 1.0 if weights is None else max(1.0, float(weights.max()))
+    return LARGEST_SUM / (max(n_rows, FEW_ROWS) * heaviest)
+
+
+def least_range(weights: Floats | None = None) -> float:
+    """Return the smallest difference that the largest and the smallest number of a target must have."""
+    return LEAST_RANGE / (1.0 if weights is None else min(1.0, float(weights.max())))
+
+
+def read_further_target(y: Any, n_rows: int, weights: Floats | None = None) -> Floats:
     """Return a second numeric target, such as `y_val`, as float64; it may be constant."""
     column = read_vector("y", _as_vector(y, n_rows))
     if isinstance(column, Labels):
         raise InvalidTarget(f"y holds {show(column.distinct)}, but a regressor needs numbers: use a classifier")
     target = column.to_numbers()
-    largest = float(np.abs(target).max(initial=0.0))
-    if largest > LARGEST_TARGET:
+    largest, limit = float(np.abs(target).max(initial=0.0)), largest_target(n_rows, weights)
+    if largest > limit:
         raise InvalidTarget(
-            f"y has a number of size {largest:.3g}, whose square overflows: divide y by a constant, so that no number "
-            f"is beyond {LARGEST_TARGET:g}"
+            f"y has a number of size {largest:.3g}, and squares of sums of such numbers overflow: divide y by a "
+            f"constant, so that no number is beyond {limit:.3g}, the limit for {n_rows} rows of these weights"
         )
     return target
 
@@ -176,17 +195,17 @@ def read_target(y: Any, n_rows: int, weights: Floats | None = None) -> Floats:
     >>> read_target([1, 2, 4], n_rows=3)
     array([1., 2., 4.])
     """
-    target = read_further_target(y, n_rows)
+    target = read_further_target(y, n_rows, weights)
     counted = target if weights is None else target[weights > 0]
     if counted.min() == counted.max():
         rows = "1 sample" if len(counted) == 1 else f"all {len(counted)} samples"
         raise ConstantTarget(
             f"y is {counted[0]} in {rows} of positive weight: a regressor needs a target of two values or more"
         )
-    if counted.max() - counted.min() < LEAST_RANGE:
+    if counted.max() - counted.min() < least_range(weights):
         raise InvalidTarget(
             f"the numbers of y differ by {counted.max() - counted.min():.3g} at most, and the squares of such "
-            f"differences are 0: multiply y by a constant, so that it ranges over {LEAST_RANGE:g} or more"
+            f"differences are 0: multiply y by a constant, so that it ranges over {least_range(weights):.3g} or more"
         )
     return target
 
