@@ -305,6 +305,17 @@ def test_alphas_are_those_of_scikit_learn_where_the_risk_is_impurity(learner: ob
     assert distinct == pytest.approx(expected[1:][np.diff(expected) > 1e-9 * expected.max()], rel=1e-6)
 
 
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_risk_of_any_unit_or_sign_has_alphas(sign: float) -> None:
+    """Changed files have negative risks: the search for the weakest link must end."""
+    learner = DecisionTreeClassifier(max_depth=3, random_state=0).fit(*load_wine(return_X_y=True))
+    nodes, order = foreign_nodes(learner.tree_)
+    risk = sign * (learner.tree_.impurity * learner.tree_.weighted_n_node_samples)[order]
+    alphas = weakest_link_alphas(nodes, risk)
+    assert np.isfinite(alphas[nodes["n_branches"] > 0]).all()
+    assert (weakest_link_alphas(nodes, risk * 2.0**-80) == alphas * 2.0**-80).all()
+
+
 # ---- depth
 
 

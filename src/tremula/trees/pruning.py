@@ -201,7 +201,7 @@ def weakest_link_alphas(nodes: np.ndarray, risk: np.ndarray) -> np.ndarray:
     """
     scratch = np.empty((3, len(nodes)))
     alphas = np.empty(len(nodes))
-    tolerance = 1e-12 * float(risk[0])
+    tolerance = 1e-12 * abs(float(risk[0]))  # weights of a changed file may make a risk negative
     kernel.weakest_links(nodes, parents_of(nodes), np.ascontiguousarray(risk), *scratch, alphas, tolerance)
     return alphas
 
