@@ -54,7 +54,7 @@ def mean_difference(first: Floats, second: Floats, weights: Floats) -> MeanDiffe
     if n_rows < 2:
         return MeanDifference(mean, np.inf)
     # Losses are squares of targets, so their squares may overflow or vanish. A power of two leaves all digits.
-    unit = 2.0 ** (np.frexp(np.abs(differences).max())[1] - 1)
+    unit = 2.0 ** int(np.frexp(np.abs(differences).max())[1] - 1)
     squares = float(weights**2 @ ((differences - mean) / unit) ** 2) * n_rows / (n_rows - 1)
     return MeanDifference(mean, unit * squares**0.5 / float(weights.sum()))
 
