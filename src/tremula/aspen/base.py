@@ -30,12 +30,13 @@ from tremula.data.table_input import TableInputMixin
 from tremula.ensembles.base.callbacks import CallbackSupportMixin, MemberTasks, with_callbacks
 from tremula.ensembles.base.drawing_record import RowsOfFit, check_rows_of_fit, is_same, rows_of_fit
 from tremula.ensembles.base.permutation_importances import PermutationImportancesMixin
-from tremula.ensembles.base.prediction import impurity_importances
+from tremula.ensembles.base.prediction import check_weights, impurity_importances
 from tremula.ensembles.base.table import check_columns_to_keep, known_columns
 from tremula.ensembles.base.training import AllOrNothingFitMixin, Drawing
 from tremula.errors import InvalidInput, InvalidParameter
 from tremula.parameters import check_parameters
-from tremula.perturb import Bootstrap, Sample
+from tremula.persistence.soundness import require
+from tremula.perturb import Bootstrap, Perturbation, Sample
 from tremula.perturb.sample import Values
 from tremula.prediction import StagedOutputsMixin
 from tremula.seeds import RandomState, make_root_seed
@@ -69,7 +70,29 @@ class Aspen(
     _group_sizes: list[int]
     _group_totals: np.ndarray | None
     _group_counts: np.ndarray | None
+    # Aspen itself does not set these; files of an earlier release have them.
+    _drawn_by: list[Perturbation] | None
+    _drawn_for: int
+    oob_score_: float
     _families: ClassVar[tuple[Family, ...]]
+
+    def _check_stored(self) -> None:
+        filling, known = self._filling.values, self.encoder_.n_levels
+        require(len(filling) == len(known), "missing values are replaced in other columns")
+        is_level = (known > 0) & ~np.isnan(filling)
+        require((filling[is_level] == known[is_level]).all(), "missing values of a column are another level")
+        n_levels = self._filling.n_levels(known)
+        check_weights(self.member_weights_, len(self.members_))
+        for member in (*self.members_, *self.corrections_):
+            rules = getattr(member, "rules", member)
+            codes_are_numbers = isinstance(rules, Tree) and len(rules.n_levels) == len(n_levels) and rules.n_levels == 0
+            member.check_fits(np.where(codes_are_numbers, 0, n_levels), self._n_outputs)  # type: ignore[attr-defined]
+        require(self._root_seed >= 0, "the seed is negative")
+        require(len(self._group_names) == len(self._group_sizes), "families have other names")
+        is_whole = sum(self._group_sizes) == len(self.members_) and min(self._group_sizes, default=0) > 0
+        require(is_whole and set(self._group_names) <= {family.name for family in self._families}, "unknown families")
+        for sums in (getattr(self, "_group_totals", None), getattr(self, "_group_counts", None)):
+            require(sums is None or (sums.ndim >= 2 and len(sums) == len(self._group_names)), "families have no sums")
 
     def __init__(
         self,

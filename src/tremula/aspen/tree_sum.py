@@ -18,6 +18,7 @@ from tremula.aspen.task import PRIOR_SHARE, ClassTask
 from tremula.errors import UnsupportedModel
 from tremula.losses import MIN_PROBABILITY, log_probabilities
 from tremula.persistence.registry import storable
+from tremula.persistence.soundness import require, require_numbers
 from tremula.trees.composite_links import blend_link
 from tremula.trees.links import IDENTITY, SOFTMAX, Link
 from tremula.trees.structure import ALL_BRANCHES, LEVEL_UNSEEN, NODE_DTYPE, copy_nodes, is_numeric, missing_branches
@@ -25,6 +26,8 @@ from tremula.trees.tree import Tree
 from tremula.trees.tree_sum import TreeSum, sum_of_trees, tree_with_values
 
 Floats = NDArray[np.float64]
+
+MAX_COPIES = 100  # of each node, on average
 
 
 @storable
@@ -46,6 +49,10 @@ class LogShareLink(Link):
     prior: Floats
     power: float
     name = "logarithm"
+
+    def _check_stored(self) -> None:
+        require_numbers("the prior", self.prior, (None,), low=0.0)
+        require(0.0 <= self.power < np.inf, "the power is no number")
 
     @property
     def _task(self) -> ClassTask:
@@ -154,6 +161,11 @@ class _Unfilled:
         while number < len(self.places):
             self._write(number)
             number += 1
+            if number > MAX_COPIES * self.tree.n_nodes:
+                raise UnsupportedModel(
+                    f"a tree of {self.tree.n_nodes} nodes would need more than {MAX_COPIES} times as many to send "
+                    "missing values and unseen levels down different branches"
+                )
         nodes = np.array(self.records, dtype=NODE_DTYPE)
         subsets = np.concatenate(self.subsets) if self.subsets else np.empty(0, np.uint8)
         return Tree(nodes, self.tree.values, subsets, self.n_levels, self.tree.strict)

@@ -36,6 +36,7 @@ from tremula.parameters.kinds import choice
 from tremula.seeds import make_root_seed
 from tremula.smoothing.answer_spread import AnswerSpreadMixin
 from tremula.smoothing.bandwidths import least_noise
+from tremula.smoothing.decision_threshold import DecisionThreshold
 from tremula.smoothing.methods import NO_CERTIFICATE, Smoothed, Smoother, TreeSmoother
 from tremula.smoothing.models.lightgbm import plain_name
 from tremula.smoothing.noise.amounts import Noise, column_scales, level_shares, measurement_error, read_scale
@@ -43,6 +44,7 @@ from tremula.smoothing.noise.choice import wants_validation
 from tremula.smoothing.noise.search import SEARCHES
 from tremula.smoothing.noise.validation_rows import TUNINGS
 from tremula.smoothing.shrinkage_choice import ShrinkageChoiceMixin
+from tremula.smoothing.soundness import check_wrapper
 from tremula.smoothing.thresholds import find_ties
 from tremula.smoothing.trained_model import Settings, WrappedModel, wrap_model
 
@@ -134,6 +136,15 @@ class DualPerturb(ShrinkageChoiceMixin, AnswerSpreadMixin, BaseEstimator):
     method_reason_: str
     level_shares_: list[Floats | None]
     encoder_: ColumnEncoder | None
+    estimator_: Any
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
+    scale_: Floats
+    _root_seed: int
+    _fitted_with: tuple[str, str, float, int]
+    _threshold: DecisionThreshold | None
+    _unread: str
+    _model_digest: str
 
     _is_classifier: ClassVar[bool]
 
@@ -161,6 +172,9 @@ class DualPerturb(ShrinkageChoiceMixin, AnswerSpreadMixin, BaseEstimator):
     def _check_parameters(self) -> None:
         check_parameters(self)
         self._check_kind(self._given())
+
+    def _check_stored(self) -> None:
+        check_wrapper(self)
 
     # --- fit ---
 

@@ -114,7 +114,7 @@ class _Walk:
         return tuple((name, self.token(each)) for name, each in getattr(value, "__dict__", {}).items())
 
     def _array(self, values: NDArray[Any]) -> Any:
-        if values.dtype == object:
+        if values.dtype.hasobject or values.dtype.kind == "T":
             return values.shape, tuple(self.token(each) for each in values.ravel().tolist())
         if values.nbytes <= MOST_BYTES:
             return values.shape, _checksum(values)

@@ -113,8 +113,10 @@ class WrappedModel:
         plain = self if self.plain is None else self.plain
         if strength == 0.0:
             return plain
-        assert plain.trees is not None
-        assert node_weights is not None
+        if plain.trees is None or node_weights is None:
+            raise InvalidInput("shrinkage needs trees and the weights of their nodes: fit the wrapper again")
+        if [len(weights) for weights in node_weights] != [tree.n_nodes for tree in plain.trees.sum.trees]:
+            raise InvalidInput("the weights of the nodes are those of other trees: fit the wrapper again")
         own_sum = None if plain.own_sum is None else shrink_sum(plain.own_sum, node_weights, strength)
         trees = shrunken_model(plain.trees, node_weights, strength, own_sum)
         return replace(plain, trees=trees, own_sum=own_sum, plain=plain)

@@ -50,6 +50,9 @@ class TreeLearner(FittedTreeMixin, OutputsMixin, BaseEstimator):
     encoder_: ColumnEncoder
     tree_: Tree
 
+    def _check_stored(self) -> None:
+        self.tree_.check_fits(self.encoder_.n_levels, self._n_outputs)
+
     def _check_parameters(self) -> None:
         """Raise InvalidParameter if a parameter has a wrong value."""
         check_parameters(self)

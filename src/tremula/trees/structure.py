@@ -138,7 +138,7 @@ def check_structure(
         "a leaf has an attribute": leaves["attribute"] != -1,
         "a leaf's value does not exist": (leaves["index"] < 0) | (leaves["index"] >= n_value_rows),
         "a subset names a third branch": subsets > LEVEL_UNSEEN,
-        "a weight is negative or not a number": ~(nodes["weight"] >= 0),
+        "a weight is negative or not a number": ~((nodes["weight"] >= 0) & (nodes["weight"] < np.inf)),
     }
     for fault, is_present in faults.items():
         if np.any(is_present):

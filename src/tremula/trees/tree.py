@@ -169,6 +169,13 @@ class Tree:
     def check(self) -> None:
         """Raise ValueError unless the arrays are a valid tree; for trees read from files."""
         check_structure(self.nodes, len(self.values), self.subsets, self.n_levels)
+        if not np.isfinite(self.values).all() or np.any(self.n_levels < 0):
+            raise ValueError("the arrays are not a valid tree: a value is not finite, or a number of levels negative")
+
+    def check_fits(self, n_levels: NDArray[np.int32] | None, n_outputs: int) -> None:
+        """Raise ValueError unless the tree belongs to a model with these levels and outputs; for models from files."""
+        if n_levels is None or not np.array_equal(self.n_levels, n_levels) or self.n_outputs != n_outputs:
+            raise ValueError(f"{self} does not fit the attributes, levels or {n_outputs} outputs of its model")
 
     def node_values(self) -> NDArray[np.float64]:
         """Return the value of every node, shape (n_nodes, n_outputs); of a split, the weighted mean of its branches."""

@@ -19,6 +19,7 @@ from tremula.data.take import take_rows
 from tremula.ensembles.base.member import Trainer
 from tremula.ensembles.base.training import Drawing, checksum
 from tremula.errors import InvalidInput, InvalidParameter
+from tremula.persistence.soundness import require
 from tremula.perturb.sample import Perturbation, Sample
 
 RowsOfFit = tuple[int, ...]  # their number, and checksums of targets and of values
@@ -89,6 +90,11 @@ class DrawingRecordMixin:
     _drawn_by: list[Perturbation] | None
     _drawn_for: int
     _drawn_from: RowsOfFit | None
+
+    def _check_stored(self) -> None:
+        names = ("_drawn_by", "_drawn_from", "_drawn_for")
+        require(len({hasattr(self, name) for name in names}) == 1, "how rows were drawn is not known in full")
+        require(getattr(self, "_drawn_for", 1) >= 1, "rows were drawn for no member")
 
     @abstractmethod
     def _read_table(self, X: Any) -> Any:

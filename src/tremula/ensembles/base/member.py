@@ -22,6 +22,7 @@ from tremula.data.take import take_columns, take_rows
 from tremula.ensembles.smeared_table import replace_values
 from tremula.errors import InvalidInput, InvalidParameter
 from tremula.persistence.registry import storable
+from tremula.persistence.soundness import require, require_numbers
 from tremula.perturb.sample import Noise, Sample, Values
 from tremula.trees.columns import Columns
 from tremula.trees.learner import TreeClassifier, TreeLearner
@@ -175,6 +176,17 @@ class EstimatorMember:
     attributes: np.ndarray | None
     n_classes: int
 
+    def check_fits(self, n_levels: np.ndarray | None, n_outputs: int) -> None:
+        """Raise ValueError unless the estimator belongs to an ensemble with these outputs; for models from files."""
+        require(self.n_classes in (0, n_outputs) and (self.n_classes or n_outputs == 1), "a member has other classes")
+        require(hasattr(self.estimator, "n_features_in_"), "a member is not trained")
+        if self.attributes is not None:
+            require_numbers("attributes", self.attributes, (self.estimator.n_features_in_,), "iu", 0)
+        if self.n_classes:
+            codes = np.asarray(self.estimator.classes_)
+            require(codes.dtype.kind in "iu" and (codes >= 0).all(), "a member knows other classes")
+            require((codes < self.n_classes).all(), "a member knows other classes")
+
     def _seen(self, X: Any) -> Any:
         return X if self.attributes is None else take_columns(X, self.attributes)
 
@@ -229,6 +241,12 @@ class PerClassMember:
     """Regressors, one for each class; the class with the largest value is predicted."""
 
     regressors: list[Member]
+
+    def check_fits(self, n_levels: np.ndarray | None, n_outputs: int) -> None:
+        """Raise ValueError unless there is a regressor for each class; for models from files."""
+        require(len(self.regressors) == n_outputs, "a member has other classes")
+        for regressor in self.regressors:
+            regressor.check_fits(n_levels, 1)  # type: ignore[attr-defined]
 
     def predict_values(self, X: Any) -> np.ndarray:
         """Value of each row for each class; values need not sum to 1."""
