@@ -1,0 +1,38 @@
+"""What other kernels need to send a row down one tree: a view of the tree, and the mixing of leaf values."""
+
+from libc.stdint cimport int32_t, uint8_t
+
+from tremula._kernels.nodes cimport Node
+
+cdef enum:
+    FAILED = -2             # a bounds check failed (checked builds only)
+
+
+cdef class TreeView:
+    """The arrays of one tree, as kernels read them."""
+
+    cdef const Node[::1] nodes
+    cdef const uint8_t[::1] subsets
+    cdef const int32_t[::1] n_levels
+    cdef const double[:, ::1] values
+    cdef bint strict
+
+
+cdef class Mixture:
+    """Buffers to mix leaf values where values are missing, in trees of at most this depth and so many outputs.
+
+    Row `level` of the arrays describes the split open at that level: `pending` holds the node and its next branch,
+    `shares` the weight of its branches and the share of the one being followed, `sums` the sum so far.
+    """
+
+    cdef Py_ssize_t depth, n_outputs
+    cdef int32_t[:, ::1] pending
+    cdef double[:, ::1] shares
+    cdef double[:, ::1] sums
+    cdef bint is_ready
+
+    cdef int prepare(self) except FAILED
+
+
+cdef int32_t descend_from(TreeView tree, const double[:, :] X, Py_ssize_t row, int32_t node) except FAILED nogil
+cdef int mix(TreeView tree, const double[:, :] X, Py_ssize_t row, int32_t start, Mixture mixture) except FAILED nogil
