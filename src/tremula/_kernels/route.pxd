@@ -8,14 +8,23 @@ cdef enum:
     FAILED = -2             # a bounds check failed (checked builds only)
 
 
+cdef struct Arrays:                     # of a valid tree
+    const Node* nodes
+    const uint8_t* subsets
+    const int32_t* n_levels
+    const double* values                # one row after the other
+    Py_ssize_t n_outputs
+    bint strict
+
+
 cdef class TreeView:
-    """The arrays of one tree, as kernels read them."""
+    """The arrays of one tree, which stay alive with it."""
 
     cdef const Node[::1] nodes
     cdef const uint8_t[::1] subsets
     cdef const int32_t[::1] n_levels
     cdef const double[:, ::1] values
-    cdef bint strict
+    cdef Arrays arrays
 
 
 cdef class Mixture:
@@ -34,5 +43,7 @@ cdef class Mixture:
     cdef int prepare(self) except FAILED
 
 
-cdef int32_t descend_from(TreeView tree, const double[:, :] X, Py_ssize_t row, int32_t node) except FAILED nogil
-cdef int mix(TreeView tree, const double[:, :] X, Py_ssize_t row, int32_t start, Mixture mixture) except FAILED nogil
+cdef int32_t descend_from(const Arrays* tree, const double[:, :] X, Py_ssize_t row, int32_t node) except FAILED nogil
+cdef int mix(
+    const Arrays* tree, const double[:, :] X, Py_ssize_t row, int32_t start, Mixture mixture,
+) except FAILED nogil

@@ -9,7 +9,7 @@ import numpy as np
 
 from libc.stdint cimport int32_t, uint8_t
 
-from tremula._kernels.nodes cimport MISSING, Node, branch_taken, is_numeric
+from tremula._kernels.nodes cimport MISSING, Node, branch_taken
 
 cdef enum:
     BLOCK = 64              # rows that descend together: their memory accesses overlap
@@ -19,19 +19,14 @@ cdef inline Py_ssize_t n_blocks(Py_ssize_t n_rows) noexcept nogil:
     return (n_rows + BLOCK - 1) // BLOCK
 
 
-cdef inline int32_t branch_at(TreeView tree, const Node* here, bint strict, double x) except FAILED nogil:
-    """Branch that value x takes at a split, or MISSING; `strict` is the tree's, held where loops are fast."""
-    if is_numeric(here.index):              # do not read arrays that may be empty
-        return branch_taken(here, NULL, NULL, strict, x)
-    return branch_taken(here, &tree.subsets[0] if tree.subsets.shape[0] > 0 else NULL, &tree.n_levels[0], strict, x)
-
-
 cdef inline int descend(
-    TreeView tree, const double[:, :] X, Py_ssize_t start, int count, int32_t* reached,
+    const Arrays* tree, const double[:, :] X, Py_ssize_t start, int count, int32_t* reached,
 ) except FAILED nogil:
     """Node where each of `count` rows from `start` on stops: its leaf, or the first split at which it has no value."""
     cdef int32_t[BLOCK] moving
-    cdef const Node[::1] nodes = tree.nodes
+    cdef const Node* nodes = tree.nodes
+    cdef const uint8_t* subsets = tree.subsets
+    cdef const int32_t* n_levels = tree.n_levels
     cdef const Node* here
     cdef int32_t branch
     cdef bint strict = tree.strict
@@ -46,7 +41,7 @@ cdef inline int descend(
             here = &nodes[reached[place]]
             if here.n_branches == 0:
                 continue
-            branch = branch_at(tree, here, strict, X[start + place, here.attribute])
+            branch = branch_taken(here, subsets, n_levels, strict, X[start + place, here.attribute])
             if branch == MISSING:
                 continue
             reached[place] = here.first_child + branch
@@ -56,12 +51,12 @@ cdef inline int descend(
     return 0
 
 
-cdef int32_t descend_from(TreeView tree, const double[:, :] X, Py_ssize_t row, int32_t node) except FAILED nogil:
+cdef int32_t descend_from(const Arrays* tree, const double[:, :] X, Py_ssize_t row, int32_t node) except FAILED nogil:
     """Node where a row starting at `node` stops: its leaf, or the next split at which it has no value."""
     cdef const Node* here = &tree.nodes[node]
     cdef int32_t branch
     while here.n_branches > 0:
-        branch = branch_at(tree, here, tree.strict, X[row, here.attribute])
+        branch = branch_taken(here, tree.subsets, tree.n_levels, tree.strict, X[row, here.attribute])
         if branch == MISSING:
             break
         node = here.first_child + branch
@@ -69,7 +64,7 @@ cdef int32_t descend_from(TreeView tree, const double[:, :] X, Py_ssize_t row, i
     return node
 
 
-cdef inline double weight_of_branches(const Node[::1] nodes, const Node* here) except? -1.0 nogil:
+cdef inline double weight_of_branches(const Node* nodes, const Node* here) noexcept nogil:
     cdef double total = 0.0
     cdef int32_t child
     for child in range(here.first_child, here.first_child + here.n_branches):
@@ -89,8 +84,12 @@ cdef class TreeView:
         self, const Node[::1] nodes, const uint8_t[::1] subsets, const int32_t[::1] n_levels, bint strict,
         const double[:, ::1] values,
     ):
-        self.nodes, self.subsets, self.n_levels, self.strict = nodes, subsets, n_levels, strict
-        self.values = values
+        self.nodes, self.subsets, self.n_levels, self.values = nodes, subsets, n_levels, values
+        self.arrays.nodes = &nodes[0]
+        self.arrays.subsets = &subsets[0] if subsets.shape[0] > 0 else NULL
+        self.arrays.n_levels = &n_levels[0] if n_levels.shape[0] > 0 else NULL
+        self.arrays.values = &values[0, 0] if values.shape[0] > 0 else NULL
+        self.arrays.n_outputs, self.arrays.strict = values.shape[1], strict
 
 
 cdef class Mixture:
@@ -107,14 +106,16 @@ cdef class Mixture:
         return 0
 
 
-cdef inline int open_level(TreeView tree, Mixture mixture, Py_ssize_t level, int32_t node) except FAILED nogil:
+cdef inline int open_level(const Arrays* tree, Mixture mixture, Py_ssize_t level, int32_t node) except FAILED nogil:
     mixture.pending[level, 0], mixture.pending[level, 1] = node, 0
     mixture.shares[level, 0] = weight_of_branches(tree.nodes, &tree.nodes[node])
     mixture.sums[level, :] = 0.0
     return 0
 
 
-cdef int mix(TreeView tree, const double[:, :] X, Py_ssize_t row, int32_t start, Mixture mixture) except FAILED nogil:
+cdef int mix(
+    const Arrays* tree, const double[:, :] X, Py_ssize_t row, int32_t start, Mixture mixture,
+) except FAILED nogil:
     """Write to mixture.sums[0] the expected leaf value of a row that has no value at the split `start`."""
     cdef const Node* here
     cdef int32_t child, stop
@@ -130,7 +131,7 @@ cdef int mix(TreeView tree, const double[:, :] X, Py_ssize_t row, int32_t start,
             if level == 0:
                 return 0
             level -= 1
-            for column in range(tree.values.shape[1]):
+            for column in range(tree.n_outputs):
                 mixture.sums[level, column] += mixture.shares[level, 1] * mixture.sums[level + 1, column]
             continue
         child = here.first_child + mixture.pending[level, 1]
@@ -141,8 +142,8 @@ cdef int mix(TreeView tree, const double[:, :] X, Py_ssize_t row, int32_t start,
         stop = descend_from(tree, X, row, child)
         if tree.nodes[stop].n_branches == 0:
             index = tree.nodes[stop].index
-            for column in range(tree.values.shape[1]):
-                mixture.sums[level, column] += share * tree.values[index, column]
+            for column in range(tree.n_outputs):
+                mixture.sums[level, column] += share * tree.values[index * tree.n_outputs + column]
             continue
         mixture.shares[level, 1] = share
         level += 1
@@ -150,7 +151,7 @@ cdef int mix(TreeView tree, const double[:, :] X, Py_ssize_t row, int32_t start,
 
 
 cdef int spread(
-    TreeView tree, const double[:, :] X, Py_ssize_t row, int32_t[::1] visited, double[::1] shares,
+    const Arrays* tree, const double[:, :] X, Py_ssize_t row, int32_t[::1] visited, double[::1] shares,
 ) except FAILED nogil:
     """List the nodes that a row reaches, level by level, with its share in each; returns their number."""
     cdef const Node* here
@@ -162,7 +163,7 @@ cdef int spread(
     while k < n_visited:
         here = &tree.nodes[visited[k]]
         if here.n_branches > 0:
-            branch = branch_at(tree, here, tree.strict, X[row, here.attribute])
+            branch = branch_taken(here, tree.subsets, tree.n_levels, tree.strict, X[row, here.attribute])
             if branch != MISSING:
                 visited[n_visited] = here.first_child + branch
                 shares[n_visited] = shares[k]
@@ -179,7 +180,7 @@ cdef int spread(
     return n_visited
 
 
-cdef int32_t heaviest_branch(TreeView tree, const Node* here) except FAILED nogil:
+cdef int32_t heaviest_branch(const Arrays* tree, const Node* here) except FAILED nogil:
     """Branch of the largest training weight, the first of equals."""
     cdef int32_t branch, best = 0
     for branch in range(1, here.n_branches):
@@ -198,12 +199,12 @@ def apply(TreeView tree, const double[:, :] X, int32_t[::1] out):
         for block in range(n_blocks(n_rows)):
             start = block * BLOCK
             count = <int> min(BLOCK, n_rows - start)
-            descend(tree, X, start, count, reached)
+            descend(&tree.arrays, X, start, count, reached)
             for place in range(count):
                 node = reached[place]
                 while tree.nodes[node].n_branches > 0:
-                    node = tree.nodes[node].first_child + heaviest_branch(tree, &tree.nodes[node])
-                    node = descend_from(tree, X, start + place, node)
+                    node = tree.nodes[node].first_child + heaviest_branch(&tree.arrays, &tree.nodes[node])
+                    node = descend_from(&tree.arrays, X, start + place, node)
                 out[start + place] = node
 
 
@@ -217,7 +218,7 @@ def add_values(TreeView tree, Mixture mixture, const double[:, :] X, double weig
         for block in range(n_blocks(n_rows)):
             start = block * BLOCK
             count = <int> min(BLOCK, n_rows - start)
-            descend(tree, X, start, count, reached)
+            descend(&tree.arrays, X, start, count, reached)
             for place in range(count):
                 row = start + place
                 if tree.nodes[reached[place]].n_branches == 0:
@@ -225,7 +226,7 @@ def add_values(TreeView tree, Mixture mixture, const double[:, :] X, double weig
                     for column in range(n_columns):
                         out[row, column] += weight * values[index, column]
                     continue
-                mix(tree, X, row, reached[place], mixture)
+                mix(&tree.arrays, X, row, reached[place], mixture)
                 for column in range(n_columns):
                     out[row, column] += weight * mixture.sums[0, column]
 
@@ -239,15 +240,15 @@ def label_rows(TreeView tree, Mixture mixture, const Py_ssize_t[::1] labels, con
         for block in range(n_blocks(n_rows)):
             start = block * BLOCK
             count = <int> min(BLOCK, n_rows - start)
-            descend(tree, X, start, count, reached)
+            descend(&tree.arrays, X, start, count, reached)
             for place in range(count):
                 row = start + place
                 if tree.nodes[reached[place]].n_branches == 0:
                     out[row] = labels[tree.nodes[reached[place]].index]
                     continue
-                mix(tree, X, row, reached[place], mixture)
+                mix(&tree.arrays, X, row, reached[place], mixture)
                 best = 0
-                for column in range(1, tree.values.shape[1]):
+                for column in range(1, tree.arrays.n_outputs):
                     if mixture.sums[0, column] > mixture.sums[0, best]:
                         best = column
                 out[row] = best
@@ -263,7 +264,7 @@ def add_class_weights(
     cdef int k, n_visited
     with nogil:
         for row in range(X.shape[0]):
-            n_visited = spread(tree, X, row, visited, shares)
+            n_visited = spread(&tree.arrays, X, row, visited, shares)
             for k in range(n_visited):
                 out[visited[k], classes[row]] += weights[row] * shares[k]
 
@@ -279,7 +280,7 @@ def add_moments(
     cdef double weight, target
     with nogil:
         for row in range(X.shape[0]):
-            n_visited = spread(tree, X, row, visited, shares)
+            n_visited = spread(&tree.arrays, X, row, visited, shares)
             target = targets[row]
             for k in range(n_visited):
                 weight = weights[row] * shares[k]
@@ -297,7 +298,7 @@ def list_visited(TreeView tree, const double[:, :] X, Py_ssize_t[::1] starts, in
     cdef bint counting = out.shape[0] == 0
     with nogil:
         for row in range(X.shape[0]):
-            n_visited = spread(tree, X, row, visited, shares)
+            n_visited = spread(&tree.arrays, X, row, visited, shares)
             if counting:
                 starts[row + 1] = starts[row] + n_visited
                 continue
@@ -318,7 +319,7 @@ def fill_node_values(const Node[::1] nodes, const double[:, ::1] values, double[
                 out[node, :] = values[here.index, :]
                 continue
             out[node, :] = 0.0
-            total = weight_of_branches(nodes, here)
+            total = weight_of_branches(&nodes[0], here)
             for child in range(here.first_child, here.first_child + here.n_branches):
                 share = share_of(here, &nodes[child], total)
                 for column in range(values.shape[1]):
