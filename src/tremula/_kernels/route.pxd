@@ -17,6 +17,19 @@ cdef struct Arrays:                     # of a valid tree
     bint strict
 
 
+cdef inline double weight_of_branches(const Node* nodes, const Node* here) noexcept nogil:
+    cdef double total = 0.0
+    cdef int32_t child
+    for child in range(here.first_child, here.first_child + here.n_branches):
+        total += nodes[child].weight
+    return total
+
+
+cdef inline double share_of(const Node* here, const Node* child, double total) noexcept nogil:
+    """Part of what reaches a split that a branch gets when the value is missing."""
+    return child.weight / total if total > 0 else 1.0 / here.n_branches
+
+
 cdef class TreeView:
     """The arrays of one tree, which stay alive with it."""
 
