@@ -17,6 +17,7 @@ from tremula._kernels.row_cells cimport (
     BYTES, FIRST_ENTRY, IS_SPLIT, N_LANES, NOMINAL, NUMBERS, WORDS, UNKNOWN_LEVEL, Descents, FlatRows, FlatTree,
     NumberNode, RowCells, cell_size_of, follow_rows, follow_trees, limit_of,
 )
+from tremula._kernels.row_cells import FORMS
 
 cdef enum:
     MOST_ROWS = 16384            # in a block, whose cells and sums should stay in cache
@@ -84,7 +85,7 @@ cdef class FlatForest:
 
     cdef RowCells cells
     cdef list views
-    cdef Py_ssize_t n_trees, n_nodes, n_entries, node_size, depth, most_values
+    cdef Py_ssize_t n_trees, n_nodes, n_entries, node_size, depth, most_values, n_outputs, n_attributes
     cdef bint votes
     cdef FlatTree* trees
     cdef const Arrays** arrays
@@ -102,12 +103,14 @@ cdef class FlatForest:
             self.n_nodes += view.nodes.shape[0]
             self.n_entries += n_entries_of(view)
             self.most_values = max(self.most_values, view.arrays.n_outputs)
+        self.n_outputs, self.n_attributes = 0, (<TreeView> views[0]).n_levels.shape[0]
         self.reserve()
         self.table[1], self.n_entries = UNKNOWN_LEVEL, FIRST_ENTRY
         for number in range(self.n_trees):
             view = views[number]
             self.arrays[number] = &view.arrays
             self.place_tree(number, view, first, outputs[number])
+            self.n_outputs = max(self.n_outputs, outputs[number] + view.arrays.n_outputs)
             first += view.nodes.shape[0]
 
     def __dealloc__(self):
@@ -116,6 +119,11 @@ cdef class FlatForest:
         free(self.nodes)
         free(self.answers)
         free(self.table)
+
+    @property
+    def form(self):
+        """How rows and nodes are held: "bytes", "words" or "numbers"."""
+        return next(name for name, form in FORMS.items() if form == self.cells.form)
 
     @property
     def nbytes(self):
@@ -188,11 +196,19 @@ cdef class FlatForest:
             self.n_entries += 1
 
     def add_values(self, const double[:, :] X, const double[::1] weights, double[:, ::1] total):
-        """Add to every row of `total` the weight of each tree times its answer, tree after tree.
-
-        All of it must fit: weights the trees, `total` the rows and the outputs, and X the attributes.
-        """
-        cdef Batch batch = Batch(self, X, weights, total)
+        """Add to every row of `total` the weight of each tree times its answer, tree after tree."""
+        cdef Batch batch
+        if X.shape[1] != self.n_attributes:
+            raise ValueError(
+                f"rows have shape {(X.shape[0], X.shape[1])}: expected (n_rows, {self.n_attributes}), one column for "
+                "each attribute"
+            )
+        if weights.shape[0] != self.n_trees or total.shape[0] != X.shape[0] or total.shape[1] < self.n_outputs:
+            raise ValueError(
+                f"got {weights.shape[0]} weights and sums of shape {(total.shape[0], total.shape[1])}: expected "
+                f"{self.n_trees}, and {(X.shape[0], self.n_outputs)} or more outputs"
+            )
+        batch = Batch(self, X, weights, total)
         with nogil:
             batch.add_all()
 

@@ -355,7 +355,7 @@ class Aspen(
         return Blend(self.members_, self.member_weights_, self.corrections_, self._task(), self._n_outputs)
 
     def _predict_outputs(self, rows: np.ndarray) -> np.ndarray:
-        return self._blend().predict(rows, self.n_jobs)
+        return self._blend().predict(rows, self.n_jobs, model=self)
 
     def _staged_outputs(self, rows: np.ndarray) -> Iterator[np.ndarray]:
         return self._blend().staged_predict(rows)
