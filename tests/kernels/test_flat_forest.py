@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tremula.trees.flat_forest as flat_forest
-from tremula._kernels.row_cells import RowCells
+from tremula._kernels import row_cells
 from tremula.trees.flat_forest import FlatForest, flatten
 from tremula.trees.tree import NODE_DTYPE, Tree
 
@@ -53,8 +53,8 @@ def full_tree(depth: int, n_attributes: int = 1) -> Tree:
     n_splits = 2**depth - 1
     nodes = np.zeros(2 * n_splits + 1, dtype=NODE_DTYPE)
     split, leaf = np.arange(n_splits), np.arange(n_splits + 1)
-    nodes[:n_splits] = list(zip(split % 7 / 3, split % 5 + 1.0, split % n_attributes, 2 * split + 1, split * 0 + 2, split * 0 - 1))
-    nodes[n_splits:] = list(zip(leaf * 0.0, leaf % 3 + 1.0, leaf * 0 - 1, leaf * 0, leaf * 0, leaf))
+    nodes[:n_splits] = [(k % 7 / 3, k % 5 + 1.0, k % n_attributes, 2 * k + 1, 2, -1) for k in split]
+    nodes[n_splits:] = [(0.0, k % 3 + 1.0, -1, 0, 0, k) for k in leaf]
     values = np.random.default_rng(0).dirichlet(np.ones(3), size=len(leaf))
     tree = Tree(nodes, values, [], np.zeros(n_attributes), strict=False)
     tree.check()
@@ -159,7 +159,7 @@ def test_extreme_thresholds_are_respected_or_refused(threshold: float, strict: b
     tree = Tree(nodes, np.eye(2), [], [0], strict)
     forest = flatten([tree])
     assert (forest is None) == (threshold == -np.inf)
-    rows = np.array([[-np.inf], [-1e308], [-5e-324], [-0.0], [0.0], [5e-324], [1e308], [1.7976931348623157e308], [np.inf]])
+    rows = np.array([[-np.inf, -1e308, -5e-324, -0.0, 0.0, 5e-324, 1e308, 1.7976931348623157e308, np.inf]]).T
     if forest is not None:
         np.testing.assert_array_equal(flat_sums(forest, rows, np.ones(1), 2), tree.predict_values(rows))
 
@@ -189,10 +189,10 @@ def test_cells_are_places_among_the_limits(seed: int) -> None:
     lengths = rng.integers(1, 40, size=3)
     limits = [np.sort(rng.choice(100, size=length, replace=False)).astype(float) for length in lengths]
     starts, attributes = np.concatenate([[0], np.cumsum(lengths)]), np.array([0, 2, 3], np.int32)
-    cells = RowCells("bytes", attributes, np.zeros(3, np.int32), starts, np.concatenate(limits))
+    cells = row_cells.RowCells("bytes", attributes, np.zeros(3, np.int32), starts, np.concatenate(limits))
     rows = rng.integers(-1, 101, size=(21, 4)).astype(float)
     rows[rng.random(rows.shape) < 0.1] = np.nan
-    expected = [[255 if np.isnan(row[a]) else (own < row[a]).sum() for a, own in zip(attributes, limits)] for row in rows]
+    expected = [[255 if np.isnan(x) else (own < x).sum() for x, own in zip(row, limits)] for row in rows[:, attributes]]
     assert cells.cells(rows).tolist() == expected
 
 
@@ -203,9 +203,9 @@ def test_rows_weights_and_sums_that_do_not_fit_are_refused() -> None:
     forest = flatten([chain(3)])
     with pytest.raises(ValueError, match=r"rows have shape \(2, 4\): expected \(n_rows, 1\)"):
         forest.add_values(np.zeros((2, 4)), np.ones(1), np.zeros((2, 2)))
-    for weights, total in ((np.ones(2), np.zeros((2, 2))), (np.ones(1), np.zeros((3, 2))), (np.ones(1), np.zeros((2, 1)))):
+    for n_weights, shape in ((2, (2, 2)), (1, (3, 2)), (1, (2, 1))):
         with pytest.raises(ValueError, match=r"weights and sums of shape .*: expected 1, and \(2, 2\)"):
-            forest.add_values(np.zeros((2, 1)), weights, total)
+            forest.add_values(np.zeros((2, 1)), np.ones(n_weights), np.zeros(shape))
 
 
 def test_the_size_in_bytes_is_stated() -> None:

@@ -26,8 +26,8 @@ enum { MISSING_BYTE = 255 };            /* the cell of a missing number; in NUMB
 enum { UNKNOWN_LEVEL = 128, FIRST_ENTRY = 2 };  /* in the table of branches; its entry 1 is for missing numbers */
 #define FIRST_LEVEL 4503599627370496.0  /* the cell of level 0 in NUMBERS; the low bits of such cells are the level */
 
-/* Nodes. A leaf is its own first child, and no cell is above its limit. A nominal split has no limit but its first entry
- * in the table of branches.
+/* Nodes. A leaf is its own first child, and no cell is above its limit. A nominal split has no limit but its first
+ * entry in the table of branches.
  *
  * BYTES: a uint32_t of attribute | limit << 8 | child << 16.
  * WORDS: a uint64_t of attribute | child << 8 | limit << 32, in place of the limit NOMINAL | first entry.
@@ -112,7 +112,9 @@ IN_PLACE uint32_t step_by_numbers(
     return stay_or_go(branch & UNKNOWN_LEVEL, here, next + branch);
 }
 
-IN_PLACE uint32_t step_from(int form, int kind, const void *nodes, uint32_t here, const void *cells, const uint8_t *table) {
+IN_PLACE uint32_t step_from(
+    int form, int kind, const void *nodes, uint32_t here, const void *cells, const uint8_t *table
+) {
     if (form == BYTES) return step_by_bytes(kind, (const uint32_t *)nodes, here, (const uint8_t *)cells);
     if (form == WORDS) return step_by_words(kind, (const uint64_t *)nodes, here, (const uint32_t *)cells, table);
     return step_by_numbers(kind, (const NumberNode *)nodes, here, (const double *)cells, table);

@@ -137,7 +137,10 @@ cdef class FlatForest:
         self.nodes = <char*> malloc(self.n_nodes * self.node_size)
         self.answers = <int32_t*> malloc(self.n_nodes * sizeof(int32_t))
         self.table = <uint8_t*> calloc(self.n_entries, 1)
-        if self.trees == NULL or self.arrays == NULL or self.nodes == NULL or self.answers == NULL or self.table == NULL:
+        if (
+            self.trees == NULL or self.arrays == NULL or self.nodes == NULL or self.answers == NULL
+            or self.table == NULL
+        ):
             raise MemoryError(f"no memory for {self.n_nodes} nodes")
         return 0
 
@@ -288,7 +291,8 @@ cdef class Batch:
                 if not add_answer(
                     tree, self.descents.node[row], self.weights[number], &self.total[self.first + row, 0],
                 ):
-                    self.descents.row[n_stopped], self.descents.node[n_stopped] = <uint32_t> row, self.descents.node[row]
+                    self.descents.row[n_stopped] = <uint32_t> row
+                    self.descents.node[n_stopped] = self.descents.node[row]
                     n_stopped += 1
             self.add_stopped(number, n_stopped)
         return 0

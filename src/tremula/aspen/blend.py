@@ -26,7 +26,7 @@ class Blend:
     n_outputs: int
 
     def predict(self, rows: np.ndarray, n_jobs: int | None, model: object) -> np.ndarray:
-        """Class probabilities, or numbers, of shape (n_rows, n_outputs); small copies of the trees go with the model."""
+        """Class probabilities, or numbers, of shape (n_rows, n_outputs); copies of the trees go with the model."""
         members = combined_trees(model, self.members, self.n_outputs)
         corrections = combined_trees(model, self.corrections, self.n_outputs, part="corrections")
         members.expect(len(rows))

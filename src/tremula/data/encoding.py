@@ -117,11 +117,11 @@ class ColumnEncoder:
 
         Where all columns are numeric, a row takes about 2 µs as an array and 0.1 ms as a pandas or polars frame.
         """
-        values = X if self.names is None else self._numbers_of_frame(X)
+        values: Any = X if self.names is None else self._numbers_of_frame(X)
         if not is_numeric_array(values, 2) or values.shape[1] != self.numeric_width:
             return None
-        values = as_floats(values)
-        return values if first_infinity(values) is None else None
+        floats = as_floats(values)
+        return floats if first_infinity(floats) is None else None
 
     def encode_table(self, table: Table) -> Floats:
         """Encode a table whose number and names of columns have been checked."""

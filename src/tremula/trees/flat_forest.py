@@ -6,10 +6,11 @@ The sums are those of `Tree.add_values`, tree after tree, to the last bit.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from tremula._kernels.flat_forest import FlatForest
 from tremula._kernels.row_cells import MOST_NODES, MOST_PLACES, RowCells, count_splits, drop_repeats, take_limits
@@ -22,16 +23,14 @@ MOST_LEVELS = 2**16
 STEPS_PER_TREE = 6  # of searches for places, which bytes save in following a tree
 
 
-def flatten(
-    trees: Sequence[Tree], outputs: Sequence[int] | None = None, *, votes: bool = False
-) -> FlatForest | None:
+def flatten(trees: Sequence[Tree], outputs: ArrayLike | None = None, *, votes: bool = False) -> FlatForest | None:
     """Copy trees into a small form.
 
     Parameters
     ----------
     trees : sequence of Tree
         All valid and with the same attributes.
-    outputs : sequence of int, optional
+    outputs : array of int, optional
         For each tree the output that its first value is added to; 0 by default.
     votes : bool, default=False
         Whether a tree gives its weight to its most probable class, instead of its values to all.
@@ -94,7 +93,7 @@ def _sorted_limits(
     places[attributes] = starts[:-1]
     for tree in trees:
         take_limits(tree._view, places, limits)
-    for first, last in zip(starts, starts[1:]):
+    for first, last in pairwise(starts):
         limits[first:last].sort()
     drop_repeats(limits, starts)
     return limits[: starts[-1]].copy()
