@@ -20,9 +20,10 @@ from tremula._kernels.row_cells cimport (
 from tremula._kernels.row_cells import FORMS
 
 cdef enum:
-    MOST_ROWS = 16384            # in a block, whose cells and sums should stay in cache
+    MOST_ROWS = 16384           # in a block
+    LEAST_BYTES = 1 << 18       # of a block's cells and sums, which should stay in cache if the forest does
     MOST_BYTES = 1 << 22
-    MOST_DIVIDED = 128           # rows whose fractions are followed together
+    MOST_DIVIDED = 128          # rows whose fractions are followed together
 
 cdef uint64_t NO_NUMBER = 0x7FF8000000000000     # bits of a NaN
 cdef uint64_t NO_LIMIT = 0x7FFFFFFF
@@ -240,26 +241,28 @@ cdef class Batch:
     cdef double[:, ::1] total
     cdef Py_ssize_t most_rows, first, n_rows    # of a block
     cdef FlatRows rows
+    cdef void* cells
     cdef Descents descents
     cdef Fractions fractions
     cdef Mixture mixture
 
     def __cinit__(self, FlatForest forest, const double[:, :] X, const double[::1] weights, double[:, ::1] total):
-        cdef Py_ssize_t row_size, n_descents, cell_size = cell_size_of(forest.cells.form)
+        cdef Py_ssize_t row_size, most_bytes, n_descents, cell_size = cell_size_of(forest.cells.form)
         self.forest, self.X, self.weights, self.total = forest, X, weights, total
         row_size = forest.cells.width * cell_size + total.shape[1] * sizeof(double)
-        self.most_rows = min(X.shape[0], max(<Py_ssize_t> N_LANES, min(<Py_ssize_t> MOST_ROWS, MOST_BYTES // row_size)))
+        most_bytes = max(<Py_ssize_t> LEAST_BYTES, min(<Py_ssize_t> MOST_BYTES, forest.n_nodes * forest.node_size))
+        self.most_rows = min(X.shape[0], max(<Py_ssize_t> N_LANES, min(<Py_ssize_t> MOST_ROWS, most_bytes // row_size)))
         n_descents = max(self.most_rows, forest.n_trees)
         self.rows.table = forest.table
-        self.rows.cells = malloc(self.most_rows * forest.cells.width * cell_size + 1)
+        self.cells = NULL if forest.cells.are_in(X) else malloc(self.most_rows * forest.cells.width * cell_size + 1)
         self.descents.row = <uint32_t*> malloc((3 * n_descents + N_LANES) * sizeof(uint32_t))
-        if self.rows.cells == NULL or self.descents.row == NULL:
+        if (self.cells == NULL and not forest.cells.are_in(X)) or self.descents.row == NULL:
             raise MemoryError(f"no memory for {self.most_rows} rows")
         self.descents.node = self.descents.row + n_descents
         self.descents.moving = self.descents.node + n_descents
 
     def __dealloc__(self):
-        free(self.rows.cells)
+        free(self.cells)
         free(self.descents.row)
         free_fractions(&self.fractions)
 
@@ -268,6 +271,7 @@ cdef class Batch:
         self.first = 0
         while self.first < self.X.shape[0]:
             self.n_rows = min(self.most_rows, self.X.shape[0] - self.first)
+            self.rows.cells = self.cells
             self.forest.cells.fill(self.X[self.first:self.first + self.n_rows], &self.rows)
             if self.n_rows < N_LANES:
                 self.add_rows()

@@ -63,6 +63,7 @@ cdef class RowCells:
     cdef int form
     cdef Py_ssize_t width               # cells of a row
     cdef bint has_levels
+    cdef bint are_rows                  # whether cells are the numbers of a row, all of them in their order
     cdef const int32_t[::1] attributes
     cdef int32_t[::1] columns           # of every attribute, -1 if no tree tests it
     cdef const int32_t[::1] n_levels    # of each attribute that is tested, 0 if it is numeric
@@ -70,6 +71,7 @@ cdef class RowCells:
     cdef const double[::1] limits
 
     cdef uint32_t code_of(self, Py_ssize_t column, double limit) noexcept nogil
+    cdef bint are_in(self, const double[:, :] X) noexcept nogil
     cdef int fill(self, const double[:, :] X, FlatRows* rows) except FAILED nogil
     cdef bint fill_group(self, const double[:, :] X, Py_ssize_t first, void* cells) except FAILED nogil
     cdef bint find_places(self, double* numbers, Py_ssize_t column, uint32_t* places) noexcept nogil

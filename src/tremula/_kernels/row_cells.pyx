@@ -20,6 +20,14 @@ cdef inline void find_levels(double* numbers, int32_t n_levels, uint32_t* levels
         numbers[lane] = FIRST_LEVEL + levels[lane]
 
 
+cdef bint has_nan(const double* numbers, Py_ssize_t n) noexcept nogil:
+    cdef int found = 0
+    cdef Py_ssize_t k
+    for k in range(n):
+        found |= numbers[k] != numbers[k]
+    return found
+
+
 FORMS = {"bytes": BYTES, "words": WORDS, "numbers": NUMBERS}
 # Of forms that code numbers, the most limits or levels of an attribute, and nodes of a tree. None tests more than 256.
 MOST_PLACES = {"bytes": MISSING_BYTE - 1, "words": 1 << 18}
@@ -82,6 +90,8 @@ cdef class RowCells:
         self.starts, self.limits = starts, limits
         self.width = max(1, attributes.shape[0])
         self.has_levels = np.any(n_levels)
+        in_order = np.array_equal(attributes, np.arange(attributes.shape[0])) and attributes.shape[0] > 0
+        self.are_rows = self.form == NUMBERS and not self.has_levels and in_order
         columns = np.full(np.max(attributes, initial=-1) + 1, -1, np.int32)
         columns[np.asarray(attributes)] = np.arange(attributes.shape[0])
         self.columns = columns
@@ -91,12 +101,23 @@ cdef class RowCells:
         cdef int64_t start = self.starts[column]
         return place_of(&self.limits[start], self.starts[column + 1] - start, limit)
 
+    cdef bint are_in(self, const double[:, :] X) noexcept nogil:
+        """Whether the rows of an array are cells already."""
+        return (
+            self.are_rows and X.shape[1] == self.width and X.strides[1] == sizeof(double)
+            and X.strides[0] == X.shape[1] * <Py_ssize_t> sizeof(double)
+        )
+
     cdef int fill(self, const double[:, :] X, FlatRows* rows) except FAILED nogil:
-        """Write the cells of rows, and the kind of descent that they need."""
+        """Write the cells of rows, or take the rows themselves; state the kind of descent that they need."""
         cdef Py_ssize_t group
         cdef bint has_missing = False
-        for group in range((X.shape[0] + N_NUMBERS - 1) // N_NUMBERS):
-            has_missing |= self.fill_group(X, group * N_NUMBERS, rows.cells)
+        if self.are_in(X):
+            rows.cells = <void*> &X[0, 0]
+            has_missing = has_nan(&X[0, 0], X.shape[0] * X.shape[1])
+        else:
+            for group in range((X.shape[0] + N_NUMBERS - 1) // N_NUMBERS):
+                has_missing |= self.fill_group(X, group * N_NUMBERS, rows.cells)
         rows.form, rows.width = self.form, self.width
         rows.kind = LEVELS if self.has_levels else MISSING_NUMBERS if has_missing else PLAIN
         return 0
@@ -147,4 +168,4 @@ cdef class RowCells:
         cdef FlatRows rows
         rows.cells = &as_bytes[0, 0]
         self.fill(X, &rows)
-        return made
+        return np.asarray(X) if self.are_in(X) else made

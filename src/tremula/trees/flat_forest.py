@@ -20,7 +20,7 @@ __all__ = ["FlatForest", "flatten"]
 
 MOST_ATTRIBUTES = 256  # where numbers are coded
 MOST_LEVELS = 2**16
-STEPS_PER_TREE = 6  # of searches for places, which bytes save in following a tree
+STEPS_PER_TREE = 4  # of searches for places, which bytes save in following a tree
 
 
 def flatten(trees: Sequence[Tree], outputs: ArrayLike | None = None, *, votes: bool = False) -> FlatForest | None:
@@ -74,26 +74,36 @@ def _cells_of(trees: Sequence[Tree], n_numeric: NDArray[np.int64], is_nominal: N
     """Return how rows become cells: by places among limits if they have room and finding them pays, or by numbers."""
     attributes = np.flatnonzero((n_numeric > 0) | is_nominal).astype(np.int32)
     n_levels = np.where(is_nominal, trees[0].n_levels, 0)[attributes].astype(np.int32)
-    starts = np.concatenate([[0], np.cumsum(n_numeric[attributes])])
-    if len(attributes) <= min(MOST_ATTRIBUTES, STEPS_PER_TREE * len(trees)):
-        limits = _sorted_limits(trees, attributes, starts, len(n_numeric))
-        most_places, most_nodes = np.diff(starts).max(initial=0), max(tree.n_nodes for tree in trees)
+    most_steps, most_nodes = STEPS_PER_TREE * len(trees), max(tree.n_nodes for tree in trees)
+    # Sorting takes long in large trees, which have too many limits: some of the trees tell most of them apart.
+    if len(attributes) <= min(MOST_ATTRIBUTES, most_steps) and _n_steps(_limits(trees[::4])[1]) <= most_steps:
+        limits, starts = _limits(trees)
+        most_places = np.diff(starts).max(initial=0)
         for form in ("words",) if is_nominal.any() else ("bytes", "words"):
             has_room = most_places <= MOST_PLACES[form] and most_nodes <= MOST_NODES[form]
-            if has_room and np.log2(np.diff(starts) + 1).sum() <= STEPS_PER_TREE * len(trees):
-                return RowCells(form, attributes, n_levels, starts, limits)
+            if has_room and _n_steps(starts) <= most_steps:
+                return RowCells(form, attributes, n_levels, starts[np.append(attributes, len(starts) - 1)], limits)
+    if not is_nominal.any() and 2 * len(attributes) >= len(is_nominal):  # rows need not be copied
+        attributes = np.arange(len(is_nominal), dtype=np.int32)
+        n_levels = np.zeros(len(attributes), dtype=np.int32)
     return RowCells("numbers", attributes, n_levels, np.zeros(1, np.int64), np.empty(0))
 
 
-def _sorted_limits(
-    trees: Sequence[Tree], attributes: NDArray[np.int32], starts: NDArray[np.int64], n_attributes: int
-) -> NDArray[np.float64]:
-    """Return the distinct limits of numeric splits by attribute, `starts` set to where each begins."""
-    limits, places = np.empty(starts[-1]), np.zeros(n_attributes, np.int64)
-    places[attributes] = starts[:-1]
+def _n_steps(starts: NDArray[np.int64]) -> float:
+    """Return the steps of the search for all places of a row."""
+    return float(np.log2(np.diff(starts) + 1).sum())
+
+
+def _limits(trees: Sequence[Tree]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return the distinct limits of numeric splits by attribute, sorted, and where those of each attribute begin."""
+    counts = np.zeros((2, trees[0].n_attributes), dtype=np.int64)
+    for tree in trees:
+        count_splits(tree._view, counts)
+    starts = np.concatenate([[0], np.cumsum(counts[0])])
+    limits, places = np.empty(starts[-1]), starts[:-1].copy()
     for tree in trees:
         take_limits(tree._view, places, limits)
-    for first, last in pairwise(starts):
+    for first, last in pairwise(starts.tolist()):
         limits[first:last].sort()
     drop_repeats(limits, starts)
-    return limits[: starts[-1]].copy()
+    return limits[: starts[-1]].copy(), starts
