@@ -21,8 +21,9 @@ from tremula._kernels.row_cells import FORMS
 
 cdef enum:
     MOST_ROWS = 16384           # in a block
-    LEAST_BYTES = 1 << 18       # of a block's cells and sums, which should stay in cache if the forest does
-    MOST_BYTES = 1 << 22
+    MOST_BYTES = 1 << 22        # of a block's cells and sums
+    WIDE = 1 << 10              # bytes of a row, from which on blocks are smaller, to stay in cache, if the forest does
+    LEAST_BYTES = 1 << 18
     MOST_DIVIDED = 128          # rows whose fractions are followed together
 
 cdef uint64_t NO_NUMBER = 0x7FF8000000000000     # bits of a NaN
@@ -250,7 +251,9 @@ cdef class Batch:
         cdef Py_ssize_t row_size, most_bytes, n_descents, cell_size = cell_size_of(forest.cells.form)
         self.forest, self.X, self.weights, self.total = forest, X, weights, total
         row_size = forest.cells.width * cell_size + total.shape[1] * sizeof(double)
-        most_bytes = max(<Py_ssize_t> LEAST_BYTES, min(<Py_ssize_t> MOST_BYTES, forest.n_nodes * forest.node_size))
+        most_bytes = MOST_BYTES
+        if row_size >= WIDE:
+            most_bytes = max(<Py_ssize_t> LEAST_BYTES, min(most_bytes, forest.n_nodes * forest.node_size // 4))
         self.most_rows = min(X.shape[0], max(<Py_ssize_t> N_LANES, min(<Py_ssize_t> MOST_ROWS, most_bytes // row_size)))
         n_descents = max(self.most_rows, forest.n_trees)
         self.rows.table = forest.table
