@@ -107,7 +107,8 @@ class SimulatedBagging(TableInputMixin, OutputsMixin, BaseEstimator):
         self._set_columns(encoder.n_columns, encoder.names)
 
     def _read_table(self, X: Any) -> NDArray[np.float64]:
-        check_is_fitted(self, "members_")
+        if "members_" not in self.__dict__:  # the check takes a good part of the time of one row
+            check_is_fitted(self, "members_")
         return self._encode_columns(self.encoder_, X)
 
     def _predict_outputs(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
