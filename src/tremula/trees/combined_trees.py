@@ -58,9 +58,9 @@ class CombinedTrees:
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from tremula import C45Classifier
+    >>> from tremula import CARTClassifier
     >>> X, y = load_iris(return_X_y=True)
-    >>> tree = C45Classifier().fit(X, y).tree_
+    >>> tree = CARTClassifier().fit(X, y).tree_
     >>> both = CombinedTrees([tree, tree], 3, "average")
     >>> both.expect(150)
     >>> both.means(X[[0, 99]], [1, 3])

@@ -44,9 +44,9 @@ def flatten(trees: Sequence[Tree], outputs: ArrayLike | None = None, *, votes: b
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from tremula import C45Classifier
+    >>> from tremula import CARTClassifier
     >>> X, y = load_iris(return_X_y=True)
-    >>> tree = C45Classifier().fit(X, y).tree_
+    >>> tree = CARTClassifier().fit(X, y).tree_
     >>> total = np.zeros((2, 3))
     >>> flatten([tree, tree]).add_values(X[[0, 99]], np.ones(2), total)
     >>> total
