@@ -1,7 +1,7 @@
 """Predictions of forests of all libraries: many rows, one row, and data frames; processor time in one thread.
 
     TREMULA_DATA=<folder of the parquet files> python benchmarks/predictions.py [--store]
-        [--tables letter satimage] [--libraries tremula sklearnex] [--members 100] [--seconds 5]
+        [--tables letter satimage] [--libraries tremula sklearnex] [--members 100] [--seconds 3]
 
 Libraries that are not installed are left out. All models of a table are trained first, in this process; then they take
 turns in predicting, and the best turn of each counts. Peers and what they are given are those of forests.py.
@@ -29,7 +29,17 @@ from measure import environment, store, table, take_turns
 
 from tremula.trees.combined_trees import combined_trees
 
-TABLES = ["letter", "satimage", "pendigits", "waveform-5000", "covtype-20k", "adult", "cal-housing", "fried"]
+TABLES = [
+    "letter",
+    "satimage",
+    "pendigits",
+    "waveform-5000",
+    "covtype-20k",
+    "adult",
+    "cal-housing",
+    "fried",
+    "made-1000x2000-2",
+]
 PEERS = ["tremula", "sklearnex", "sklearn", "onnxruntime", "ydf", "treelite"]
 N_WARM_UP = 8  # calls; after some of them tremula has copied its trees
 N_SINGLE = 20  # calls for one row in a turn
@@ -120,7 +130,7 @@ def main() -> None:
     parser.add_argument("--tables", nargs="*", default=TABLES)
     parser.add_argument("--libraries", nargs="*", choices=PEERS, default=PEERS, help="tremula is always among them")
     parser.add_argument("--members", type=int, default=100)
-    parser.add_argument("--seconds", type=float, default=5.0, help="of all turns on a table")
+    parser.add_argument("--seconds", type=float, default=3.0, help="of all turns on a table")
     parser.add_argument("--store", action="store_true", help="write the section of RESULTS.md")
     options = parser.parse_args()
     libraries = [name for name in PEERS if name in {"tremula", *options.libraries} and LIBRARIES[name].is_installed]
