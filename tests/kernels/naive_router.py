@@ -8,16 +8,15 @@ from tremula.trees.tree import Tree
 def branch_taken(tree: Tree, node: int, row: np.ndarray) -> int | None:
     """Branch of a row at a split, None where it has no value that the split knows."""
     record, x = tree.nodes[node], row[tree.attribute[node]]
-    if record["index"] == -1:
+    if record["index"] in (-1, -3, -4):
         if np.isnan(x):
-            return None
+            return {-1: None, -3: 0, -4: 1}[int(record["index"])]
         return int(x >= record["threshold"] if tree.strict else x > record["threshold"])
-    if x not in range(tree.n_levels[record["attribute"]]):
-        return None
+    is_level = x in range(tree.n_levels[record["attribute"]])
     if record["index"] == -2:
-        return int(x)
-    branch = int(tree.subsets[record["index"] + int(x)])
-    return branch if branch < 2 else None
+        return int(x) if is_level else None
+    branch = int(tree.subsets[record["index"] + int(x)]) if is_level else 2
+    return branch if branch < 2 else {1.0: 0, 2.0: 1}.get(float(record["threshold"]))
 
 
 def shares_of_branches(tree: Tree, node: int) -> list[float]:

@@ -11,7 +11,7 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy
 
 from tremula._kernels.fractions cimport Fractions, divide_all, free_fractions, reserve_fractions, sum_values
-from tremula._kernels.nodes cimport MULTIWAY_SPLIT, NUMERIC_SPLIT, Node
+from tremula._kernels.nodes cimport MISSING, MULTIWAY_SPLIT, Node, is_numeric, missing_branch
 from tremula._kernels.route cimport FAILED, Arrays, Mixture, TreeView, mix
 from tremula._kernels.row_cells cimport (
     BYTES, FIRST_ENTRY, IS_SPLIT, N_LANES, NOMINAL, NUMBERS, WORDS, UNKNOWN_LEVEL, Descents, FlatRows, FlatTree,
@@ -47,13 +47,14 @@ cdef inline int32_t answer_of(const double* values, Py_ssize_t n_values, Py_ssiz
 
 cdef inline uint8_t branch_entry(TreeView tree, const Node* here, int32_t level) noexcept nogil:
     """Branch of a level at a nominal split, or UNKNOWN_LEVEL; the level after the last stands for a missing one."""
-    cdef uint8_t branch
+    cdef int32_t named = missing_branch(here)
+    cdef uint8_t branch, if_missing = UNKNOWN_LEVEL if named == MISSING else <uint8_t> named
     if level == tree.arrays.n_levels[here.attribute]:
-        return UNKNOWN_LEVEL
+        return if_missing
     if here.index == MULTIWAY_SPLIT:
         return <uint8_t> level
     branch = tree.arrays.subsets[here.index + level]
-    return branch if branch < 2 else UNKNOWN_LEVEL
+    return branch if branch < 2 else if_missing
 
 
 cdef Py_ssize_t n_entries_of(TreeView tree) noexcept nogil:
@@ -62,7 +63,7 @@ cdef Py_ssize_t n_entries_of(TreeView tree) noexcept nogil:
     cdef const Node* end = here + tree.nodes.shape[0]
     cdef Py_ssize_t n_entries = 0
     while here < end:
-        if here.n_branches > 0 and here.index != NUMERIC_SPLIT:
+        if here.n_branches > 0 and not is_numeric(here.index):
             n_entries += tree.arrays.n_levels[here.attribute] + 1
         here += 1
     return n_entries
@@ -166,28 +167,28 @@ cdef class FlatForest:
                 here = &arrays.nodes[node]
                 self.answers[first + node] = answers[here.index] if here.n_branches == 0 else IS_SPLIT
                 self.write_node(first + node, here, <uint32_t> node, arrays.strict)
-                if here.n_branches > 0 and here.index != NUMERIC_SPLIT:
+                if here.n_branches > 0 and not is_numeric(here.index):
                     self.write_entries(view, here)
         return 0
 
     cdef void write_node(self, Py_ssize_t place, const Node* here, uint32_t node, bint strict) noexcept nogil:
         """Write one node, whose entries in the table of branches follow if it is nominal."""
         cdef bint is_leaf = here.n_branches == 0
-        cdef bint is_numeric = not is_leaf and here.index == NUMERIC_SPLIT, is_nominal = not is_leaf and not is_numeric
+        cdef bint has_limit = not is_leaf and is_numeric(here.index), is_nominal = not is_leaf and not has_limit
         cdef uint32_t column = 0 if is_leaf else <uint32_t> self.cells.columns[here.attribute]
         cdef uint32_t child = node if is_leaf else <uint32_t> here.first_child
         cdef uint64_t limit = NO_LIMIT
         cdef NumberNode* made
         if self.cells.form == NUMBERS:
             made = &(<NumberNode*> self.nodes)[place]
-            made.limit = limit_of(here, strict) if is_numeric else INFINITY
+            made.limit = limit_of(here, strict) if has_limit else INFINITY
             made.attribute, made.child = column, child
             if is_nominal:
                 made.first_entry = NO_NUMBER | <uint64_t> self.n_entries
                 made.attribute |= NOMINAL
             return
         if not is_leaf:
-            limit = self.cells.code_of(column, limit_of(here, strict)) if is_numeric else NOMINAL | self.n_entries
+            limit = self.cells.code_of(column, limit_of(here, strict)) if has_limit else NOMINAL | self.n_entries
         if self.cells.form == WORDS:
             (<uint64_t*> self.nodes)[place] = column | <uint64_t> child << 8 | limit << 32
         else:

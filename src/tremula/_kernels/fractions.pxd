@@ -7,7 +7,7 @@ is the sum, over its parts in the order of branches, of share times value: the s
 from libc.stdint cimport int32_t, uint32_t
 from libc.stdlib cimport free, malloc
 
-from tremula._kernels.nodes cimport Node
+from tremula._kernels.nodes cimport MISSING, Node, missing_branch
 from tremula._kernels.route cimport Arrays, share_of, weight_of_branches
 from tremula._kernels.row_cells cimport IS_SPLIT, N_LANES, Descents, FlatRows, FlatTree, follow_rows
 
@@ -57,10 +57,12 @@ cdef inline bint divide(const Arrays* tree, Fractions* fractions, Py_ssize_t num
     cdef Descents* descents = &fractions.descents
     cdef const Node* here = &tree.nodes[descents.node[number]]
     cdef double share, total = weight_of_branches(tree.nodes, here)
-    cdef int32_t child
+    cdef int32_t child, named = missing_branch(here)
     fractions.first[number] = <int32_t> descents.n
     for child in range(here.first_child, here.first_child + here.n_branches):
         share = share_of(here, &tree.nodes[child], total)
+        if named != MISSING:
+            share = here.first_child + named == child       # all of it
         if share <= 0:
             continue
         if descents.n == MOST_FRACTIONS:

@@ -6,10 +6,10 @@ takes every row where the tree that compares numbers does.
 
 import numpy as np
 
-from libc.math cimport INFINITY
+from libc.math cimport INFINITY, isnan
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
-from tremula._kernels.nodes cimport MULTIWAY_SPLIT, NUMERIC_SPLIT, Node
+from tremula._kernels.nodes cimport MULTIWAY_SPLIT, Node, is_numeric
 from tremula._kernels.route cimport FAILED, TreeView
 
 cdef inline void find_levels(double* numbers, int32_t n_levels, uint32_t* levels) noexcept nogil:
@@ -38,7 +38,7 @@ MOST_BRANCHES = UNKNOWN_LEVEL - 1
 def count_splits(TreeView tree, int64_t[:, ::1] counts):
     """Add the number of numeric and of nominal splits on each attribute; returns whether a flat tree can have them all.
 
-    It can have neither more than MOST_BRANCHES branches nor a limit below all numbers.
+    It can have neither more than MOST_BRANCHES branches nor a limit below -infinity.
     """
     cdef const Node* here
     cdef Py_ssize_t node
@@ -46,9 +46,9 @@ def count_splits(TreeView tree, int64_t[:, ::1] counts):
     for node in range(tree.nodes.shape[0]):
         here = &tree.nodes[node]
         if here.n_branches > 0:
-            counts[here.index != NUMERIC_SPLIT, here.attribute] += 1
-            if here.index == NUMERIC_SPLIT:
-                is_flat = is_flat and here.threshold > -INFINITY
+            counts[not is_numeric(here.index), here.attribute] += 1
+            if is_numeric(here.index):
+                is_flat = is_flat and (here.threshold > -INFINITY if tree.arrays.strict else not isnan(here.threshold))
             elif here.index == MULTIWAY_SPLIT:
                 is_flat = is_flat and here.n_branches < UNKNOWN_LEVEL
     return is_flat
@@ -60,7 +60,7 @@ def take_limits(TreeView tree, int64_t[::1] places, double[::1] out):
     cdef Py_ssize_t node
     for node in range(tree.nodes.shape[0]):
         here = &tree.nodes[node]
-        if here.n_branches > 0 and here.index == NUMERIC_SPLIT:
+        if here.n_branches > 0 and is_numeric(here.index):
             out[places[here.attribute]] = limit_of(here, tree.arrays.strict)
             places[here.attribute] += 1
 
