@@ -60,7 +60,7 @@ class ColumnEncoder:
         for levels in self.levels:
             if levels is not None:
                 require_labels("levels", levels)
-                require(levels.dtype.kind != "f" or levels.dtype == FLOAT64, "levels have few digits")
+                require(levels.dtype.kind != "f" or levels.dtype == np.float64, "levels have few digits")
 
     @classmethod
     def learn(cls, X: Any, categorical_features: CategoricalFeatures = "from_dtype") -> tuple[Self, Floats]:
