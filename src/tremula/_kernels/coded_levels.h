@@ -182,9 +182,11 @@ static int64_t code_up_to(const CodedTable *table, int64_t attribute, double thr
 /* Gathers the codes of the node's rows into `keys`; returns whether they differ, and their range. */
 IN_PLACE int gather_codes(CodedTree *tree, const OpenNode *node, int64_t attribute, int width, uint32_t range[2]) {
     uint32_t *codes = (uint32_t *)tree->keys, least = UINT32_MAX, largest = 0;
-    for (int64_t i = 0; i < node->n_rows; i++) {
-        uint32_t code = code_of_row(tree, node, i, attribute, width);
-        if (!node->is_local) PREFETCH_CODE(tree, node, i, attribute, width);
+    const uint8_t *values = node->source.codes + attribute * width;
+    const uint32_t *rows = node->rows;
+    int64_t n = node->n_rows, stride = tree->table.stride;
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t code = code_at(values + rows[i] * stride, 0, width);
         codes[i] = code;
         least = code < least ? code : least;
         largest = code > largest ? code : largest;
@@ -194,13 +196,28 @@ IN_PLACE int gather_codes(CodedTree *tree, const OpenNode *node, int64_t attribu
     return least < largest;
 }
 
+/* Counts the rows left of a cut by class. Rows are in the order of their classes: differences of running sums tell. */
+IN_PLACE void count_gathered(CodedTree *tree, const OpenNode *node, uint32_t code) {
+    const uint32_t *codes = (const uint32_t *)tree->keys, *marks = tree->node_marks;
+    uint32_t *sums = (uint32_t *)tree->spare_keys, sum = 0, before = 0;
+    for (int64_t i = 0; i < node->n_rows; i++) {
+        sum += marks[i] & COUNT_MASK & -(uint32_t)(codes[i] <= code);       /* without a branch, hard to predict */
+        sums[i] = sum;
+    }
+    for (int64_t k = 0; k < node->n_classes; k++) {
+        uint32_t here = sums[tree->class_end[k] - 1];
+        tree->left[k] = here - before;
+        before = here;
+    }
+}
+
 /* The worth of a cut after a code, from the gathered codes; NaN if a side is too light. */
 IN_PLACE double worth_of_gathered(CodedTree *tree, const OpenNode *node, uint32_t code, int criterion) {
     const uint32_t *codes = (const uint32_t *)tree->keys;
     int64_t n = node->n_rows, weight = 0, sum = 0, left_squares = 0, right_squares = 0, k;
     if (criterion == CODED_VARIANCE) {
         for (int64_t i = 0; i < n; i++) {
-            int64_t count = codes[i] <= code ? tree->node_marks[i] : 0;
+            int64_t count = tree->node_marks[i] & -(uint32_t)(codes[i] <= code);
             weight += count;
             sum += count * tree->node_targets[i];
         }
@@ -208,11 +225,7 @@ IN_PLACE double worth_of_gathered(CodedTree *tree, const OpenNode *node, uint32_
         return level_of_sums((double)sum, (double)weight, (double)(node->sum - sum), (double)(node->total - weight)) -
                node->within;
     }
-    memset(tree->left, 0, node->n_classes * sizeof(uint32_t));
-    for (int64_t i = 0; i < n; i++) {
-        uint32_t mark = tree->node_marks[i];
-        tree->left[mark >> CLASS_SHIFT_OF_MARK] += codes[i] <= code ? mark & COUNT_MASK : 0;
-    }
+    count_gathered(tree, node, code);
     if (criterion == CODED_ENTROPY) {
         double *left = tree->left_sums, *right = left + node->n_classes, *all = right + node->n_classes;
         for (k = 0; k < node->n_classes; k++) left[k] = tree->left[k];

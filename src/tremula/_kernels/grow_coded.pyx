@@ -86,6 +86,7 @@ cdef extern from "coded_grow.h" nogil:
         uint32_t* class_code
         uint32_t* totals
         uint32_t* left
+        int64_t* class_end
         double* left_sums
         double* group_sums
         GroupKey* group_keys
@@ -173,6 +174,7 @@ cdef void allocate_for_classes(CodedTree* tree, Arena* arena, int64_t max_levels
     tree.class_code = <uint32_t*> take(arena, n_classes, sizeof(uint32_t))
     tree.totals = <uint32_t*> take(arena, n_classes, sizeof(uint32_t))
     tree.left = <uint32_t*> take(arena, n_classes, sizeof(uint32_t))
+    tree.class_end = <int64_t*> take(arena, n_classes, sizeof(int64_t))
     tree.left_sums = <double*> take(arena, 3 * n_classes, sizeof(double))
     tree.group_sums = <double*> take(arena, max_levels * n_classes, sizeof(double))
     tree.group_keys = <GroupKey*> take(arena, max_levels, sizeof(GroupKey))
