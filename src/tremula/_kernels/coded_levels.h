@@ -167,10 +167,10 @@ IN_PLACE int judge_levels(CodedTree *tree, OpenNode *node, int64_t attribute, in
     return 1;
 }
 
-/* The last code whose values are at most the threshold. */
-static int64_t code_up_to(const CodedTable *table, int64_t attribute, double threshold) {
+/* The last code of a range whose values are at most the threshold; if there is none, the one before the range. */
+static int64_t code_up_to(const CodedTable *table, int64_t attribute, const uint32_t range[2], double threshold) {
     const double *high = table->high + table->first[attribute];
-    int64_t below = 0, above = table->n_codes[attribute];
+    int64_t below = range[0], above = (int64_t)range[1] + 1;
     while (below < above) {
         int64_t middle = (below + above) / 2;
         if (high[middle] <= threshold) below = middle + 1;
@@ -185,8 +185,10 @@ IN_PLACE int gather_codes(CodedTree *tree, const OpenNode *node, int64_t attribu
     const uint8_t *values = node->source.codes + attribute * width;
     const uint32_t *rows = node->rows;
     int64_t n = node->n_rows, stride = tree->table.stride;
+    int is_local = node->is_local;
     for (int64_t i = 0; i < n; i++) {
         uint32_t code = code_at(values + rows[i] * stride, 0, width);
+        if (!is_local) PREFETCH(values + rows[i + 2 * AHEAD] * stride);
         codes[i] = code;
         least = code < least ? code : least;
         largest = code > largest ? code : largest;
@@ -276,7 +278,7 @@ IN_PLACE int judge_drawn(CodedTree *tree, OpenNode *node, int64_t attribute, int
     threshold = low + tree->random->next_double(tree->random->state) * (high - low);
     if (!(threshold < high)) threshold = low;
     if (node->n_rows == 2 && node->best.attribute >= 0) return 1;       /* two rows are divided in one way only */
-    code = node->n_rows == 2 ? (int64_t)range[0] : code_up_to(table, attribute, threshold);
+    code = node->n_rows == 2 ? (int64_t)range[0] : code_up_to(table, attribute, range, threshold);
     judge_drawn_cut(tree, node, attribute, code, threshold, criterion);
     if (has_missing) {
         gather_codes(tree, node, table->twins[attribute], width, all_codes);

@@ -149,7 +149,7 @@ cdef void* take(Arena* arena, int64_t n, size_t size) noexcept nogil:
 
 cdef void allocate_for_rows(CodedTree* tree, Arena* arena, int64_t n_present) noexcept nogil:
     """What has an item for each row of the sample, or of the local copy."""
-    cdef int64_t n = n_present + AHEAD
+    cdef int64_t n = n_present + 2 * AHEAD
     tree.rows = <uint32_t*> take(arena, n, sizeof(uint32_t))
     tree.spare_rows = <uint32_t*> take(arena, n, sizeof(uint32_t))
     tree.node_marks = <uint32_t*> take(arena, n, sizeof(uint32_t))
