@@ -85,10 +85,12 @@ IN_PLACE void open_numbers(CodedTree *tree, OpenNode *node) {
     node->total = node->sum = 0;
     node->n_classes = 0;
     for (int64_t i = 0; i < node->n_rows; i++) {
-        tree->node_marks[i] = node->source.marks[node->rows[i]];
-        tree->node_targets[i] = node->source.targets[node->rows[i]];
-        node->total += tree->node_marks[i];
-        node->sum += (int64_t)tree->node_targets[i] * tree->node_marks[i];
+        uint32_t mark = node->source.marks[node->rows[i]];
+        int32_t target = node->source.targets[node->rows[i]];
+        tree->node_marks[i] = mark;
+        tree->node_targets[i] = target;
+        node->total += mark;
+        node->sum += (int64_t)target * mark;
     }
     node->within = (double)node->sum * (double)node->sum / (double)node->total;
 }
