@@ -183,12 +183,12 @@ IN_PLACE int64_t code_up_to(const CodedTable *table, int64_t attribute, const ui
 /* Gathers the codes of the node's rows into `keys`; returns whether they differ, and their range. */
 IN_PLACE int gather_codes(CodedTree *tree, const OpenNode *node, int64_t attribute, int width, uint32_t range[2]) {
     uint32_t *codes = (uint32_t *)tree->keys, least = UINT32_MAX, largest = 0;
-    const uint8_t *values = node->source.codes + attribute * width;
+    const uint8_t *values = codes_of(tree, node, attribute);
     const uint32_t *rows = node->rows;
     int64_t n = node->n_rows, stride = tree->table.stride;
     int is_local = node->is_local;
     for (int64_t i = 0; i < n; i++) {
-        uint32_t code = code_at(values + rows[i] * stride, 0, width);
+        uint32_t code = code_at(values + rows[i] * stride, width);
         if (!is_local) PREFETCH(values + rows[i + 2 * AHEAD] * stride);
         codes[i] = code;
         least = code < least ? code : least;
