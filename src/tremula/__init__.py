@@ -37,6 +37,7 @@ from tremula.trees.id3 import ID3Classifier
 from tremula.trees.m5.regressor import M5Regressor
 from tremula.trees.reptree import REPTreeClassifier, REPTreeRegressor
 from tremula.trees.tree import Tree
+from tremula.uncertainty.uncertainty import Uncertainty
 
 # Imported because they register storable classes, which `load` must know.
 from tremula.data import table_schema as _table_schema  # noqa: F401  # isort: skip
@@ -75,6 +76,7 @@ __all__ = [
     "SmearedBaggingRegressor",
     "ThreeBoostClassifier",
     "Tree",
+    "Uncertainty",
     "certify",
     "diagnostics",
     "load",

@@ -30,6 +30,10 @@ class Blend:
 
     def _predict_block(self, rows: np.ndarray) -> np.ndarray:
         means = combine_members(self.members, rows, len(rows), self.n_outputs, "average", self.weights)
+        return self.outputs_of_means(means, rows)
+
+    def outputs_of_means(self, means: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Calibrate and correct weighted means of the members' predictions of these rows."""
         return self._corrected(means, add_corrections(self.corrections, rows, self.n_outputs))
 
     def _corrected(self, means: np.ndarray, corrections: np.ndarray) -> np.ndarray:
