@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_classifier, is_regressor
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from tremula.data.target import read_known_classes, read_target
@@ -39,6 +40,10 @@ def read_trained(model: Any, X: Any, y: Any, sample_weight: Any, n_jobs: int | N
     """
     if isinstance(model, type):
         raise UnsupportedModel(f"model is the class {model.__name__}: give an instance, fitted to rows")
+    if hasattr(model, "best_estimator_"):
+        return read_trained(model.best_estimator_, X, y, sample_weight, n_jobs)
+    if isinstance(model, Pipeline):
+        return _read_pipeline(model, X, y, sample_weight, n_jobs)
     check_is_fitted(model)
     if hasattr(model, "_read_rows_of_fit"):
         return _read_own(model, X, y, sample_weight, n_jobs)
@@ -48,6 +53,13 @@ def read_trained(model: Any, X: Any, y: Any, sample_weight: Any, n_jobs: int | N
             "random forest, extra trees with bootstrap=True or bagging of scikit-learn"
         )
     return _read_foreign(model, X, y, sample_weight, n_jobs)
+
+
+def _read_pipeline(model: Pipeline, X: Any, y: Any, sample_weight: Any, n_jobs: int | None) -> TrainedMembers:
+    """Read the last step of a pipeline; rows go through the others first."""
+    steps, last = model[:-1], model[-1]
+    trained = read_trained(last, steps.transform(X) if len(steps) else X, y, sample_weight, n_jobs)
+    return replace(trained, read=lambda rows: trained.read(steps.transform(rows) if len(steps) else rows))
 
 
 # --- ensembles of tremula ---

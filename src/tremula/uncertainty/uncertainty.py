@@ -30,7 +30,7 @@ class Uncertainty:
     model : fitted ensemble
         An ensemble of tremula whose members leave rows out (bagging, random forests, input smearing, Aspen, and others
         with ``bootstrap=True``); or a random forest, extra trees with ``bootstrap=True`` or bagging of trees of
-        scikit-learn. It is not changed.
+        scikit-learn. It may be the last step of a pipeline, or the result of a search. It is not changed.
     X : array, data frame or table of shape (n_rows, n_attributes)
         The rows of its training again, in the same order: a model does not store them. Other rows are refused.
     y : array of shape (n_rows,)
