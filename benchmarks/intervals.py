@@ -174,6 +174,7 @@ def on_trees_of_mapie(
         adjusts_means=False,
         sample_of="not needed",
         known_outputs=None,
+        learned_from_all="",
         n_jobs=None,
     )
     with warnings.catch_warnings():

@@ -14,10 +14,17 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from tremula.data.target import read_known_classes, read_target
-from tremula.ensembles.base.member import with_noise
+from tremula.ensembles.base.member import PerClassMember, with_noise
 from tremula.ensembles.base.training import Drawing
 from tremula.errors import InvalidInput, UnsupportedModel
-from tremula.perturb.rows import Bootstrap
+from tremula.perturb import (
+    AttributeSubset,
+    Bootstrap,
+    DisjointParts,
+    RandomAttributes,
+    RandomSplits,
+    RandomThresholds,
+)
 from tremula.perturb.sample import Values
 from tremula.smoothing.models import read_model
 from tremula.smoothing.models.model import name_of
@@ -25,6 +32,8 @@ from tremula.trees.m5.model_tree import ModelTree
 from tremula.trees.tree import Tree
 from tremula.uncertainty.trained_members import Floats, MemberSample, TrainedMembers
 
+# Perturbations by which a member depends on nothing but the rows it is trained on, and their places in the table.
+OWN_ROWS_ALONE = (AttributeSubset, Bootstrap, DisjointParts, RandomAttributes, RandomSplits, RandomThresholds)
 NO_LEAVES = "its members are not tremula's trees, and the rows in their leaves are not known"
 
 
@@ -91,9 +100,10 @@ def _read_own(model: Any, X: Any, y: Any, sample_weight: Any, n_jobs: int | None
         read=model._read_table,
         outputs=model._predict_outputs,
         outputs_of_means=_outputs_of_means(model),
-        adjusts_means=is_classifier(model) and (_is_blend(model) or not isinstance(members[0], Tree)),
+        adjusts_means=is_classifier(model) and (_is_blend(model) or isinstance(members[0], PerClassMember)),
         sample_of=_sampler(model, table, drawing),
         known_outputs=_kept_outputs(model),
+        learned_from_all=_learned_from_all(model, drawing),
         n_jobs=model.n_jobs if n_jobs is None else n_jobs,
     )
 
@@ -131,6 +141,14 @@ def _resampling(drawing: Drawing) -> str:
     if len(kinds) != 1 or not isinstance(kinds[0], Bootstrap):
         return "other"
     return "bootstrap" if kinds[0].bootstrap else "subsample"
+
+
+def _learned_from_all(model: Any, drawing: Drawing) -> str:
+    """Return what members have learned from rows that they were not trained on."""
+    if _is_blend(model):
+        return "the choice and the weights of its families"
+    others = [each for each in drawing.perturbations if not isinstance(each, OWN_ROWS_ALONE)]
+    return f"what {type(others[0]).__name__} adds" if others else ""
 
 
 def _sampler(model: Any, table: Any, drawing: Drawing) -> Any:
@@ -191,6 +209,7 @@ def _read_foreign(model: Any, X: Any, y: Any, sample_weight: Any, n_jobs: int | 
         adjusts_means=False,
         sample_of=_foreign_sampler(table, target, inbag, sample_weight),
         known_outputs=None,
+        learned_from_all="",
         n_jobs=n_jobs,
     )
 

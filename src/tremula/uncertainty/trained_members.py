@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from tremula.combine import Member, RowSums, add_predictions
 from tremula.data.take import take_rows
 from tremula.parallel import map_members
+from tremula.uncertainty.leave_one_out import RowDraw
 
 Floats = NDArray[np.float64]
 
@@ -83,6 +84,8 @@ class TrainedMembers:
         From the number of a member to its MemberSample; or why that is not known.
     known_outputs : float64 array (n_rows, n_outputs) or None
         Out-of-bag outputs, if the model has kept them.
+    learned_from_all : str
+        What the members have learned from all rows, not only from those they were trained on; empty if nothing.
     n_jobs : int or None
     """
 
@@ -102,6 +105,7 @@ class TrainedMembers:
     adjusts_means: bool
     sample_of: Callable[[int], MemberSample] | str
     known_outputs: Floats | None
+    learned_from_all: str
     n_jobs: int | None
 
     @property
@@ -145,6 +149,12 @@ class TrainedMembers:
     def added_to_means(self, rows: Any) -> Floats:
         """Return what an ensemble for numbers adds to the mean of its members, (n_rows, 1)."""
         return self.outputs_of_means(np.zeros((rows.shape[0], 1)), rows)
+
+    @cached_property
+    def draw(self) -> RowDraw:
+        """How the rows of each member were drawn, if `resampling` is not "other"."""
+        counts = self.inbag[0][self.inbag[0] >= 0].astype(np.int64)
+        return RowDraw(len(counts), int(counts.sum()), self.resampling == "bootstrap")
 
     # --- out of bag ---
 

@@ -16,13 +16,14 @@ from tremula.uncertainty.intervals import Intervals
 from tremula.uncertainty.label_sets import METHODS as SET_METHODS
 from tremula.uncertainty.label_sets import LabelSets
 from tremula.uncertainty.model_reader import read_trained
+from tremula.uncertainty.proven_stability import ProvenStabilityMixin
 from tremula.uncertainty.quantiles import INTERPOLATIONS, LeafQuantiles
 from tremula.uncertainty.row_check import check_training_rows
 from tremula.uncertainty.standard_errors import StandardErrors
 from tremula.uncertainty.trained_members import Floats
 
 
-class Uncertainty:
+class Uncertainty(ProvenStabilityMixin):
     """How sure a trained ensemble is of its predictions.
 
     Parameters
@@ -217,10 +218,7 @@ class Uncertainty:
                [False,  True,  True],
                [False,  True,  True]])
         """
-        if self._trained.classes is None:
-            raise UnsupportedModel(
-                f"{self._trained.name} predicts numbers, and predict_set is for classes: use predict_interval"
-            )
+        self._check_classes("predict_set")
         _check_coverage(coverage)
         check_choice("method", method, SET_METHODS)
         check_flag("by_class", by_class)
@@ -286,6 +284,12 @@ class Uncertainty:
     @cached_property
     def _errors(self) -> StandardErrors:
         return StandardErrors(self._trained)
+
+    def _check_classes(self, method: str) -> None:
+        if self._trained.classes is None:
+            raise UnsupportedModel(
+                f"{self._trained.name} predicts numbers, and {method} is for classes: use predict_interval"
+            )
 
     def _check_numbers(self, method: str) -> None:
         if self._trained.classes is not None:
