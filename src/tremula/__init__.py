@@ -1,6 +1,8 @@
 """Perturb-and-combine tree ensembles: perturb the data, the tree or the row to predict, and combine the predictions."""
 
 from importlib.metadata import version as _version
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
 
 from tremula import diagnostics, queries
 from tremula.aspen.classifier import AspenClassifier
@@ -37,7 +39,6 @@ from tremula.trees.id3 import ID3Classifier
 from tremula.trees.m5.regressor import M5Regressor
 from tremula.trees.reptree import REPTreeClassifier, REPTreeRegressor
 from tremula.trees.tree import Tree
-from tremula.uncertainty.uncertainty import Uncertainty
 
 # Imported because they register storable classes, which `load` must know.
 from tremula.data import table_schema as _table_schema  # noqa: F401  # isort: skip
@@ -88,3 +89,15 @@ __all__ = [
 ]
 
 __version__ = _version("tremula")
+
+if _TYPE_CHECKING:
+    from tremula.uncertainty.uncertainty import Uncertainty
+
+
+def __getattr__(name: str) -> _Any:
+    """Import on first use what training and predicting do not need, so that ``import tremula`` stays fast."""
+    if name != "Uncertainty":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from tremula.uncertainty.uncertainty import Uncertainty
+
+    return Uncertainty

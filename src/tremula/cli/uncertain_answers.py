@@ -115,9 +115,9 @@ class UncertainAnswers:
         return sentences
 
 
-def _share(what: str, is_in: Any, is_known: Any) -> str:
+def _share(noun: str, is_in: Any, is_known: Any) -> str:
     share = float(np.mean(is_in[is_known]))
-    return f"The {what} contains the target in {100 * share:.1f} % of {counted(int(is_known.sum()), 'row')}."
+    return f"The {noun} contains the target in {100 * share:.1f} % of {counted(int(is_known.sum()), 'row')}."
 
 
 def _read_quantiles(text: str | None) -> tuple[float, ...]:
