@@ -84,4 +84,6 @@ class LabelSets:
     def _outputs_without(self, rows: Any, shares: Floats) -> Floats:
         """Return the outputs without the members that saw each scored row, (n_scored, n_predicted, n_outputs)."""
         means = np.tensordot(shares.T, self.trained.all_outputs(rows), axes=1)
+        if not self.trained.adjusts_means:
+            return means
         return np.array([self.trained.outputs_of_means(each, rows) for each in means])
