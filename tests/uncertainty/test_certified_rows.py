@@ -187,6 +187,21 @@ def test_ensembles_that_learn_from_all_rows_are_refused(name: str) -> None:
         tm.Uncertainty(model, X, classes_of(target)).certified_rows(X)
 
 
+def test_a_number_of_members_or_a_pruning_that_all_rows_decide_is_refused() -> None:
+    X, y = load_iris(return_X_y=True)
+    chosen = tm.BaggingClassifier(tm.CARTClassifier(), "auto", max_estimators=20, random_state=0).fit(X, y)
+    bagged = tm.BaggingClassifier(tm.CARTClassifier(), n_estimators=5, random_state=0).fit(X[::2], y[::2])
+    with pytest.raises(UnsupportedModel, match="the number of its members"):
+        tm.Uncertainty(chosen, X, y).certified_rows(X)
+    for prune, is_certified in ((tm.prune_together, False), (tm.prune_each, True)):
+        uncertainty = tm.Uncertainty(prune(bagged, X[1::2], y[1::2]), X[::2], y[::2])
+        if is_certified:
+            assert uncertainty.certified_rows(X).shape == (150,)
+        else:
+            with pytest.raises(UnsupportedModel, match="pruned together"):
+                uncertainty.certified_rows(X)
+
+
 def test_mistakes_are_told() -> None:
     X, y = load_iris(return_X_y=True)
     bagging = tm.Uncertainty(tm.BaggingClassifier(n_estimators=5, random_state=0).fit(X, y), X, y)

@@ -147,6 +147,12 @@ def _learned_from_all(model: Any, drawing: Drawing) -> str:
     """Return what members have learned from rows that they were not trained on."""
     if _is_blend(model):
         return "the choice and the weights of its families"
+    if getattr(model, "n_estimators", 0) == "auto":
+        return "the number of its members"
+    if hasattr(model, "pruned_sequence_"):
+        return "how far its trees are pruned together"
+    if model.__dict__.get("_drawn_by", True) is None:
+        return "its members in several ways, by a warm start"
     others = [each for each in drawing.perturbations if not isinstance(each, OWN_ROWS_ALONE)]
     return f"what {type(others[0]).__name__} adds" if others else ""
 
