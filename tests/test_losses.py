@@ -26,7 +26,7 @@ from tremula.losses import (
 )
 from tremula.perturb import Sample
 from tremula.smoothing.noise.search import LOSSES
-from tremula.trees.growing import sort_columns
+from tremula.trees.columns import read_columns
 
 PROBABILITIES = np.array([[0.7, 0.2, 0.1], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.25, 0.25, 0.5]])
 CODES = np.array([0, 1, 2, -1])
@@ -97,7 +97,7 @@ def test_pairs_of_models_and_the_study_lose_the_same() -> None:
 
 def test_boosted_corrections_lose_the_same() -> None:
     codes, weights = CODES[:3], np.array([1.0, 2.0, 3.0])
-    rounds = ClassRounds(sort_columns(np.zeros((3, 1)), np.array([0])), Sample(codes, 3, 1, weights), weights)
+    rounds = ClassRounds(read_columns(np.zeros((3, 1)), np.array([0])), Sample(codes, 3, 1, weights), weights)
     with np.errstate(divide="ignore"):
         margins = np.log(PROBABILITIES[:3])
     expected = np.average(NAIVE_LOG_LOSSES[:3], weights=weights)

@@ -80,6 +80,7 @@ CLASSIFIERS: dict[str, Callable[[], Any]] = {
     "C45 j48": lambda: tm.C45Classifier(release="J48"),
     "REPTree": lambda: tm.REPTreeClassifier(random_state=3),
     "CART": lambda: tm.CARTClassifier(),
+    "CART shares": lambda: tm.CARTClassifier(missing="shares"),
     "CART entropy pruned": lambda: tm.CARTClassifier(criterion="entropy", ccp_alpha=0.01),
     "Bagging": lambda: tm.BaggingClassifier(n_estimators=8, oob_score=True, random_state=3),
     "Bagging CART vote": lambda: tm.BaggingClassifier(
@@ -89,7 +90,11 @@ CLASSIFIERS: dict[str, Callable[[], Any]] = {
     "RandomSubspace": lambda: tm.RandomSubspaceClassifier(n_estimators=8, random_state=3),
     "RandomForest": lambda: tm.RandomForestClassifier(n_estimators=8, oob_score=True, random_state=3),
     "RandomForest entropy": lambda: tm.RandomForestClassifier(n_estimators=8, criterion="entropy", random_state=3),
+    "RandomForest shares": lambda: tm.RandomForestClassifier(
+        n_estimators=8, oob_score=True, missing="shares", random_state=3
+    ),
     "ExtraTrees": lambda: tm.ExtraTreesClassifier(n_estimators=8, random_state=3),
+    "ExtraTrees shares": lambda: tm.ExtraTreesClassifier(n_estimators=8, missing="shares", random_state=3),
     "RandomizedC45": lambda: tm.RandomizedC45Classifier(n_estimators=8, random_state=3),
     "AdaBoostM1": lambda: tm.AdaBoostM1Classifier(n_estimators=8, random_state=3),
     "ThreeBoost": lambda: tm.ThreeBoostClassifier(random_state=3),
@@ -132,6 +137,9 @@ REGRESSORS: dict[str, Callable[[], Any]] = {
     "M5": lambda: tm.M5Regressor(),
     "Bagging": lambda: tm.BaggingRegressor(n_estimators=8, oob_score=True, random_state=3),
     "RandomForest": lambda: tm.RandomForestRegressor(n_estimators=8, oob_score=True, random_state=3),
+    "RandomForest shares": lambda: tm.RandomForestRegressor(
+        n_estimators=8, oob_score=True, missing="shares", random_state=3
+    ),
     "ExtraTrees": lambda: tm.ExtraTreesRegressor(n_estimators=8, random_state=3),
     "OutputSmearing": lambda: tm.OutputSmearingRegressor(n_estimators=8, random_state=3),
     "SmearedBagging": lambda: tm.SmearedBaggingRegressor(n_estimators=6, random_state=3),

@@ -5,11 +5,28 @@ A result says once what its table holds; both forms are made of that, and neithe
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
+from typing import Any
 
 MOST_ROWS = 20  # a longer table is cut, and says by how much
+FORMULA = re.compile(r"[=+\-@\t\r]")
+NUMBER = re.compile(r"[+-]?[\d.,]+([eE][+-]?\d+)?( ?[%*])?|[+-]?(inf|nan)")
+
+
+def harmless_cell(cell: Any) -> Any:
+    """Return a cell of a CSV file, a text that a spreadsheet would run as a formula with a leading apostrophe.
+
+    Examples
+    --------
+    >>> [harmless_cell(cell) for cell in ("=1+2", "-0.5", "-2+3+cmd|' /C calc'!A0", 1.5)]
+    ["'=1+2", '-0.5', "'-2+3+cmd|' /C calc'!A0", 1.5]
+    """
+    if not isinstance(cell, str) or not FORMULA.match(cell) or NUMBER.fullmatch(cell):
+        return cell
+    return f"'{cell}"
 
 
 @dataclass(frozen=True)

@@ -99,6 +99,10 @@ class SamplingWarning(UserWarning):
     """A model without an exact form under noise is smoothed by random draws."""
 
 
+class ManyLevelsWarning(UserWarning):
+    """A nominal attribute has too many levels for M5' to have a term for each, and becomes one number."""
+
+
 class MissingLibrary(TremulaError, ImportError):
     """An optional library that this feature needs is not installed."""
 

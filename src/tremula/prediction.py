@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from tremula.combine import Member, largest
+from tremula.persistence.soundness import require, require_labels
 
 
 class OutputsMixin:
@@ -46,6 +47,12 @@ class ClassPredictionMixin(OutputsMixin):
     """Predictions of a classifier."""
 
     classes_: np.ndarray
+    n_classes_: int
+
+    def _check_stored(self) -> None:
+        require_labels("classes", self.classes_, sortable=True)
+        require(len(self.classes_) > 0, "there are no classes")
+        require(getattr(self, "n_classes_", len(self.classes_)) == len(self.classes_), "n_classes_ is wrong")
 
     @property
     def _n_outputs(self) -> int:

@@ -8,14 +8,14 @@ from sklearn.datasets import load_breast_cancer, load_diabetes
 
 from tremula.aspen.boosted_corrections import ClassRounds, NumberRounds
 from tremula.perturb.sample import Sample
-from tremula.trees.growing import sort_columns
+from tremula.trees.columns import read_columns
 
 
 @pytest.mark.parametrize("is_class", [True, False])
 def test_last_bits_of_the_margins_do_not_change_a_tree(is_class: bool) -> None:
     X, y = (load_breast_cancer if is_class else load_diabetes)(return_X_y=True)
     X = np.ascontiguousarray(X, float)
-    columns = sort_columns(X, np.zeros(X.shape[1], np.int32))
+    columns = read_columns(X, np.zeros(X.shape[1], np.int32))
     random = np.random.default_rng(0)
     margins = random.normal(size=(len(X), 2)) if is_class else random.normal(y.mean(), y.std(), size=(len(X), 1))
     kind, n_classes = (ClassRounds, 2) if is_class else (NumberRounds, 0)

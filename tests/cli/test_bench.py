@@ -1,11 +1,16 @@
 """`tremula bench`: everybody does the same work, and what is told of it can be checked."""
 
 import json
+import re
 
+import numpy as np
 import pytest
+from sklearn.ensemble import RandomForestClassifier
 
 from tremula.cli.main import EXIT_BAD_INPUT, run
-from tremula.lab.speed import RACES, Race, measure
+from tremula.lab import forest_peers
+from tremula.lab.forest_peers import forest_makers
+from tremula.lab.speed import RACES, Race, make_rows, measure
 
 
 def bench(*words: str) -> int:
@@ -27,6 +32,49 @@ def test_the_table_says_what_a_ratio_is(capsys: pytest.CaptureFixture[str]) -> N
     printed = " ".join(capsys.readouterr().out.split())
     assert "scikit-learn" in printed
     assert "above 1, tremula is faster" in printed
+
+
+def test_forests_are_compared_in_plain_words(capsys: pytest.CaptureFixture[str]) -> None:
+    assert bench("--only", "forest,predict", "--size", "0.03", "--seconds", "0") == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert re.search(r"Fitting a forest, tremula is [\d.]+ times as fast as scikit-learn", printed)
+    assert re.search(r"Predicting with a forest, tremula is [\d.]+ times as fast as scikit-learn", printed)
+
+
+def test_every_library_is_measured_or_named_with_the_reason(capsys: pytest.CaptureFixture[str]) -> None:
+    assert bench("--only", "forest", "--size", "0.03", "--seconds", "0", "--json") == 0
+    report = json.loads(capsys.readouterr().out)
+    measured = [timing["who"] for timing in report["timings"]]
+    assert sorted([*measured, *report["left_out"]]) == [
+        "LightGBM", "XGBoost", "YDF", "scikit-learn", "scikit-learn-intelex", "tremula",
+    ]  # fmt: skip
+
+
+def test_a_library_that_is_not_installed_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forest_peers, "find_spec", lambda name: None)
+    peers = forest_makers(5, 100, 20)
+    assert list(peers.makers) == ["tremula", "scikit-learn"]
+    assert set(peers.left_out.values()) == {"not installed"}
+    assert len(peers.left_out) == 4
+
+
+def test_an_intelex_that_runs_scikit_learns_code_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("sklearnex")
+    monkeypatch.setattr("sklearnex.ensemble.RandomForestClassifier", RandomForestClassifier)
+    peers = forest_makers(5, 100, 20)
+    assert "scikit-learn-intelex" not in peers.makers
+    assert "scikit-learn's own code" in peers.left_out["scikit-learn-intelex"]
+
+
+def test_forests_have_equal_members_and_full_trees() -> None:
+    rows = make_rows(400)
+    sizes = {}
+    for who, make in forest_makers(5, *rows.X.shape).makers.items():
+        model = make().fit(rows.X, rows.y)
+        right = np.mean(np.asarray(model.predict(rows.X)) == rows.y)
+        assert right > 0.9, who  # full trees nearly know their training rows
+        sizes[who] = [getattr(model, "n_estimators", 5), getattr(model, "max_features", 4)]
+    assert sizes["tremula"] == sizes["scikit-learn"] == [5, 4]
 
 
 @pytest.mark.parametrize("name", [name for name in RACES if name != "tree"])

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from tremula._kernels import grow
+from tremula.trees.columns import read_columns
 from tremula.trees.criteria import CLASSIFICATION, REGRESSION
-from tremula.trees.growing import Rules, grow_classification_tree, grow_regression_tree, sort_columns
+from tremula.trees.growing import Rules, grow_classification_tree, grow_regression_tree
 
 
 def test_the_kernel_reads_every_rule_under_its_name_in_the_same_order() -> None:
@@ -54,7 +55,7 @@ def test_the_page_about_kernels_shows_the_table_of_walks() -> None:
 
 @pytest.mark.parametrize("criterion", [*CLASSIFICATION, *REGRESSION])
 def test_each_walk_finds_the_only_cut(criterion: str) -> None:
-    columns = sort_columns(np.arange(8.0)[:, None], np.zeros(1, np.int32))
+    columns = read_columns(np.arange(8.0)[:, None], np.zeros(1, np.int32))
     classes = np.arange(8) >= 5
     random = np.random.default_rng(0)
     if criterion in REGRESSION:

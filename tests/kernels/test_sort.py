@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tremula._kernels import sort
-from tremula.trees.growing import sort_columns
+from tremula.trees.columns import read_columns
 
 NUMERIC = np.zeros(1, np.int32)
 LARGEST = np.finfo(np.float64).max
@@ -114,7 +114,7 @@ def test_columns_are_sorted_each_for_itself_whatever_the_layout() -> None:
     padded[1::2, 2::3] = values
     layouts = [values, np.asfortranarray(values), padded[1::2, 2::3], values[::-1, ::-1].copy()[::-1, ::-1]]
     for layout in layouts:
-        columns = sort_columns(layout, np.zeros(37, np.int32))
+        columns = read_columns(layout, np.zeros(37, np.int32))
         assert np.shares_memory(columns.values, layout)
         for attribute in range(37):
             rows, ranks = expected_column(values[:, attribute])
@@ -123,9 +123,9 @@ def test_columns_are_sorted_each_for_itself_whatever_the_layout() -> None:
 
 
 def test_a_table_says_how_large_and_how_complete_it_is() -> None:
-    columns = sort_columns(np.array([[1.0], [np.nan], [0.0]]), NUMERIC)
+    columns = read_columns(np.array([[1.0], [np.nan], [0.0]]), NUMERIC)
     assert (columns.n_rows, columns.n_attributes, columns.row_bits, columns.is_complete) == (3, 1, 24, False)
-    assert sort_columns(np.ones((2, 1)), NUMERIC).is_complete
+    assert read_columns(np.ones((2, 1)), NUMERIC).is_complete
 
 
 @pytest.mark.parametrize("n_rows", [100, 2047, 2048, 5000])

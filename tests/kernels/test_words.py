@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tremula._kernels import sort, words
-from tremula.trees import growing
+from tremula.trees import columns, growing
 
 KERNELS = Path(__file__).parents[2] / "src" / "tremula" / "_kernels"
 
@@ -22,7 +22,7 @@ def test_the_fields_of_a_packed_word_follow_each_other_and_leave_the_highest_bit
 
 
 def test_python_takes_its_limits_from_the_layout() -> None:
-    assert growing.MAX_PACKED_ROWS == 1 << words.ROW_BITS
+    assert columns.MAX_PACKED_ROWS == 1 << words.ROW_BITS
     assert growing.MAX_PACKED_CLASSES == 1 << words.CLASS_BITS
     assert growing.MAX_PACKED_COUNT == (1 << words.COUNT_BITS) - 1
 

@@ -16,6 +16,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score, make_scorer
 from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
+from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
@@ -48,6 +49,27 @@ def test_a_fixed_threshold_decides_under_noise(model: Any, threshold: Any, posit
     assert np.array_equal(soft.predict(X), expected_labels(shares, soft.classes_, positive or "well", value))
     without = tm.DualPerturbClassifier(hard, noise=0.0).fit(X)
     assert np.array_equal(without.predict(X), hard.predict(X))
+
+
+def test_shares_on_the_threshold_reach_it_with_little_noise() -> None:
+    forest = RandomForestClassifier(n_estimators=10, random_state=0)
+    hard = FixedThresholdClassifier(forest, threshold=0.9).fit(X, CODES)
+    assert (hard.predict_proba(X)[:, 1] == 0.9).sum() > 10
+    soft = tm.DualPerturbClassifier(hard, noise=1e-7).fit(X)
+    assert np.array_equal(soft.predict(X), hard.predict(X))
+
+
+@pytest.mark.parametrize("model", [FOREST, LogisticRegression(), GaussianNB()], ids=lambda model: type(model).__name__)
+def test_a_threshold_set_after_the_model_was_wrapped_is_the_one_that_decides(model: Any) -> None:
+    hard = FixedThresholdClassifier(model, threshold=0.1).fit(X, CODES)
+    soft = tm.DualPerturbClassifier(hard, noise=1e-7, method="sample", n_draws=3).fit(X)
+    before = soft.predict(X)
+    hard.set_params(threshold=0.95)
+    assert np.array_equal(soft.predict(X), hard.predict(X))
+    assert not np.array_equal(before, hard.predict(X))
+    if model is not FOREST:  # trees that were trained again are refused
+        hard.fit(X, 1 - CODES)
+        assert np.array_equal(soft.predict(X), hard.predict(X))
 
 
 @pytest.mark.parametrize("positive", ["sick", "well"])

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
 from sklearn.datasets import make_classification
 from sklearn.ensemble import (
     AdaBoostClassifier,
@@ -20,6 +21,7 @@ from sklearn.ensemble import (
 )
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import tremula as tm
@@ -120,6 +122,15 @@ def change_threshold(model: Any) -> None:
     model.estimators_[2].tree_.threshold[0] += 0.1
 
 
+def change_attribute(model: Any) -> None:
+    model.estimators_[2].tree_.feature[0] = (model.estimators_[2].tree_.feature[0] + 1) % X.shape[1]
+
+
+def prune_at_the_root(model: Any) -> None:
+    model.estimators_[1].tree_.children_left[0] = -1
+    model.estimators_[1].tree_.children_right[0] = -1
+
+
 def remove_member(model: Any) -> None:
     model.estimators_.pop()
 
@@ -128,7 +139,10 @@ def exchange_members(model: Any) -> None:
     model.estimators_[0] = clone(model.estimators_[0]).fit(X, OTHER)
 
 
-@pytest.mark.parametrize("change", [change_value, change_threshold, remove_member, exchange_members])
+CHANGES = [change_value, change_threshold, change_attribute, prune_at_the_root, remove_member, exchange_members]
+
+
+@pytest.mark.parametrize("change", CHANGES)
 def test_trees_changed_in_place_are_noticed(change: Callable[[Any], None]) -> None:
     forest = RandomForestClassifier(**SETTINGS).fit(X, y)
     soft = tm.DualPerturbClassifier(forest, noise=0.2).fit(X)
@@ -179,3 +193,15 @@ def test_a_model_without_trees_is_asked_as_it_is_now(model: Any) -> None:
     model.fit(X, np.where(y == 1, "yes", "no"))
     with pytest.raises(ModelChanged):
         soft.predict(X)
+
+
+def test_a_booster_behind_a_step_that_drops_columns_is_watched() -> None:
+    lightgbm = pytest.importorskip("lightgbm")
+    X, y = make_classification(80, 3, n_informative=2, n_redundant=0, random_state=0)
+    booster = lightgbm.LGBMClassifier(n_estimators=3, min_child_samples=5, verbose=-1)
+    pipeline = make_pipeline(ColumnTransformer([("kept", "passthrough", [0, 2])]), booster).fit(X, y)
+    model = tm.DualPerturbClassifier(pipeline, noise=0.1, random_state=0).fit(X, y)
+    assert model.method_ == "exact"
+    pipeline.fit(X, 1 - y)
+    with pytest.raises(ModelChanged):
+        model.predict(X)

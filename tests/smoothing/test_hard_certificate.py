@@ -116,17 +116,17 @@ def test_a_row_with_a_missing_value_is_certified_where_it_takes_one_branch() -> 
 
     X, y = THREE
     X = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)
-    model = XGBClassifier(n_estimators=5, max_depth=3, n_jobs=1).fit(X, y)
-    rows = X[np.isnan(X).any(axis=1)][:8]
-    certificate = tm.certify(model, rows)
-    assert np.median(certificate.lower) > 0.01
-    changed = np.isfinite(certificate.upper)
-    assert np.all(model.predict(certificate.nearest[changed]) != model.predict(rows[changed]))
-    rng = np.random.default_rng(1)
-    for _ in range(50):
-        moved = rows + 0.9999 * np.minimum(certificate.lower, 9.0)[:, None] * rng.choice([-1.0, 1.0], rows.shape)
-        assert np.array_equal(model.predict(moved), model.predict(rows))
-    shares = tm.CARTClassifier().fit(X, y)
+    rows, rng = X[np.isnan(X).any(axis=1)][:8], np.random.default_rng(1)
+    for kind in (XGBClassifier(n_estimators=5, max_depth=3, n_jobs=1), tm.CARTClassifier()):
+        model = kind.fit(X, y)
+        certificate = tm.certify(model, rows)
+        assert np.median(certificate.lower) > 0.01
+        changed = np.isfinite(certificate.upper)
+        assert np.all(model.predict(certificate.nearest[changed]) != model.predict(rows[changed]))
+        for _ in range(50):
+            moved = rows + 0.9999 * np.minimum(certificate.lower, 9.0)[:, None] * rng.choice([-1.0, 1.0], rows.shape)
+            assert np.array_equal(model.predict(moved), model.predict(rows))
+    shares = tm.CARTClassifier(missing="shares").fit(X, y)
     assert not tm.certify(shares, rows).lower.any()
 
 

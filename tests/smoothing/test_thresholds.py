@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import tremula as tm
@@ -37,7 +39,10 @@ def stumps(thresholds: Floats, strict: bool) -> TreeSum:
 def expected_place(threshold: float, strict: bool, values: Floats) -> float:
     """Return the largest value of the first branch after the move; the naive twin."""
     last = float(np.nextafter(threshold, -np.inf)) if strict else threshold
-    below, above = values[values <= last], values[values > last]
+    known = np.unique(values[np.abs(values) < np.finfo(float).max / 4])
+    if len(known) > 1:
+        known = np.array([known[0] - (known[1] - known[0]), *known, known[-1] + (known[-1] - known[-2])])
+    below, above = known[known <= last], known[known > last]
     if not len(below) or not len(above):
         return last
     low, high = float(below.max()), float(above.min())
@@ -116,6 +121,27 @@ def test_little_noise_gives_the_models_own_answers(name: str, method: str) -> No
     fitted = MODELS[name]().fit(X, Y)
     soft = tm.DualPerturbClassifier(fitted, noise=1e-5, method=method).fit(X)
     np.testing.assert_allclose(soft.predict_proba(X), fitted.predict_proba(X), atol=2e-6)
+
+
+@pytest.mark.parametrize("name", [name for name in MODELS if name != "CatBoost"])
+def test_little_noise_gives_the_models_own_answers_with_missing_values(name: str) -> None:
+    rows, target = np.where(RANDOM.random(X.shape) < 0.2, np.nan, X), Y.copy()
+    target[np.isnan(rows[:, 0])] = 1  # worth a split of missing values from all others
+    fitted = MODELS[name]().fit(rows, target)
+    soft = tm.DualPerturbClassifier(fitted, noise=1e-7).fit(rows)
+    assert soft.method_ == "exact"
+    np.testing.assert_allclose(soft.predict_proba(rows), fitted.predict_proba(rows), atol=2e-6)
+
+
+@pytest.mark.parametrize("fill", [-3.0, 50.0])
+def test_values_that_are_filled_in_are_separated_from_the_others(fill: float) -> None:
+    xgboost = pytest.importorskip("xgboost")
+    rows = np.where(RANDOM.random(X.shape) < 0.2, np.nan, X)
+    imputer, model = SimpleImputer(strategy="constant", fill_value=fill), xgboost.XGBClassifier(n_estimators=5)
+    fitted = make_pipeline(imputer, model).fit(rows, np.isnan(rows[:, 0]) ^ Y)
+    soft = tm.DualPerturbClassifier(fitted, noise=1e-7).fit(rows)
+    assert soft.method_ == "exact"
+    np.testing.assert_allclose(soft.predict_proba(rows), fitted.predict_proba(rows), atol=2e-6)
 
 
 @pytest.mark.parametrize("name", ON_VALUES)

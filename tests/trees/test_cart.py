@@ -331,3 +331,11 @@ def test_the_unit_of_real_weights_does_not_matter(scale: float, limits: dict[str
     tree, scaled = (CARTClassifier(**limits).fit(X, y, sample_weight=w) for w in (weights, scale * weights))
     assert scaled.get_n_leaves() == tree.get_n_leaves() > 2
     assert (scaled.tree_.threshold == tree.tree_.threshold).all()
+
+
+@pytest.mark.parametrize(("family", "y"), [(CARTClassifier, np.arange(30) % 2), (CARTRegressor, np.arange(30.0))])
+def test_a_tree_without_splits_has_nothing_to_prune(family: Any, y: np.ndarray) -> None:
+    """Geometric means of alphas would be 0 times infinity, a warning and no number."""
+    fitted = family(ccp_alpha="cv", random_state=0).fit(np.ones((30, 1)), y)
+    assert fitted.tree_.n_nodes == 1
+    assert fitted.pruned_sequence_.alpha == 0.0

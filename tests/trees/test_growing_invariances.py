@@ -9,7 +9,8 @@ from math import nan
 import numpy as np
 import pytest
 
-from tremula.trees.growing import GrownTree, Rules, grow_classification_tree, sort_columns
+from tremula.trees.columns import read_columns
+from tremula.trees.growing import GrownTree, Rules, grow_classification_tree
 
 from .naive_splits import Table
 from .test_growing import assert_grown
@@ -97,7 +98,7 @@ def test_more_classes_than_a_word_holds_grow_the_same_tree() -> None:
 def test_256_classes_fit_into_a_word() -> None:
     values, codes = np.arange(512.0)[:, None] // 2, np.arange(512) // 2
     tree = grow_classification_tree(
-        sort_columns(values, np.zeros(1, np.int32)), codes, 256, None, Rules(ENTROPY), np.random.default_rng(0)
+        read_columns(values, np.zeros(1, np.int32)), codes, 256, None, Rules(ENTROPY), np.random.default_rng(0)
     )
     assert len(tree.nodes) == 511
     assert ((tree.statistics == 2).sum(axis=1) == 1)[tree.nodes["attribute"] < 0].all()
@@ -173,7 +174,7 @@ def test_the_layout_of_the_table_is_of_no_matter() -> None:
     values, codes = random.normal(size=(60, 3)), random.integers(3, size=60)
     wide = np.repeat(np.repeat(values, 2, axis=0), 3, axis=1)
     trees = [
-        grow_classification_tree(sort_columns(each, np.zeros(3, np.int32)), codes, 3, None, C45, random)
+        grow_classification_tree(read_columns(each, np.zeros(3, np.int32)), codes, 3, None, C45, random)
         for each in (values, np.asfortranarray(values), wide[::2, ::3], values[::-1].copy()[::-1])
     ]
     for tree in trees[1:]:

@@ -10,9 +10,11 @@ import pytest
 
 import tremula as tm
 from tremula.aspen.tree_sum import LogShareLink
-from tremula.errors import InvalidParameter
+from tremula.errors import FileDamaged, InvalidParameter
+from tremula.smoothing.models import read_model, store_trees
 from tremula.trees.composite_links import ChainLink, LinearLink, StretchLink, blend_link
-from tremula.trees.links import EXPONENTIAL, IDENTITY, LINKS, LOGISTIC, POSITIVE, SOFTMAX, Link, as_link
+from tremula.trees.links import EXPONENTIAL, IDENTITY, LINKS, LOGISTIC, POSITIVE, SHARE, SOFTMAX, Link, as_link
+from tremula.trees.tree_sum import tree_with_values
 
 PRIOR = np.array([0.5, 0.3, 0.2])
 STACKED = ChainLink(
@@ -28,6 +30,7 @@ CASES: list[tuple[Link, int]] = [
     (LOGISTIC, 1),
     (SOFTMAX, 3),
     (EXPONENTIAL, 1),
+    (SHARE, 1),
     (blend_link([LOGISTIC, IDENTITY, LOGISTIC], [1, 2, 1], [0.2, 0.5, 0.3], 2), 4),
     (STACKED, 4),
     (ASPEN, 6),
@@ -85,9 +88,7 @@ def test_kinks_have_no_slope() -> None:
         POSITIVE.slopes(np.ones((1, 2)), np.ones((1, 2, 1)))
 
 
-def test_every_link_is_stored(tmp_path: Path) -> None:
-    from tremula.smoothing.models import read_model, store_trees
-
+def test_the_links_of_a_blend_are_stored(tmp_path: Path) -> None:
     rows = np.random.default_rng(0).normal(size=(80, 3))
     model = tm.AspenClassifier(n_estimators=4, random_state=0).fit(rows, (rows[:, 0] > 0).astype(int))
     stored = store_trees(read_model(model))
@@ -96,9 +97,35 @@ def test_every_link_is_stored(tmp_path: Path) -> None:
     loaded: Any = tm.load(tmp_path / "blend.tremula")
     np.testing.assert_array_equal(loaded.predict_proba(rows), stored.predict_proba(rows))
     np.testing.assert_allclose(loaded.predict_proba(rows), model.predict_proba(rows), atol=1e-12)
-    for number, (link, n_margins) in enumerate(CASES):
-        stored.link_ = link
-        tm.save(stored, tmp_path / f"{number}.tremula")
-        margins = margins_of(n_margins)
-        restored: Any = tm.load(tmp_path / f"{number}.tremula")
-        np.testing.assert_array_equal(restored.link_.answers(margins), link.answers(margins))
+
+
+def stored_model(link: Link, n_margins: int) -> Any:
+    """Trees with a value for each margin, stored with a link."""
+    rows = np.random.default_rng(0).normal(size=(60, 2))
+    n_answers = link.answers(margins_of(n_margins)).shape[1]
+    if n_answers == 1:
+        stored: Any = store_trees(read_model(tm.CARTRegressor(max_depth=2).fit(rows, rows[:, 0])))
+    else:
+        stored = store_trees(read_model(tm.CARTClassifier(max_depth=2).fit(rows, np.arange(60) % n_answers)))
+    (tree,) = stored.trees_
+    stored.trees_ = [tree_with_values(tree, margins_of(n_margins, len(tree.values)))]
+    stored.offset_, stored.link_ = np.zeros(n_margins), link
+    return stored
+
+
+@pytest.mark.parametrize(("link", "n_margins"), CASES, ids=lambda case: getattr(case, "name", ""))
+def test_a_stored_link_gives_the_same_answers(link: Link, n_margins: int, tmp_path: Path) -> None:
+    tm.save(stored_model(link, n_margins), tmp_path / "model")
+    loaded: Any = tm.load(tmp_path / "model")
+    margins = margins_of(n_margins)
+    np.testing.assert_array_equal(loaded.link_.answers(margins), link.answers(margins))
+
+
+@pytest.mark.parametrize(("link", "n_margins"), CASES, ids=lambda case: getattr(case, "name", ""))
+def test_a_link_of_other_answers_is_not_loaded(link: Link, n_margins: int, tmp_path: Path) -> None:
+    stored = stored_model(link, n_margins)
+    other = SHARE if len(getattr(stored, "classes_", [0])) > 1 else LOGISTIC
+    stored.link_ = ChainLink((link, StretchLink((other,), (1,))))
+    tm.save(stored, tmp_path / "model")
+    with pytest.raises(FileDamaged, match="do not fit together"):
+        tm.load(tmp_path / "model")

@@ -12,6 +12,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from tremula import REPTreeClassifier, REPTreeRegressor
+from tremula.errors import InvalidInput
 from tremula.trees.growing import GrownTree, Rules
 from tremula.trees.pruning import (
     collapse_useless_splits,
@@ -304,6 +305,17 @@ def test_alphas_are_those_of_scikit_learn_where_the_risk_is_impurity(learner: ob
     assert distinct == pytest.approx(expected[1:][np.diff(expected) > 1e-9 * expected.max()], rel=1e-6)
 
 
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_risk_of_any_unit_or_sign_has_alphas(sign: float) -> None:
+    """Changed files have negative risks: the search for the weakest link must end."""
+    learner = DecisionTreeClassifier(max_depth=3, random_state=0).fit(*load_wine(return_X_y=True))
+    nodes, order = foreign_nodes(learner.tree_)
+    risk = sign * (learner.tree_.impurity * learner.tree_.weighted_n_node_samples)[order]
+    alphas = weakest_link_alphas(nodes, risk)
+    assert np.isfinite(alphas[nodes["n_branches"] > 0]).all()
+    assert (weakest_link_alphas(nodes, risk * 2.0**-80) == alphas * 2.0**-80).all()
+
+
 # ---- depth
 
 
@@ -321,11 +333,57 @@ def chain(depth: int) -> tuple[GrownTree, np.ndarray, np.ndarray]:
     return GrownTree(nodes, counts, np.empty(0, np.uint8)), values[:, None], codes
 
 
-@pytest.mark.parametrize(("depth", "raising"), [(2000, False), (200, True)])
+@pytest.mark.parametrize(("depth", "raising"), [(2000, False), (2000, True), (6000, True)])
 def test_deep_trees_are_pruned_by_error(depth: int, raising: bool) -> None:
     grown, values, codes = chain(depth)
     pruned = prune_by_error(grown, values, np.zeros(1, np.int32), codes, None, quinlan_estimate(0.25), raising)
     assert depths_of(pruned.nodes).max() == depth
+
+
+def test_a_chain_of_many_rows_is_pruned() -> None:
+    """With the square of the depth this would take minutes."""
+    grown, values, _ = chain(1000)
+    random = np.random.default_rng(0)
+    x = np.sort(random.choice(values[:, 0], 200_000))
+    codes = np.where(random.random(len(x)) < 0.3, 1 - x % 2, x % 2).astype(np.int64)
+    pruned = prune_by_error(grown, x[:, None], np.zeros(1, np.int32), codes, None, quinlan_estimate(0.25))
+    assert 500 < depths_of(pruned.nodes).max() <= 1000
+
+
+def test_deep_trees_with_missing_values_are_refused_instead_of_crashing() -> None:
+    grown, values, codes = chain(6000)
+    values[-1] = np.nan
+    with pytest.raises(InvalidInput, match="depth 6000 with missing values cannot be pruned: set max_depth"):
+        prune_by_error(grown, values, np.zeros(1, np.int32), codes, None, quinlan_estimate(0.25))
+
+
+def draw_chain(seed: int) -> Case:
+    """A chain and rows with wrong classes, some with missing values or of no weight."""
+    random = np.random.default_rng(seed)
+    depth = int(random.integers(3, 22))
+    grown, values, codes = chain(depth)
+    codes = np.where(random.random(len(codes)) < (0.1, 0.3, 0.5)[seed % 3], 1 - codes, codes)
+    values = values + random.choice([0.0, 0.0, 0.0, 1.0, -2.0], values.shape)
+    values[random.random(values.shape) < (0.0, 0.0, 0.02, 0.2)[seed % 4]] = np.nan
+    weights = draw_weights(random, len(codes), ("ones", "counts", "halves", "reals")[seed % 4])
+    table = Table(values.tolist(), [0], codes.tolist(), weights.tolist(), 2)
+    return Case(table, grown, read_tree(grown, [0]))
+
+
+def test_chains_are_pruned_as_the_naive_pruner_does() -> None:
+    n_raised = n_kept = 0
+    for seed in range(60):
+        case = draw_chain(seed)
+        pruned, pruner = prune(case, 0.25, True, False)
+        expected = pruner.prune(case.tree, case.table.root)
+        found = read_tree(pruned, case.table.n_levels)
+        assert_same_tests(found, expected)
+        statistics = np.array(pruner.statistics(expected, case.table.root))
+        assert pruned.statistics[numbers(found)] == pytest.approx(statistics, rel=1e-9, abs=1e-9)
+        n_raised += len(pruner.raised)
+        n_kept += len(expected.splits())
+    assert n_raised > 30
+    assert n_kept > 100
 
 
 def test_deep_trees_are_pruned_in_the_other_ways() -> None:

@@ -32,13 +32,15 @@ def random_tree(rng: np.random.Generator, n_outputs: int) -> Tree:
     for _ in range(rng.integers(0, 9)):
         node = waiting.pop(int(rng.integers(len(waiting))))
         attribute = int(rng.integers(len(N_LEVELS)))
-        n_levels, n_branches, index = int(N_LEVELS[attribute]), 2, -1
+        n_levels, n_branches, index = int(N_LEVELS[attribute]), 2, int(rng.choice([-1, -3, -4]))
+        threshold = round(rng.normal(), 2) if index == -1 or rng.random() < 0.7 else {-3: -np.inf, -4: np.inf}[index]
         if n_levels and rng.random() < 0.5:
             n_branches, index = n_levels, -2
         elif n_levels:
             index = len(subsets)
             subsets += rng.integers(0, 3, size=n_levels).tolist()
-        nodes[node] = (round(rng.normal(), 2), nodes["weight"][node], attribute, n_nodes, n_branches, index)
+            threshold = float(rng.choice([np.nan, 0.0, 1.0, 2.0]))
+        nodes[node] = (threshold, nodes["weight"][node], attribute, n_nodes, n_branches, index)
         waiting += range(n_nodes, n_nodes + n_branches)
         n_nodes += n_branches
     values = rng.multinomial(8, [1 / n_outputs] * n_outputs, size=5) / 8 if n_outputs > 1 else rng.normal(size=(5, 1))

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from tremula.trees import growing
-from tremula.trees.growing import GrownTree, Rules, sort_columns
+from tremula.trees.columns import read_columns
+from tremula.trees.growing import GrownTree, Rules
 
 from .naive_splits import Table
 from .tiny_tables import CLASSIFIERS, ENTROPY, GINI, REGRESSORS, VARIANCE, draw_tables, grow
@@ -76,14 +77,14 @@ def test_a_drawn_threshold_and_a_numeric_target_differ_by_rounding_alone(monkeyp
 def test_only_complete_columns_whose_values_can_be_told_apart_are_unsorted() -> None:
     values, n_levels, rules = np.arange(6.0).reshape(2, 3), np.zeros(3, np.int32), Rules(ENTROPY, random_threshold=True)
     missing = np.where(values == 4, np.nan, values)
-    assert growing.is_unsorted(sort_columns(values, n_levels), 3, rules)
-    assert not growing.is_unsorted(sort_columns(missing, n_levels), 3, rules)
-    assert not growing.is_unsorted(sort_columns(values, n_levels, gap=1e-5), 3, rules)
-    assert not growing.is_unsorted(sort_columns(values, n_levels), 3, replace(rules, random_threshold=False, n_drawn=1))
+    assert growing.is_unsorted(read_columns(values, n_levels), 3, rules)
+    assert not growing.is_unsorted(read_columns(missing, n_levels), 3, rules)
+    assert not growing.is_unsorted(read_columns(values, n_levels, gap=1e-5), 3, rules)
+    assert not growing.is_unsorted(read_columns(values, n_levels), 3, replace(rules, random_threshold=False, n_drawn=1))
 
 
 def test_columns_are_sent_without_what_can_be_made_again() -> None:
-    columns = sort_columns(np.arange(600.0).reshape(20, 30), np.zeros(30, np.int32))
+    columns = read_columns(np.arange(600.0).reshape(20, 30), np.zeros(30, np.int32))
     sent = len(pickle.dumps(columns))
     assert columns.ranks.shape == (30, 20)
     assert columns.values_by_column.flags.f_contiguous

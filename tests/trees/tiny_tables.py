@@ -10,15 +10,9 @@ from math import nan
 import numpy as np
 
 from tremula._kernels import sort
+from tremula.trees.columns import Columns, read_columns
 from tremula.trees.criteria import CLASSIFICATION, REGRESSION
-from tremula.trees.growing import (
-    GrownTree,
-    Rules,
-    SortedColumns,
-    grow_classification_tree,
-    grow_regression_tree,
-    sort_columns,
-)
+from tremula.trees.growing import GrownTree, Rules, grow_classification_tree, grow_regression_tree
 
 from .naive_splits import Table
 
@@ -133,10 +127,10 @@ def draw_tables(seed: int, regression: bool = False, missing: Sequence[float] = 
 # ---- the engine on a table
 
 
-def columns_of(table: Table, packed: bool = True) -> SortedColumns:
+def columns_of(table: Table, packed: bool = True) -> Columns:
     """Sorted columns; not packed, words leave no room for classes and counts, which are then looked up by row."""
     values, n_levels = np.array(table.values), np.array(table.n_levels, np.int32)
-    columns = sort_columns(values, n_levels, table.gap)
+    columns = read_columns(values, n_levels, table.gap)
     if not packed:
         columns = replace(columns, row_bits=32)
         sort.sort_columns(values, table.gap, 32, columns.lists, columns.lengths)

@@ -12,7 +12,7 @@ finds the weight of every node, the ascent its expected answer; each split then 
 from libc.stdint cimport int32_t, uint8_t
 from libc.stdlib cimport free, malloc
 
-from tremula._kernels.nodes cimport MISSING, NUMERIC_SPLIT, Node, branch_taken
+from tremula._kernels.nodes cimport MISSING, Node, branch_taken, is_numeric
 
 cdef extern from "normal.h" nogil:
     double normal_below(double)
@@ -54,7 +54,7 @@ def fill_limits(const Node[::1] nodes, const double[::1] thresholds, const int32
     cdef int32_t child, above
     out[:] = -1
     for node in range(nodes.shape[0]):
-        if nodes[node].n_branches == 0 or nodes[node].index != NUMERIC_SPLIT:
+        if nodes[node].n_branches == 0 or not is_numeric(nodes[node].index):
             continue
         child, above = <int32_t> node, parents[node]
         while above >= 0:
@@ -98,7 +98,7 @@ cdef inline void share_out(const View* tree, Walk* walk, int32_t node, double va
     cdef double weight = walk.weight[node], left
     cdef int32_t first = here.first_child, k, taken
     cdef Interval interval
-    if here.index == NUMERIC_SPLIT and value == value:
+    if is_numeric(here.index) and value == value:
         measure(tree, walk, node, value, inverse)
         interval = interval_at(tree, walk, node)
         left = 0.5
@@ -172,7 +172,7 @@ cdef void climb(
             walk.answer[node] = leaves[here.index]
             continue
         value = row[here.attribute]
-        if here.index == NUMERIC_SPLIT and value == value:
+        if is_numeric(here.index) and value == value:
             out[here.attribute] += climb_split(tree, walk, node)
         else:
             walk.answer[node] = mean_of_branches(tree, walk, node)

@@ -268,6 +268,49 @@ cdef inline int64_t choose_best(Grower* g) noexcept nogil:
     return chosen
 
 
+cdef inline void judge_drawn_place(Grower* g, int64_t a, double threshold, const Stretch* list,
+                                   int64_t place) noexcept nogil:
+    """Put a drawn cut among the candidates, if both of its sides are heavy enough."""
+    cdef Cut cut = no_cut_yet(g, a)
+    memset(g.walk.left, 0, g.rows.n_statistics * sizeof(double))
+    add_words(g, list.words, list.start, place, g.walk.left)
+    judge_threshold(g, threshold, place, &g.node.known, &cut)
+    if cut.place < 0:
+        return
+    settle(g, &g.node.known, 0, &cut)
+    if cut.attribute >= 0:
+        add_candidate(g, &cut, &g.node.known)
+
+
+cdef inline void judge_drawn_with_missing(Grower* g, const Frame* frame, int64_t a, const Stretch* list) noexcept nogil:
+    """Extra trees: missing values alone against the others, and on either side of a drawn threshold."""
+    cdef int64_t known = first_above(g, list.words, list.start, list.end, list.attribute, -INFINITY)
+    cdef double low = value_at(g, list.words[known], list.attribute)
+    cdef double high = value_at(g, list.words[list.end - 1], list.attribute), threshold
+    cdef Stretch twin
+    judge_drawn_place(g, a, -INFINITY, list, known)
+    if not low < high:
+        return
+    threshold = draw_threshold(g, low, high)
+    judge_drawn_place(g, a, threshold, list, first_above(g, list.words, known, list.end, list.attribute, threshold))
+    twin = list_of(g, frame, g.columns.twins[a])
+    judge_drawn_place(g, g.columns.twins[a], threshold, &twin,
+                      first_above(g, twin.words, twin.start, twin.end, twin.attribute, threshold))
+
+
+cdef inline void judge_with_twin(Grower* g, const Frame* frame, int64_t a, const Stretch* list) noexcept nogil:
+    """Judge an attribute with missing values, if the node has any: these take the first branch, or the second."""
+    cdef Stretch twin
+    if value_at(g, list.words[list.start], list.attribute) != -INFINITY:
+        judge_attribute(g, frame, a, list)
+    elif g.rules.random_threshold:
+        judge_drawn_with_missing(g, frame, a, list)
+    else:
+        judge_attribute(g, frame, a, list)
+        twin = list_of(g, frame, g.columns.twins[a])
+        judge_attribute(g, frame, g.columns.twins[a], &twin)
+
+
 cdef inline bint look_at(Grower* g, const Frame* frame, int64_t a) noexcept nogil:
     """Judge an attribute, unless it is constant in the node."""
     cdef Stretch list
@@ -279,13 +322,16 @@ cdef inline bint look_at(Grower* g, const Frame* frame, int64_t a) noexcept nogi
         list = list_of(g, frame, a)
         if is_constant(g, &list):
             return False
-    judge_attribute(g, frame, a, &list)
+    if g.columns.twins[a] >= 0:
+        judge_with_twin(g, frame, a, &list)
+    else:
+        judge_attribute(g, frame, a, &list)
     return True
 
 
 cdef inline int64_t draw_attributes(Grower* g, const Frame* frame) noexcept nogil:
     """Judge as many attributes as are to be drawn; returns where the attributes looked at begin in `order`."""
-    cdef int64_t remaining = g.columns.n_attributes, drawn = 0, a, i
+    cdef int64_t remaining = g.columns.n_judged, drawn = 0, a, i
     while remaining > 0 and drawn < g.rules.n_drawn:
         i = draw_below(g, remaining)
         a = g.search.order[i]
@@ -298,7 +344,7 @@ cdef inline int64_t draw_attributes(Grower* g, const Frame* frame) noexcept nogi
 
 cdef inline void judge_attributes(Grower* g, const Frame* frame, int64_t first) noexcept nogil:
     cdef int64_t i
-    for i in range(first, g.columns.n_attributes):
+    for i in range(first, g.columns.n_judged):
         look_at(g, frame, g.search.order[i])
 
 
@@ -309,7 +355,7 @@ cdef inline int64_t choose_split(Grower* g, const Frame* frame) noexcept nogil:
     g.search.worth_to_beat = -INFINITY
     g.search.least_gain = -INFINITY
     g.search.offers_all = g.rules.n_best > 1 and not g.rules.average_gain
-    if g.rules.n_drawn < g.columns.n_attributes:
+    if g.rules.n_drawn < g.columns.n_judged:
         first = draw_attributes(g, frame)
     else:
         judge_attributes(g, frame, 0)

@@ -144,7 +144,8 @@ cdef void allocate_for_attributes(Grower* g, Arena* arena) noexcept nogil:
     g.columns.slot = <int32_t*> take(arena, n, sizeof(int32_t))
     g.node.bounds = <int64_t*> take(arena, 2 * n, sizeof(int64_t))
     g.search.order = <int64_t*> take(arena, n, sizeof(int64_t))
-    g.search.candidates = <Cut*> take(arena, max(n, <int64_t> g.rules.n_best + 1), sizeof(Cut))
+    # Three for an attribute with missing values and a drawn threshold.
+    g.search.candidates = <Cut*> take(arena, max(3 * n, <int64_t> g.rules.n_best + 1), sizeof(Cut))
 
 
 cdef void allocate_for_statistics(Grower* g, Arena* arena) noexcept nogil:
@@ -200,6 +201,8 @@ cdef take_columns(Grower* g, Arena* arena, object columns):
     cdef const int64_t[::1] lengths = columns.lengths
     cdef const int32_t[::1] n_levels = columns.n_levels
     cdef const int32_t[::1] attributes = columns.attributes
+    cdef const int32_t[::1] twins = columns.twins
+    cdef const int32_t[::1] missing_level = columns.missing_level
     cdef const uint32_t[:, ::1] ranks = columns.ranks
     cdef int64_t a
     g.columns.values = &values[0, 0]
@@ -210,6 +213,9 @@ cdef take_columns(Grower* g, Arena* arena, object columns):
         g.columns.max_levels = max(g.columns.max_levels, <int64_t> n_levels[a])
     g.columns.n_attributes = attributes.shape[0]
     g.columns.attributes = &attributes[0]
+    g.columns.n_judged = columns.n_judged
+    g.columns.twins = &twins[0]
+    g.columns.missing_level = &missing_level[0]
     g.columns.row_bits = columns.row_bits
     g.columns.row_mask = row_mask_of(g.columns.row_bits)
     g.columns.rank_mask = rank_mask_of(g.columns.row_bits)

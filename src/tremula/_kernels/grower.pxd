@@ -92,6 +92,9 @@ cdef struct Columns:
     const int32_t* n_levels
     int64_t max_levels
     int64_t n_attributes        # in use
+    int64_t n_judged            # of these; the others are their twins, in which missing values come last
+    const int32_t* twins        # by attribute in use: the place of its twin, or -1
+    const int32_t* missing_level        # by column: the level that stands for a missing one, or -1
     const int32_t* attributes   # their columns
     int row_bits
     uint64_t row_mask

@@ -6,13 +6,15 @@ Trees are arrays of nodes changed in place; a node that becomes a leaf leaves it
 
 from libc.math cimport INFINITY, pow, sqrt
 from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.stdlib cimport free, malloc, realloc
-from libc.string cimport memset
+from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.string cimport memcpy, memset
 
 from tremula._kernels.nodes cimport Node, branch_taken, MISSING
 
 cdef enum:
     FAILED = -1
+    TOO_DEEP = -2
+    MAX_DEPTH = 5000            # of a tree that recursion may follow: a frame of the stack for every level
 
 
 # ---- shape
@@ -98,6 +100,7 @@ cdef struct Estimate:
 
 cdef struct Pruner:
     Node* nodes
+    int64_t n_nodes
     double* statistics
     int64_t n_classes
     const uint8_t* subsets
@@ -109,12 +112,21 @@ cdef struct Pruner:
     const int32_t* codes
     Estimate estimate
     bint raising
-    # rows of the nodes on the current path, one range after another
+    bint is_deep
+    # rows of the nodes, in ranges; where rows take several branches, ranges of the current path one after another
     int32_t* rows
     double* weights
     int32_t* branches
     int64_t capacity
     double* distribution    # scratch
+    # of every node
+    int64_t* starts
+    int64_t* ends
+    int64_t* sizes          # numbers of rows that it is about to get
+    double* errors          # expected in its subtree as it stands
+    double* extra           # class weights of rows that are sent here for a try; zero between tries
+    uint8_t* is_reached     # whether there are such rows
+    uint8_t* has_shares     # whether rows at or below it take several branches
 
 
 cdef double extra_errors(const Estimate* estimate, double n, double errors) noexcept nogil:
@@ -267,6 +279,9 @@ cdef void lift(Node* node, const Node* branch) noexcept nogil:
     node.index = branch.index
 
 
+# Rows with missing values take several branches, with weights that depend on all rows of the node. Their subtrees are
+# pruned by recursion, in time that grows with the rows and the square of the depth.
+
 cdef double prune_node(Pruner* p, int64_t node, int64_t start, int64_t end, int64_t top) noexcept nogil:
     """Prune below a node that these rows reach, and the node; the expected errors, negative if memory ran out."""
     cdef double* distribution = p.statistics + node * p.n_classes
@@ -309,20 +324,232 @@ cdef double prune_node(Pruner* p, int64_t node, int64_t start, int64_t end, int6
     return as_tree
 
 
+cdef double prune_with_shares(Pruner* p, int64_t node, int64_t top) noexcept nogil:
+    """Prune a subtree whose rows may take several branches; these are written from `top` on."""
+    if p.is_deep:
+        return TOO_DEEP
+    p.has_shares[node] = True
+    return prune_node(p, node, p.starts[node], p.ends[node], top)
+
+
+# Other subtrees are pruned from the leaves up. The rows of a node lie side by side, those of a branch within them. To
+# try the heaviest branch in place of a node, only the rows of the other branches are sent down it. A row is in another
+# than the heaviest branch once in a chain, and in general a few times.
+
+cdef void describe(Pruner* p, int64_t node) noexcept nogil:
+    """Fill in the statistics and the weight of a node from its rows."""
+    cdef double* distribution = p.statistics + node * p.n_classes
+    cdef int64_t code
+    tabulate(p, p.starts[node], p.ends[node], distribution)
+    p.nodes[node].weight = 0.0
+    for code in range(p.n_classes):
+        p.nodes[node].weight += distribution[code]
+    p.has_shares[node] = False
+
+
+cdef bint count_branches(Pruner* p, int64_t node) noexcept nogil:
+    """Note the branch of every row of a split, and the number of rows of its branches; False if a row has none."""
+    cdef int64_t i, b, first = p.nodes[node].first_child
+    for b in range(p.nodes[node].n_branches):
+        p.sizes[first + b] = 0
+    for i in range(p.starts[node], p.ends[node]):
+        b = branch_taken(&p.nodes[node], p.subsets, p.n_levels, p.strict,
+                         p.values[p.rows[i] * p.row_stride + p.nodes[node].attribute * p.column_stride])
+        if b == MISSING:
+            return False
+        p.branches[i] = <int32_t> b
+        p.sizes[first + b] += 1
+    return True
+
+
+cdef void move_rows(Pruner* p, int64_t node, int64_t top) noexcept nogil:
+    """Put the rows of each branch side by side, in their order; `top` is where rows may be written for a moment."""
+    cdef int64_t i, b, start = p.starts[node], end = p.ends[node], first = p.nodes[node].first_child
+    memcpy(p.rows + top, p.rows + start, (end - start) * sizeof(int32_t))
+    memcpy(p.weights + top, p.weights + start, (end - start) * sizeof(double))
+    for b in range(p.nodes[node].n_branches):
+        p.ends[first + b] = start if b == 0 else p.ends[first + b - 1] + p.sizes[first + b - 1]
+    for i in range(end - start):
+        b = first + p.branches[start + i]
+        p.rows[p.ends[b]] = p.rows[top + i]
+        p.weights[p.ends[b]] = p.weights[top + i]
+        p.ends[b] += 1
+    for b in range(p.nodes[node].n_branches):
+        p.starts[first + b] = p.ends[first + b] - p.sizes[first + b]
+
+
+cdef void shift(Pruner* p, int64_t root, int64_t distance, int32_t* queue) noexcept nogil:
+    """Note that the rows of all nodes below a node were moved."""
+    cdef int64_t i = 0, b, node, n_queued = 1
+    queue[0] = <int32_t> root
+    while i < n_queued:
+        node = queue[i]
+        i += 1
+        if p.has_shares[node]:
+            continue                                    # the ranges below were used up by recursion
+        for b in range(p.nodes[node].first_child, p.nodes[node].first_child + p.nodes[node].n_branches):
+            p.starts[b] += distance
+            p.ends[b] += distance
+            queue[n_queued] = <int32_t> b
+            n_queued += 1
+
+
+cdef bint arrange(Pruner* p, int64_t root, bint is_pruned, int32_t* list, int64_t* n_listed,
+                  int64_t top) noexcept nogil:
+    """List the nodes of a subtree, parents first, with their statistics and ranges of rows; False if memory ran out.
+
+    A node at which a row has no branch is marked; what is below it is not listed. In a subtree that is pruned already
+    and gets more rows, the branches that get none stay as they are and are not listed.
+    """
+    cdef int64_t i = 0, b, node, first, start, n_before
+    cdef int32_t* queue = list + p.n_nodes - root
+    if not reserve_rows(p, top + p.ends[root] - p.starts[root]):
+        return False
+    list[0] = <int32_t> root
+    n_listed[0] = 1
+    while i < n_listed[0]:
+        node = list[i]
+        i += 1
+        describe(p, node)
+        if p.nodes[node].n_branches == 0:
+            continue
+        if not count_branches(p, node):
+            p.has_shares[node] = True
+            continue
+        first = p.nodes[node].first_child
+        start = p.starts[node]
+        if is_pruned:
+            for b in range(first, first + p.nodes[node].n_branches):
+                n_before = p.ends[b] - p.starts[b]
+                if n_before == p.sizes[b]:
+                    shift(p, b, start - p.starts[b], queue)
+                else:
+                    list[n_listed[0]] = <int32_t> b
+                    n_listed[0] += 1
+                start += p.sizes[b]
+        else:
+            for b in range(first, first + p.nodes[node].n_branches):
+                list[n_listed[0]] = <int32_t> b
+                n_listed[0] += 1
+        move_rows(p, node, top)
+    return True
+
+
+cdef int64_t leaf_below(const Pruner* p, int64_t node, int64_t row) noexcept nogil:
+    """The leaf below a node that a row reaches, MISSING if it would take several branches."""
+    cdef int64_t b
+    while p.nodes[node].n_branches:
+        b = branch_taken(&p.nodes[node], p.subsets, p.n_levels, p.strict,
+                         p.values[row * p.row_stride + p.nodes[node].attribute * p.column_stride])
+        if b == MISSING:
+            return MISSING
+        node = p.nodes[node].first_child + b
+    return node
+
+
+cdef double change_of(Pruner* p, int64_t leaf) noexcept nogil:
+    """By how much the expected errors of a leaf change with the rows that were sent to it; these are forgotten."""
+    cdef double* extra = p.extra + leaf * p.n_classes
+    cdef int64_t code
+    for code in range(p.n_classes):
+        p.distribution[code] = p.statistics[leaf * p.n_classes + code] + extra[code]
+        extra[code] = 0.0
+    p.is_reached[leaf] = False
+    return estimated_errors(p, p.distribution) - p.errors[leaf]
+
+
+cdef double try_branch(Pruner* p, int64_t node, int64_t heaviest, int64_t top) noexcept nogil:
+    """Expected errors if the heaviest branch took the place of its parent; negative if that could not be computed."""
+    cdef double errors = p.errors[heaviest]
+    cdef int64_t i, leaf, end = p.ends[node], start = p.starts[node], n_reached = 0
+    cdef bint has_shares = p.has_shares[heaviest]
+    i = start - 1
+    while not has_shares:
+        i += 1
+        if i == p.starts[heaviest]:
+            i = p.ends[heaviest]
+        if i == end:
+            break
+        leaf = leaf_below(p, heaviest, p.rows[i])
+        if leaf == MISSING:
+            has_shares = True
+            break
+        p.extra[leaf * p.n_classes + p.codes[p.rows[i]]] += p.weights[i]
+        if not p.is_reached[leaf]:
+            p.is_reached[leaf] = True
+            p.branches[top + n_reached] = <int32_t> leaf
+            n_reached += 1
+    for i in range(n_reached):
+        errors += change_of(p, p.branches[top + i])
+    if not has_shares:
+        return errors if errors > 0.0 else 0.0
+    return TOO_DEEP if p.is_deep else estimate_subtree(p, heaviest, start, end, top)
+
+
+cdef double decide(Pruner* p, int64_t node, int64_t top) noexcept nogil:
+    """Expected errors of a node whose branches are pruned, after it became a leaf, its heaviest branch, or neither."""
+    cdef double as_leaf = estimated_errors(p, p.statistics + node * p.n_classes), as_tree = 0.0, as_branch = INFINITY
+    cdef int64_t b, heaviest
+    if p.nodes[node].n_branches == 0:
+        return as_leaf
+    if p.starts[node] == p.ends[node]:
+        become_leaf(&p.nodes[node])
+        return as_leaf
+    if p.has_shares[node]:
+        return prune_with_shares(p, node, top)
+    for b in range(p.nodes[node].n_branches):
+        as_tree += p.errors[p.nodes[node].first_child + b]
+        p.has_shares[node] = p.has_shares[node] or p.has_shares[p.nodes[node].first_child + b]
+    heaviest = p.nodes[node].first_child + heaviest_branch(p, &p.nodes[node])
+    if p.raising:
+        as_branch = as_leaf if p.nodes[heaviest].n_branches == 0 else try_branch(p, node, heaviest, top)
+        if as_branch < 0.0:
+            return as_branch
+    if as_leaf <= as_branch + 0.1 + 1e-6 and as_leaf <= as_tree + 0.1 + 1e-6:
+        become_leaf(&p.nodes[node])
+        p.has_shares[node] = False
+        return as_leaf
+    if as_branch <= as_tree + 0.1 + 1e-6:
+        lift(&p.nodes[node], &p.nodes[heaviest])
+        return prune_subtree(p, node, not p.has_shares[heaviest], top)
+    return as_tree
+
+
+cdef double prune_subtree(Pruner* p, int64_t root, bint is_pruned, int64_t top) noexcept nogil:
+    """Prune the subtree of a node whose rows are known; the expected errors, negative if that failed.
+
+    `is_pruned` says that the subtree is pruned already, and gets more rows.
+    """
+    cdef int64_t i, n_listed = 0
+    cdef double errors = FAILED
+    cdef int32_t* list = <int32_t*> malloc(2 * (p.n_nodes - root) * sizeof(int32_t))    # nodes below: larger numbers
+    if list != NULL and arrange(p, root, is_pruned, list, &n_listed, top):
+        for i in range(n_listed - 1, -1, -1):
+            errors = decide(p, list[i], top)
+            p.errors[list[i]] = errors
+            if errors < 0.0:
+                break
+    free(list)
+    return errors
+
+
 def prune_by_error(Node[::1] nodes, double[:, ::1] statistics, const uint8_t[::1] subsets,
-                   const int32_t[::1] n_levels, bint strict, tuple rows, dict estimate, bint raising):
+                   const int32_t[::1] n_levels, bint strict, tuple rows, dict estimate, bint raising,
+                   int64_t depth):
     """C4.5's error-based pruning, in place; statistics and weights become those of the pruned tree.
 
-    `rows` are values, class codes and weights of the training rows; `estimate` has the fields of `Estimate`.
+    `rows` are values, class codes and weights of the training rows; `estimate` has the fields of `Estimate`. The time
+    grows with rows times depth; with the square of the depth where rows have missing values.
     """
     cdef const double[:, :] values = rows[0]
     cdef const int32_t[::1] codes = rows[1]
     cdef const double[::1] weights = rows[2]
     cdef Pruner p
-    cdef int64_t row, n = 0
+    cdef int64_t row, n = 0, n_nodes = nodes.shape[0]
     cdef double outcome = FAILED
     cdef uint8_t no_subsets = 0
     p.nodes = &nodes[0]
+    p.n_nodes = n_nodes
     p.statistics = &statistics[0, 0]
     p.n_classes = statistics.shape[1]
     p.subsets = &subsets[0] if subsets.shape[0] > 0 else &no_subsets
@@ -334,23 +561,43 @@ def prune_by_error(Node[::1] nodes, double[:, ::1] statistics, const uint8_t[::1
     p.codes = &codes[0]
     p.estimate = estimate
     p.raising = raising
+    p.is_deep = depth > MAX_DEPTH
     p.rows = NULL
     p.weights = NULL
     p.branches = NULL
     p.capacity = 0
     p.distribution = <double*> malloc(p.n_classes * sizeof(double))
+    p.starts = <int64_t*> malloc(n_nodes * sizeof(int64_t))
+    p.ends = <int64_t*> malloc(n_nodes * sizeof(int64_t))
+    p.sizes = <int64_t*> malloc(n_nodes * sizeof(int64_t))
+    p.errors = <double*> malloc(n_nodes * sizeof(double))
+    p.extra = <double*> calloc(n_nodes * p.n_classes, sizeof(double))
+    p.is_reached = <uint8_t*> calloc(n_nodes, sizeof(uint8_t))
+    p.has_shares = <uint8_t*> calloc(n_nodes, sizeof(uint8_t))
     with nogil:
-        if p.distribution != NULL and reserve_rows(&p, 2 * values.shape[0]):
+        if (p.distribution != NULL and p.starts != NULL and p.ends != NULL and p.sizes != NULL and p.errors != NULL
+                and p.extra != NULL and p.is_reached != NULL and p.has_shares != NULL
+                and reserve_rows(&p, 2 * values.shape[0])):
             for row in range(values.shape[0]):
                 if weights[row] > 0.0:
                     p.rows[n] = <int32_t> row
                     p.weights[n] = weights[row]
                     n += 1
-            outcome = prune_node(&p, 0, 0, n, n)
+            p.starts[0], p.ends[0] = 0, n
+            outcome = prune_subtree(&p, 0, False, n)
         free(p.rows)
         free(p.weights)
         free(p.branches)
         free(p.distribution)
+        free(p.starts)
+        free(p.ends)
+        free(p.sizes)
+        free(p.errors)
+        free(p.extra)
+        free(p.is_reached)
+        free(p.has_shares)
+    if outcome == TOO_DEEP:
+        raise RecursionError(f"a tree of depth {depth} with missing values cannot be pruned: set max_depth")
     if outcome < 0.0:
         raise MemoryError("pruning a tree")
 

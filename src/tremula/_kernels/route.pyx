@@ -1,14 +1,15 @@
 """Sends rows down one tree: leaves, mixed leaf values, labels, visited nodes and the weight that reaches each node.
 
-A row whose value is missing at a split goes down every branch in shares proportional to the branches' training weights:
-its value there is the sum, over the branches in their order, of share times value of the branch.
+A row whose value is missing at a split takes the branch that the split names. If it names none, the row goes down every
+branch in shares proportional to the branches' training weights: its value there is the sum, over the branches in their
+order, of share times value of the branch.
 """
 
 import numpy as np
 
 from libc.stdint cimport int32_t, uint8_t
 
-from tremula._kernels.nodes cimport MISSING, NUMERIC_SPLIT, Node, branch_taken
+from tremula._kernels.nodes cimport MISSING, Node, branch_taken, is_numeric
 
 cdef enum:
     FAILED = -2             # a bounds check failed (checked builds only)
@@ -23,7 +24,7 @@ cdef inline int32_t branch_at(
     const Node* here, const uint8_t[::1] subsets, const int32_t[::1] n_levels, bint strict, double x,
 ) except FAILED nogil:
     """Branch that value x takes at a split, or MISSING."""
-    if here.index == NUMERIC_SPLIT:         # do not read arrays that may be empty
+    if is_numeric(here.index):              # do not read arrays that may be empty
         return branch_taken(here, NULL, NULL, strict, x)
     return branch_taken(here, &subsets[0] if subsets.shape[0] > 0 else NULL, &n_levels[0], strict, x)
 

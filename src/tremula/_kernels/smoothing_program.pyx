@@ -8,7 +8,7 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 
-from tremula._kernels.nodes cimport MULTIWAY_SPLIT, NUMERIC_SPLIT, Node
+from tremula._kernels.nodes cimport MULTIWAY_SPLIT, Node, is_numeric
 
 cdef enum:
     LOOK_FROM = 12              # nodes below which a subtree is followed without a look at its weight
@@ -255,7 +255,7 @@ cdef class TreeProgram:
         split.threshold, split.last = threshold, self.last[node]
         split.attribute, split.n_branches = here.attribute, here.n_branches
         split.n_levels = self.n_levels[here.attribute]
-        split.kind = NOMINAL if here.index != NUMERIC_SPLIT else SLOPE if is_sloped else NUMERIC
+        split.kind = NOMINAL if not is_numeric(here.index) else SLOPE if is_sloped else NUMERIC
         n_slots = here.n_branches if split.kind == NOMINAL else column < 0 or (is_sloped and self.paths)
         split.column = self.first_own + place.slot if n_slots > 0 else column
         self.n_own = max(self.n_own, place.slot + n_slots)

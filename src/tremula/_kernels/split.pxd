@@ -1,6 +1,6 @@
 """Carries a split out: makes the children, decides which are leaves, and has the lists divided among the others."""
 
-from libc.math cimport NAN, isnan
+from libc.math cimport INFINITY, NAN, isnan
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
 
@@ -8,7 +8,7 @@ from tremula._kernels.buffers cimport reserve_frames, reserve_items, reserve_nod
 from tremula._kernels.columns cimport first_above, value_at
 from tremula._kernels.grower cimport MEASURED, Cut, Frame, Grower, Segment, Stretch
 from tremula._kernels.lists cimport has_gathered_values, list_of
-from tremula._kernels.nodes cimport MULTIWAY_SPLIT, NUMERIC_SPLIT, Node
+from tremula._kernels.nodes cimport MISSING_FIRST, MISSING_SECOND, MULTIWAY_SPLIT, NUMERIC_SPLIT, Node
 from tremula._kernels.nominal cimport order_groups, tabulate_groups
 from tremula._kernels.partition cimport BOTH, NEITHER, already_divided, divide_lists, divide_rows, flag_rows
 from tremula._kernels.statistics cimport add_row, add_words, weight_of
@@ -27,6 +27,8 @@ cdef inline double threshold_of(Grower* g, const Cut* cut, const Stretch* list) 
     cdef const uint64_t* base = g.columns.base[a]
     if not isnan(cut.threshold):
         return cut.threshold
+    if high == INFINITY:                                # known values against missing ones
+        return high
     if threshold - threshold != 0.0:                    # the sum overflowed
         threshold = low / 2 + high / 2
     if g.rules.strict:
@@ -59,7 +61,21 @@ cdef inline bint segment_by_subset(Grower* g, const Cut* cut, const Stretch* lis
         branches[level] = i >= n_first
         g.division.segments[group] = Segment(g.groups.start[group], g.groups.start[group + 1], i >= n_first)
     g.output.n_subsets += n_levels
+    level = g.columns.missing_level[list.attribute]
+    if level >= 0 and branches[level] < 2:
+        node.threshold = 1 + branches[level]
     return True
+
+
+cdef inline int32_t kind_of_test(Grower* g, const Cut* cut, const Stretch* list) noexcept nogil:
+    """Which branch of a numeric split missing values take, if the node has any."""
+    if cut.attribute >= g.columns.n_judged:
+        if value_at(g, list.words[list.end - 1], list.attribute) == INFINITY:
+            return MISSING_SECOND
+    elif g.columns.twins[cut.attribute] >= 0:
+        if value_at(g, list.words[list.start], list.attribute) == -INFINITY:
+            return MISSING_FIRST
+    return NUMERIC_SPLIT
 
 
 cdef inline bint segment_list(Grower* g, const Cut* cut, const Stretch* list, Node* node) noexcept nogil:
@@ -70,6 +86,7 @@ cdef inline bint segment_list(Grower* g, const Cut* cut, const Stretch* list, No
     node.n_branches = 2
     if cut.kind == NUMERIC_SPLIT:
         node.threshold = threshold_of(g, cut, list)
+        node.index = kind_of_test(g, cut, list)
         g.division.segments[0] = Segment(list.start, cut.place, 0)
         g.division.segments[1] = Segment(cut.place, list.end, 1)
         g.division.n_segments = 2

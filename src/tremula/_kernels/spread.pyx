@@ -10,7 +10,7 @@ from libc.math cimport fabs
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcpy
 
-from tremula._kernels.nodes cimport NUMERIC_SPLIT, Node, branch_taken
+from tremula._kernels.nodes cimport Node, branch_taken, is_numeric
 
 cdef extern from "normal.h":
     double normal_below(double z) noexcept nogil
@@ -90,7 +90,7 @@ cdef inline int32_t way(const Walk* walk, const Node* here) noexcept nogil:
     cdef int32_t branch
     if x != x:
         return BY_SHARE
-    if here.index == NUMERIC_SPLIT:
+    if is_numeric(here.index):
         if walk.row.inverse[here.attribute] > 0:
             return BY_CHANCE
         return x > walk.trees.last[here - walk.trees.nodes]
@@ -139,7 +139,7 @@ cdef inline double narrow_levels(Walk* walk, const Frame* frame, const Node* her
 cdef inline void save(Walk* walk, Frame* frame, const Node* here, int depth) noexcept nogil:
     """Keep what is known of the attribute before a split."""
     cdef int32_t attribute = here.attribute
-    if here.index == NUMERIC_SPLIT:
+    if is_numeric(here.index):
         frame.below, frame.above = walk.row.below[attribute], walk.row.above[attribute]
     else:
         frame.below = walk.row.remaining[attribute]
@@ -149,7 +149,7 @@ cdef inline void save(Walk* walk, Frame* frame, const Node* here, int depth) noe
 
 cdef inline void restore(Walk* walk, const Frame* frame, const Node* here, int depth) noexcept nogil:
     cdef int32_t attribute = here.attribute
-    if here.index == NUMERIC_SPLIT:
+    if is_numeric(here.index):
         walk.row.below[attribute], walk.row.above[attribute] = frame.below, frame.above
     else:
         walk.row.remaining[attribute] = frame.below
@@ -160,7 +160,7 @@ cdef inline void restore(Walk* walk, const Frame* frame, const Node* here, int d
 cdef inline double weight_of_branch(Walk* walk, Frame* frame, const Node* here, int depth) noexcept nogil:
     if frame.taken == BY_SHARE:
         return frame.weight * walk.trees.share[here.first_child + frame.branch]
-    if here.index == NUMERIC_SPLIT:
+    if is_numeric(here.index):
         return frame.weight * narrow_interval(walk, frame, here)
     return frame.weight * narrow_levels(walk, frame, here, depth)
 

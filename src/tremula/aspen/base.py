@@ -28,18 +28,19 @@ from tremula.combine import Member, RowSums
 from tremula.data.encoding import ColumnEncoder
 from tremula.data.table_input import TableInputMixin
 from tremula.ensembles.base.callbacks import CallbackSupportMixin, MemberTasks, with_callbacks
-from tremula.ensembles.base.drawing_record import RowsOfFit, check_rows_of_fit, rows_of_fit
+from tremula.ensembles.base.drawing_record import RowsOfFit, check_rows_of_fit, is_same, rows_of_fit
 from tremula.ensembles.base.permutation_importances import PermutationImportancesMixin
-from tremula.ensembles.base.prediction import impurity_importances
+from tremula.ensembles.base.prediction import check_weights, impurity_importances
 from tremula.ensembles.base.table import check_columns_to_keep, known_columns
 from tremula.ensembles.base.training import AllOrNothingFitMixin, Drawing
 from tremula.errors import InvalidInput, InvalidParameter
 from tremula.parameters import check_parameters
-from tremula.perturb import Bootstrap, Sample
+from tremula.persistence.soundness import require
+from tremula.perturb import Bootstrap, Perturbation, Sample
 from tremula.perturb.sample import Values
 from tremula.prediction import StagedOutputsMixin
 from tremula.seeds import RandomState, make_root_seed
-from tremula.trees.growing import sort_columns
+from tremula.trees.columns import read_columns
 from tremula.trees.tree import Tree
 from tremula.trees.tree_sum import TreeSum
 
@@ -69,7 +70,29 @@ class Aspen(
     _group_sizes: list[int]
     _group_totals: np.ndarray | None
     _group_counts: np.ndarray | None
+    # Aspen itself does not set these; files of an earlier release have them.
+    _drawn_by: list[Perturbation] | None
+    _drawn_for: int
+    oob_score_: float
     _families: ClassVar[tuple[Family, ...]]
+
+    def _check_stored(self) -> None:
+        filling, known = self._filling.values, self.encoder_.n_levels
+        require(len(filling) == len(known), "missing values are replaced in other columns")
+        is_level = (known > 0) & ~np.isnan(filling)
+        require((filling[is_level] == known[is_level]).all(), "missing values of a column are another level")
+        n_levels = self._filling.n_levels(known)
+        check_weights(self.member_weights_, len(self.members_))
+        for member in (*self.members_, *self.corrections_):
+            rules = getattr(member, "rules", member)
+            codes_are_numbers = isinstance(rules, Tree) and len(rules.n_levels) == len(n_levels) and rules.n_levels == 0
+            member.check_fits(np.where(codes_are_numbers, 0, n_levels), self._n_outputs)  # type: ignore[attr-defined]
+        require(self._root_seed >= 0, "the seed is negative")
+        require(len(self._group_names) == len(self._group_sizes), "families have other names")
+        is_whole = sum(self._group_sizes) == len(self.members_) and min(self._group_sizes, default=0) > 0
+        require(is_whole and set(self._group_names) <= {family.name for family in self._families}, "unknown families")
+        for sums in (getattr(self, "_group_totals", None), getattr(self, "_group_counts", None)):
+            require(sums is None or (sums.ndim >= 2 and len(sums) == len(self._group_names)), "families have no sums")
 
     def __init__(
         self,
@@ -132,7 +155,7 @@ class Aspen(
             check_columns_to_keep(before, known_columns(self))
         n_rows, n_attributes = table.columns.values.shape
         sample = self._read_sample(y, sample_weight, n_rows, n_attributes, keeps_members=bool(kept))
-        self._start(sample, kept)
+        self._start(sample, table, kept)
         families = that_apply(self._families, table.known.n_levels)
         tasks = MemberTasks(self, X, y, sample_weight)
         tasks.begin(sum(family.n_members(self.n_estimators) for family in families) + N_PARTS * self.boosting)
@@ -152,17 +175,17 @@ class Aspen(
         self.encoder_, values = self._learn_columns(X, self.categorical_features)
         n_levels = self.encoder_.n_levels
         self._filling = Filling.of(values, n_levels)
-        columns = sort_columns(self._filling.fill(values), self._filling.n_levels(n_levels))
+        columns = read_columns(self._filling.fill(values), self._filling.n_levels(n_levels))
         return TrainingTable(columns, Values(values, n_levels))
 
-    def _start(self, sample: Sample, kept: Sequence[FamilyMembers]) -> None:
+    def _start(self, sample: Sample, table: TrainingTable, kept: Sequence[FamilyMembers]) -> None:
         """Set what does not depend on the members, so that callbacks can predict from the first member on."""
-        rows = rows_of_fit(sample)
+        rows = rows_of_fit(sample, lambda chosen: table.columns.values[chosen])
         if kept:
             self._check_sums_to_keep(kept, sample)
         else:
             self._root_seed = make_root_seed(self.random_state)
-        self._drawn_from = rows if not kept or self._drawn_from == rows else None
+        self._drawn_from = rows if not kept or is_same(rows, self._drawn_from) else None
         self._set_task(self._new_task(sample))
         self.corrections_ = []
 
@@ -269,7 +292,7 @@ class Aspen(
     def _read_rows_of_fit(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Drawing]:
         table = self._read_table(X)
         sample = self._read_known_sample(y, sample_weight, len(table))
-        check_rows_of_fit(sample, self._drawn_from)
+        check_rows_of_fit(sample, table, self._drawn_from)
         return table, GroupedDrawing(sample, [Bootstrap()], 1, self._root_seed, tuple(self._group_sizes))
 
     # --- predictions ---

@@ -18,14 +18,9 @@ from tremula.folds import stratified_parts
 from tremula.losses import log_losses, squared_errors
 from tremula.perturb.sample import Sample
 from tremula.seeds import member_generator
+from tremula.trees.columns import Columns
 from tremula.trees.criteria import CLASSIFICATION, REGRESSION
-from tremula.trees.growing import (
-    GrownTree,
-    Rules,
-    SortedColumns,
-    grow_classification_tree,
-    grow_regression_tree,
-)
+from tremula.trees.growing import GrownTree, Rules, grow_classification_tree, grow_regression_tree
 from tremula.trees.structure import copy_nodes
 from tremula.trees.tree import Tree
 
@@ -74,7 +69,7 @@ class Boosting:
 
     Attributes
     ----------
-    columns : SortedColumns
+    columns : Columns
     sample : Sample
     parts : list of arrays
         Rows to hold out; only rows of a part are used.
@@ -83,7 +78,7 @@ class Boosting:
     root_seed, n_rounds : int
     """
 
-    columns: SortedColumns
+    columns: Columns
     sample: Sample
     parts: list[np.ndarray]
     start: np.ndarray
@@ -132,7 +127,7 @@ class Rounds(Protocol):
 class ClassRounds:
     """Rounds of boosting for classes: one tree for all of them, and a Newton step of log loss in each leaf."""
 
-    def __init__(self, columns: SortedColumns, sample: Sample, weights: np.ndarray) -> None:
+    def __init__(self, columns: Columns, sample: Sample, weights: np.ndarray) -> None:
         self.columns, self.sample, self.weights = columns, sample, weights
         self.codes, self.n_classes = np.ascontiguousarray(sample.target, np.int32), sample.n_classes
         self.rows = np.flatnonzero(weights > 0)
@@ -165,7 +160,7 @@ class ClassRounds:
 class NumberRounds:
     """Rounds of boosting for numbers: squared error."""
 
-    def __init__(self, columns: SortedColumns, sample: Sample, weights: np.ndarray) -> None:
+    def __init__(self, columns: Columns, sample: Sample, weights: np.ndarray) -> None:
         self.columns, self.sample, self.weights, self.target = columns, sample, weights, sample.target
         self.rules = _rules(REGRESSION["variance"].code, columns.n_attributes)
         self.unit = 2.0 ** np.ceil(np.log2(max(float(self.target.std()), np.finfo(float).tiny)))
@@ -183,7 +178,7 @@ class NumberRounds:
         return _with_values(grown, RATE * (total / (weight + SHRINKAGE))[:, None], self.columns)
 
 
-ROUNDS: dict[bool, Callable[[SortedColumns, Sample, np.ndarray], Rounds]] = {True: ClassRounds, False: NumberRounds}
+ROUNDS: dict[bool, Callable[[Columns, Sample, np.ndarray], Rounds]] = {True: ClassRounds, False: NumberRounds}
 
 
 def _on_grid(numbers: np.ndarray, unit: float) -> np.ndarray:
@@ -206,7 +201,7 @@ def _rules(criterion: int, n_attributes: int) -> Rules:
     )
 
 
-def _sum_by_leaf(grown: GrownTree, columns: SortedColumns, rows: np.ndarray, values: np.ndarray) -> np.ndarray:
+def _sum_by_leaf(grown: GrownTree, columns: Columns, rows: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Sum the values of the rows in each leaf, column by column."""
     is_leaf = grown.nodes["n_branches"] == 0
     tree = Tree(grown.nodes, [[0.0]], grown.subsets, columns.n_levels, strict=False)
@@ -216,7 +211,7 @@ def _sum_by_leaf(grown: GrownTree, columns: SortedColumns, rows: np.ndarray, val
     return np.bincount(places.ravel(), values.ravel(), n_leaves * n_columns).reshape(n_leaves, n_columns)
 
 
-def _with_values(grown: GrownTree, values: np.ndarray, columns: SortedColumns) -> Tree:
+def _with_values(grown: GrownTree, values: np.ndarray, columns: Columns) -> Tree:
     """Return the tree with these values in its leaves."""
     nodes = copy_nodes(grown.nodes)
     is_leaf = nodes["n_branches"] == 0

@@ -12,6 +12,7 @@ from tremula.aspen.task import ClassTask, Task
 from tremula.ensembles.base.target import ClassTargetMixin
 from tremula.parameters import with_parameters
 from tremula.persistence.registry import storable
+from tremula.persistence.soundness import require, require_numbers
 from tremula.perturb import Sample
 from tremula.prediction import StagedClassPredictionMixin
 
@@ -61,6 +62,11 @@ class AspenClassifier(ClassifierMixin, ClassTargetMixin, StagedClassPredictionMi
     _families = CLASS_FAMILIES
     _prior: np.ndarray
     _power: float
+    oob_decision_function_: np.ndarray
+
+    def _check_stored(self) -> None:
+        require_numbers("the prior", self._prior, (len(self.classes_),), low=0.0)
+        require(0.0 <= self._power < np.inf, "the power is no number")
 
     def _new_task(self, sample: Sample) -> Task:
         return ClassTask.of(sample)

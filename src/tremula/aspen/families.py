@@ -18,7 +18,7 @@ from tremula.perturb import Bootstrap, Perturbation, Sample, SmearedInputs
 from tremula.perturb.inputs import LearnedNoise
 from tremula.perturb.sample import Values
 from tremula.trees.cart import CARTClassifier, CARTRegressor
-from tremula.trees.growing import SortedColumns
+from tremula.trees.columns import Columns
 from tremula.trees.learner import TreeLearner
 from tremula.trees.m5.regressor import M5Regressor
 
@@ -104,13 +104,13 @@ class TrainingTable:
 
     Attributes
     ----------
-    columns : SortedColumns
+    columns : Columns
         Its columns with missing values filled in.
     known : Values
         Its values with missing ones as NaN, by which noise is measured.
     """
 
-    columns: SortedColumns
+    columns: Columns
     known: Values
 
 

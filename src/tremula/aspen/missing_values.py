@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tremula.persistence.registry import storable
+from tremula.persistence.soundness import require
 
 
 @storable
@@ -27,6 +28,10 @@ class Filling:
     """
 
     values: np.ndarray
+
+    def _check_stored(self) -> None:
+        is_plain = self.values.ndim == 1 and self.values.dtype == np.float64
+        require(is_plain and not np.isinf(self.values).any(), "missing values are not replaced by numbers")
 
     @classmethod
     def of(cls, table: np.ndarray, n_levels: np.ndarray) -> Filling:

@@ -56,6 +56,7 @@ class AspenRegressor(RegressorMixin, NumberTargetMixin, StagedNumberPredictionMi
     """
 
     _families = NUMBER_FAMILIES
+    oob_prediction_: np.ndarray
 
     def _new_task(self, sample: Sample) -> Task:
         return NumberTask()

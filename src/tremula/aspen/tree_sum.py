@@ -18,13 +18,16 @@ from tremula.aspen.task import PRIOR_SHARE, ClassTask
 from tremula.errors import UnsupportedModel
 from tremula.losses import MIN_PROBABILITY, log_probabilities
 from tremula.persistence.registry import storable
+from tremula.persistence.soundness import require, require_numbers
 from tremula.trees.composite_links import blend_link
 from tremula.trees.links import IDENTITY, SOFTMAX, Link
-from tremula.trees.structure import LEVEL_UNSEEN, NODE_DTYPE, NUMERIC_SPLIT, copy_nodes
+from tremula.trees.structure import ALL_BRANCHES, LEVEL_UNSEEN, NODE_DTYPE, copy_nodes, is_numeric, missing_branches
 from tremula.trees.tree import Tree
 from tremula.trees.tree_sum import TreeSum, sum_of_trees, tree_with_values
 
 Floats = NDArray[np.float64]
+
+MAX_COPIES = 100  # of each node, on average
 
 
 @storable
@@ -46,6 +49,10 @@ class LogShareLink(Link):
     prior: Floats
     power: float
     name = "logarithm"
+
+    def _check_stored(self) -> None:
+        require_numbers("the prior", self.prior, (None,), low=0.0)
+        require(0.0 <= self.power < np.inf, "the power is no number")
 
     @property
     def _task(self) -> ClassTask:
@@ -154,6 +161,11 @@ class _Unfilled:
         while number < len(self.places):
             self._write(number)
             number += 1
+            if number > MAX_COPIES * self.tree.n_nodes:
+                raise UnsupportedModel(
+                    f"a tree of {self.tree.n_nodes} nodes would need more than {MAX_COPIES} times as many to send "
+                    "missing values and unseen levels down different branches"
+                )
         nodes = np.array(self.records, dtype=NODE_DTYPE)
         subsets = np.concatenate(self.subsets) if self.subsets else np.empty(0, np.uint8)
         return Tree(nodes, self.tree.values, subsets, self.n_levels, self.tree.strict)
@@ -181,7 +193,7 @@ class _Unfilled:
         tree, n_levels = self.tree, int(self.n_levels[attribute])
         n_codes = n_levels + (not np.isnan(self.filled[attribute]))
         start = int(tree.nodes["index"][node])
-        if start == NUMERIC_SPLIT:
+        if is_numeric(tree.nodes[[node]])[0]:
             codes, threshold = np.arange(n_codes), float(tree.threshold[node])
             goes_left = codes < threshold if tree.strict else codes <= threshold
             return np.where(goes_left, 0, 1).astype(np.uint8)
@@ -207,8 +219,10 @@ class _Unfilled:
             for branch in range(2):
                 self._append(_Place(first + branch, place.reach), float(weights[branch]))
             return
-        branches = self._branches(node, attribute)
-        levels = branches[:n_levels]
+        branches, own = self._branches(node, attribute), int(missing_branches(self.tree.nodes[[node]])[0])
+        if own != ALL_BRANCHES:  # also taken by levels that the split did not see
+            branches = np.append(np.where(branches[:n_levels] == LEVEL_UNSEEN, own, branches[:n_levels]), own)
+        levels = branches[:n_levels].astype(np.uint8)
         reach = place.reach.get(attribute, np.ones(n_levels + 1, dtype=bool))
         missing = int(branches[n_levels]) if len(branches) > n_levels else LEVEL_UNSEEN
         unseen = reach[:n_levels] & (levels == LEVEL_UNSEEN)

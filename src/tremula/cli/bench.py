@@ -16,7 +16,10 @@ from threadpoolctl import threadpool_limits
 from tremula.cli.options import split_words
 from tremula.lab.speed import OURS, RACES, Timing, choose_races, measure
 
-PACKAGES = ("tremula", "scikit-learn", "numpy", "lightgbm", "xgboost", "xgboost-cpu")
+PACKAGES = (
+    "tremula", "scikit-learn", "numpy", "scikit-learn-intelex", "lightgbm", "xgboost", "xgboost-cpu", "ydf",
+)  # fmt: skip
+VERBS = {"forest": "Fitting a forest", "predict": "Predicting with a forest"}
 BUSY = 1.0  # load per processor above which a warning is printed
 
 
@@ -30,19 +33,23 @@ def bench(
     size: Annotated[float, typer.Option(min=0.02, max=100, help="Number of rows, as a multiple of the default.")] = 1.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON instead of a table.")] = False,
 ) -> None:
-    """Compare the speed of tremula with scikit-learn, LightGBM and XGBoost on synthetic data.
+    """Compare the speed of tremula with scikit-learn and other libraries on synthetic data.
 
-    The libraries take turns in one thread, and ratios are taken within a round, so other load on the machine affects
+    Forests are compared with those of scikit-learn-intelex, LightGBM, XGBoost and YDF too, if they are installed. The
+    libraries take turns in one thread, and ratios are taken within a round, so other load on the machine affects
     both sides. The spread over rounds is shown: a ratio whose quartiles are far apart means little. The numbers are
     those of this machine; benchmarks/RESULTS.md has results on real data.
     """
     names = choose_races(split_words(only))
-    timings = []
+    timings: list[Timing] = []
+    left_out: dict[str, str] = {}
     with threadpool_limits(1):
         for name in names:
-            timings += measure(RACES[name](size), seconds / len(names))
+            race = RACES[name](size)
+            left_out |= race.left_out
+            timings += measure(race, seconds / len(names))
             _print_status(f"{name}: {timings[-1].rounds} rounds")
-    report = _machine() | {"timings": [asdict(timing) for timing in timings]}
+    report = _machine() | {"timings": [asdict(timing) for timing in timings], "left_out": left_out}
     if as_json:
         print(json.dumps(report, indent=2, ensure_ascii=False))
         return
@@ -90,8 +97,15 @@ def _print(report: Mapping[str, Any], timings: Sequence[Timing]) -> None:
         "tremula, the median over rounds: above 1, tremula is faster.",
         markup=False,
     )
+    for name, verb in VERBS.items():
+        sentence = _sentence(verb, [timing for timing in timings if timing.race == name])
+        if sentence:
+            console.print(sentence, markup=False)
     for note in dict.fromkeys(timing.note for timing in timings if timing.note):
         console.print(note, markup=False)
+    if report["left_out"]:
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in report["left_out"].items())
+        console.print(f"Not measured: {reasons}.", markup=False)
     versions = ", ".join(f"{name} {number}" for name, number in report["versions"].items())
     console.print(f"Python {report['python']} on {report['machine']}, {versions}.", markup=False)
     if report["load"] is not None and report["load"] > BUSY * (report["processors"] or 1):
@@ -100,3 +114,11 @@ def _print(report: Mapping[str, Any], timings: Sequence[Timing]) -> None:
             "unreliable, the ratios less so.",
             markup=False,
         )
+
+
+def _sentence(verb: str, timings: Sequence[Timing]) -> str:
+    """Say how many times as fast tremula is as each library, in one sentence."""
+    parts = [f"{timing.ratio:.1f} times as fast as {timing.who}" for timing in timings if timing.who != OURS]
+    if len(parts) > 1:
+        parts[-2:] = [f"{parts[-2]} and {parts[-1]}"]
+    return f"{verb}, tremula is {', '.join(parts)}." if parts else ""

@@ -1,9 +1,10 @@
 """Checks model files of other libraries before these read them: they crash or hang on damaged files.
 
-The nodes of every tree must form a tree. Formats that are not text are read by a child process first.
+The nodes of every tree must form a tree. The library then reads the file in a child process first, which may crash.
 """
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -15,6 +16,7 @@ import numpy as np
 from tremula.errors import FileDamaged
 
 SECONDS = 120
+PARAMETER = re.compile(r"\[\w+: .*\]")  # a line of LightGBM's parameters
 LOAD_LIGHTGBM = """
 import sys, lightgbm, numpy
 booster = lightgbm.Booster(model_file=sys.argv[1])
@@ -22,10 +24,14 @@ booster.dump_model()
 booster.predict(numpy.zeros((2, booster.num_feature())))
 """
 LOAD_XGBOOST = """
-import sys, xgboost
+import sys, numpy, xgboost
 booster = xgboost.Booster()
 booster.load_model(sys.argv[1])
 sys.stdout.buffer.write(bytes(booster.save_raw("json")))
+rows = xgboost.DMatrix(
+    numpy.zeros((2, booster.num_features())), feature_names=booster.feature_names, feature_types=booster.feature_types
+)
+booster.predict(rows)
 """
 
 
@@ -84,14 +90,12 @@ def check_children(left: Sequence[int], right: Sequence[int], parent_of_all: int
 def check_xgboost(path: Path) -> None:
     """Raise FileDamaged unless the trees of a file of XGBoost are trees."""
     try:
-        if path.suffix.lower() == ".json":
-            content = json.loads(path.read_bytes())
-        else:
-            content = json.loads(_in_child(path, "XGBoost", LOAD_XGBOOST))
-        _check_xgboost_model(content["learner"])
+        if path.suffix.lower() == ".json":  # XGBoost may hang on what is no tree
+            _check_xgboost_model(json.loads(path.read_bytes())["learner"])
+        _check_xgboost_model(json.loads(_in_child(path, "XGBoost", LOAD_XGBOOST))["learner"])
     except FileDamaged:
         raise
-    except (ValueError, KeyError, TypeError, IndexError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
         reason = str(error) if isinstance(error, ValueError) else f"{type(error).__name__} {error}"
         raise damaged(path, "XGBoost", reason) from error
 
@@ -107,8 +111,28 @@ def _check_xgboost_model(learner: Mapping[str, Any]) -> None:
     groups = np.array(model["tree_info"], dtype=np.int64)
     if len(groups) != len(model["trees"]) or np.any((groups < 0) | (groups >= n_groups)):
         raise ValueError("trees belong to classes that it does not have")
+    ends = np.array(model.get("iteration_indptr", [0, len(groups)]), dtype=np.int64)
+    if len(ends) and (ends[0] != 0 or ends[-1] != len(groups) or np.any(np.diff(ends) < 0)):
+        raise ValueError("rounds have other trees than there are")
+    _check_xgboost_categories(model.get("cats", {}))
     for tree in model["trees"]:
         _check_xgboost_tree(tree, n_attributes)
+
+
+def _check_xgboost_categories(categories: Mapping[str, Any]) -> None:
+    """Raise ValueError unless every attribute has as many categories, in some order, as its segment says."""
+    written = categories.get("enc") or []
+    if not written:
+        return
+    ends, order = np.array(categories["feature_segments"]), np.array(categories["sorted_idx"], dtype=np.int64)
+    sizes = [len(each["values"]) if "offsets" not in each else max(len(each["offsets"]) - 1, 0) for each in written]
+    is_sound = ends.tolist() == [0, *np.cumsum(sizes).tolist()] and len(order) == ends[-1]
+    if not is_sound or any(np.any(np.sort(part) != np.arange(len(part))) for part in np.split(order, ends[1:-1])):
+        raise ValueError("its categories do not fit together")
+    for each in written:
+        offsets = np.array(each.get("offsets", [0]), dtype=np.int64)
+        if len(offsets) and (np.any(np.diff(offsets) < 0) or offsets[0] != 0 or offsets[-1] > len(each["values"])):
+            raise ValueError("its categories do not fit together")
 
 
 def _check_xgboost_tree(tree: Mapping[str, Any], n_attributes: int) -> None:
@@ -117,6 +141,8 @@ def _check_xgboost_tree(tree: Mapping[str, Any], n_attributes: int) -> None:
     if not left or any(len(tree[field]) != len(left) for field in fields):
         raise ValueError("the arrays of a tree have different lengths")
     check_children(left, right)
+    if min(*left, *right, -1) < -1:
+        raise ValueError("a leaf of a tree has children other than -1")
     tested = np.array(tree["split_indices"], dtype=np.int64)
     if np.any((tested < 0) | (tested >= max(n_attributes, 1))):
         raise ValueError(f"a tree tests an attribute outside 0..{n_attributes - 1}")
@@ -135,9 +161,12 @@ def check_lightgbm(path: Path) -> None:
     try:
         text = path.read_text(encoding="utf-8")
         header, *blocks = text.split("\nTree=")
-        n_attributes = int(_fields(header)["max_feature_idx"]) + 1
+        fields = _fields(header)
+        n_attributes = int(fields["max_feature_idx"]) + 1
+        _check_lightgbm_sizes(text, header, fields.get("tree_sizes"))
         for block in blocks:
             _check_lightgbm_tree(_fields(block), n_attributes)
+        _check_lightgbm_parameters(text)
     except (ValueError, KeyError, IndexError) as error:
         reason = str(error) if isinstance(error, ValueError) else f"it has no {error}"
         raise damaged(path, "LightGBM", reason) from error
@@ -145,7 +174,34 @@ def check_lightgbm(path: Path) -> None:
 
 
 def _fields(block: str) -> dict[str, str]:
-    return dict(line.split("=", 1) for line in block.split("\n\n")[0].splitlines() if "=" in line)
+    pairs = [line.split("=", 1) for line in block.split("\n\n")[0].splitlines() if "=" in line]
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
+        raise ValueError("a tree or the header has a field twice")
+    return fields
+
+
+def _check_lightgbm_sizes(text: str, header: str, sizes: str | None) -> None:
+    """Raise ValueError unless trees have the sizes that the header lists: LightGBM starts to read each at its place."""
+    if sizes is None:
+        return
+    trees = text[len(header) + 1 :].encode()
+    place = 0
+    for number, size in enumerate(map(int, sizes.split())):
+        if size < 1 or not trees.startswith(b"Tree=%d\n" % number, place):
+            raise ValueError("trees have other sizes than its header lists")
+        place += size
+    if not trees.startswith(b"end of trees", place):
+        raise ValueError("trees have other sizes than its header lists")
+
+
+def _check_lightgbm_parameters(text: str) -> None:
+    """Raise ValueError unless all lines of parameters are such: LightGBM may crash on others."""
+    _, start, rest = text.partition("\nparameters:")
+    lines, end, _ = rest.partition("\nend of parameters")
+    is_wrong = any(line and not PARAMETER.fullmatch(line) for line in lines.splitlines())
+    if start and (is_wrong or not end):
+        raise ValueError("it has parameters that are none")
 
 
 def _check_lightgbm_tree(fields: Mapping[str, str], n_attributes: int) -> None:

@@ -36,6 +36,9 @@ def _check_tree(tree: Any) -> None:
     _check(tree.node_count > 0 and np.array_equal(is_split, right != NO_CHILD), "a tree has a node with one child")
     for children in (left[is_split], right[is_split]):
         _check(((children > number[is_split]) & (children < tree.node_count)).all(), "a tree has a child out of range")
+    children = np.concatenate([left[is_split], right[is_split]])
+    _check(len(np.unique(children)) == len(children), "a tree has a node with several parents")
+    _check(np.isfinite(tree.value).all(), "a tree has a value that is not a number")
     used = attribute[is_split]
     _check(((used >= 0) & (used < tree.n_features)).all(), "a tree tests an attribute out of range")
 
@@ -53,6 +56,8 @@ def _check_predictor(predictor: Any, n_attributes: int) -> None:
     for side in ("left", "right"):
         children = nodes[side][is_split].astype(np.int64)
         _check(((children > number[is_split]) & (children < len(nodes))).all(), "a tree has a child out of range")
+    children = np.concatenate([nodes[side][is_split].astype(np.int64) for side in ("left", "right")])
+    _check(len(np.unique(children)) == len(children), "a tree has a node with several parents")
     used = nodes["feature_idx"][is_split].astype(np.int64)
     _check(((used >= 0) & (used < n_attributes)).all(), "a tree tests an attribute out of range")
     subsets = nodes["bitset_idx"][is_split & (nodes["is_categorical"] != 0)]

@@ -22,6 +22,7 @@ from tremula.cli.predict import predict
 from tremula.cli.query import query
 from tremula.cli.reproduce import EXIT_CELLS_FAILED, reproduce
 from tremula.cli.smooth import smooth
+from tremula.cli.terminal import printable_output
 from tremula.errors import TremulaError
 
 # By convention 0 is success, 2 a usage error, and 130 an interrupt (from typer).
@@ -113,7 +114,7 @@ def run(arguments: Sequence[str] | None = None) -> None:
     given = list(sys.argv[1:] if arguments is None else arguments)
     words = [word for word in given if word != DEBUG]
     debug = len(words) < len(given)
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), printable_output():
         if not debug:
             warnings.showwarning = _show_warning
         try:

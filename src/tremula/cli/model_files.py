@@ -7,6 +7,7 @@ import io
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -33,8 +34,9 @@ from tremula.lab.comparison.refit import SCHEMA_ATTRIBUTE
 from tremula.lab.datasets.dataset import Dataset
 from tremula.lab.datasets.schema import columns_of, conform, table_of
 from tremula.persistence.atomic_write import write_atomically
+from tremula.persistence.description import CALLBACKS
 from tremula.persistence.registry import full_name, storable_classes
-from tremula.trees.packing import check_trees_fit
+from tremula.persistence.soundness import check_object
 
 NO_NAMES = re.compile(r"Column_\d+")  # what LightGBM calls the columns of an array
 TRUST = "--trust"
@@ -98,6 +100,16 @@ def _read_skops(path: Path, trust: bool) -> Any:
     return model
 
 
+def _check_own(value: Any) -> None:
+    """Refuse an unsound object of tremula; what is not fitted has nothing to check."""
+    if is_dataclass(value):
+        check_object(value, [field.name for field in fields(value)])
+        return
+    fitted = [name for name in vars(value) if name not in value.get_params(deep=False) and name != CALLBACKS]
+    if fitted:
+        check_object(value, fitted)
+
+
 def _check_trees(model: Any) -> None:
     """Refuse unsound trees wherever they are in a model, as `tm.load` does: the compiled loops do not check them."""
     seen: dict[int, Any] = {}
@@ -115,7 +127,7 @@ def _check_trees(model: Any) -> None:
             waiting += np.ravel(value).tolist() if isinstance(value, np.ndarray) else value
         elif hasattr(value, "__dict__"):
             if full_name(type(value)) in HARMLESS:
-                check_trees_fit(value)
+                _check_own(value)
             check_foreign_trees(value)
             waiting += vars(value).values()
 

@@ -16,9 +16,11 @@ from rich.console import Console
 
 from tremula.cli.model_files import check_place, column_names, load_model, own_levels, plain_name
 from tremula.cli.options import split_words
+from tremula.cli.terminal import write_data
 from tremula.cli.uncertain_answers import UncertainAnswers
 from tremula.data.column import show
 from tremula.data.table_schema import TableSchema
+from tremula.display import harmless_cell
 from tremula.errors import ColumnMismatch, InvalidInput, InvalidParameter, counted, did_you_mean
 from tremula.lab.comparison.refit import SCHEMA_ATTRIBUTE
 from tremula.lab.datasets.column import Column
@@ -223,7 +225,7 @@ def _write(answers: Mapping[str, Sequence[Any]], out: Path | None, as_json: bool
         print(json.dumps({name: list(values) for name, values in answers.items()}, ensure_ascii=False, default=str))
     if out is None:
         if not as_json:
-            sys.stdout.write(_as_csv(answers))
+            write_data(_as_csv(answers))
         return
     if out.suffix.lower() == ".parquet":
         write_atomically(out, _as_parquet(answers))
@@ -236,8 +238,14 @@ def _write(answers: Mapping[str, Sequence[Any]], out: Path | None, as_json: bool
 def _as_csv(answers: Mapping[str, Sequence[Any]]) -> str:
     buffer = io.StringIO(newline="")
     writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(answers)
-    writer.writerows(zip(*answers.values()))
+    cells = [list(answers), *zip(*answers.values())]
+    writer.writerows([[harmless_cell(cell) for cell in row] for row in cells])
+    if any(harmless_cell(cell) is not cell for row in cells for cell in row):
+        print(
+            "tremula: note: labels that a spreadsheet would run as formulas are written with a leading apostrophe in "
+            "CSV; Parquet has them as they are",
+            file=sys.stderr,
+        )
     return buffer.getvalue()
 
 

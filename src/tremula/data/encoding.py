@@ -17,6 +17,7 @@ from tremula.data.column import Array, Column, Floats, first_infinity, show
 from tremula.data.table import Columns, Table, as_floats
 from tremula.errors import ColumnMismatch, InvalidParameter, did_you_mean
 from tremula.persistence.registry import storable
+from tremula.persistence.soundness import require, require_labels
 
 CategoricalFeatures: TypeAlias = str | Sequence[int] | Sequence[str] | Sequence[bool] | Array | None
 
@@ -53,6 +54,14 @@ class ColumnEncoder:
 
     names: tuple[str, ...] | None
     levels: tuple[Array | None, ...]
+
+    def _check_stored(self) -> None:
+        names = self.names
+        require(names is None or len(set(names)) == len(names) == len(self.levels), "columns do not have a name each")
+        for levels in self.levels:
+            if levels is not None:
+                require_labels("levels", levels)
+                require(levels.dtype.kind != "f" or levels.dtype == FLOAT64, "levels have few digits")
 
     @classmethod
     def learn(cls, X: Any, categorical_features: CategoricalFeatures = "from_dtype") -> tuple[Self, Floats]:

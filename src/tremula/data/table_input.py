@@ -9,7 +9,9 @@ from sklearn.utils.validation import validate_data
 from tremula.data.column import Array, Floats
 from tremula.data.encoding import CategoricalFeatures, ColumnEncoder, advice_on_columns
 from tremula.data.table import Table
+from tremula.data.table_schema import TableSchema
 from tremula.errors import ColumnMismatch
+from tremula.persistence.soundness import require
 
 
 class TableInputMixin:
@@ -17,6 +19,17 @@ class TableInputMixin:
 
     n_features_in_: int
     feature_names_in_: Array
+    table_: TableSchema
+
+    def _check_stored(self) -> None:
+        names, encoder = getattr(self, "feature_names_in_", None), getattr(self, "encoder_", None)
+        require(self.n_features_in_ >= 1, "there are no columns")
+        require(encoder is None or encoder.n_columns == self.n_features_in_, "the encoder has other columns")
+        require(encoder is None or (encoder.names is None) == (names is None), "columns have names in one place only")
+        if names is not None:
+            require(np.shape(names) == (self.n_features_in_,), "there are not as many names as columns")
+            require(all(isinstance(name, str) for name in names.tolist()), "a name of a column is not a word")
+            require(encoder is None or tuple(names.tolist()) == encoder.names, "the encoder has other names")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]

@@ -6,6 +6,10 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from tremula.persistence.registry import storable
+from tremula.persistence.soundness import require
+
+KINDS = {"number", "nominal", "date"}
+TASKS = {"classification", "regression"}
 
 
 @storable
@@ -37,6 +41,13 @@ class TableSchema:
     task: str
     source: str
     made_from: str = ""
+
+    def _check_stored(self) -> None:
+        is_even = len(self.names) == len(self.kinds) == len(self.levels)
+        require(is_even, "the schema has other numbers of names, kinds and levels")
+        require(set(self.kinds) <= KINDS and self.task in TASKS, "the schema has an unknown kind or task")
+        for kind, levels in zip(self.kinds, self.levels):
+            require(levels is None or kind == "nominal", "a column of numbers has levels")
 
     def as_read(self) -> Self:
         """Return the schema of the columns once they are read: dates are numbers of days by then."""

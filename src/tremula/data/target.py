@@ -23,6 +23,14 @@ from tremula.data.column import (
 )
 from tremula.errors import ConstantTarget, InvalidInput, InvalidTarget, InvalidWeights, OneClassTarget
 
+# Trees square sums of weighted targets, and add up weighted squares of errors: within these limits none overflows or
+# vanishes. Among fewer rows than FEW_ROWS the squares of errors of twice the largest number are what overflows first.
+LARGEST_SUM = 2e154
+LEAST_RANGE = 1e-150
+FEW_ROWS = 16
+LARGEST_WEIGHT = 1e30
+LEAST_WEIGHT = 1e-30
+
 
 def _unwrap_series(data: Any) -> Any:
     """Return a pandas, polars or pyarrow column as an array, anything else unchanged."""
@@ -147,12 +155,36 @@ def read_known_classes(y: Any, n_rows: int, classes: Array) -> npt.NDArray[np.in
     return np.asarray(code_of[codes])
 
 
-def read_further_target(y: Any, n_rows: int) -> Floats:
+def largest_target(n_rows: int, weights: Floats | None = None) -> float:
+    """Return the largest number that a target of so many rows may have.
+
+    Examples
+    --------
+    >>> f"{largest_target(1000):.3g}"
+    '2e+151'
+    """
+    heaviest = 1.0 if weights is None else max(1.0, float(weights.max()))
+    return LARGEST_SUM / (max(n_rows, FEW_ROWS) * heaviest)
+
+
+def least_range(weights: Floats | None = None) -> float:
+    """Return the smallest difference that the largest and the smallest number of a target must have."""
+    return LEAST_RANGE / (1.0 if weights is None else min(1.0, float(weights.max())))
+
+
+def read_further_target(y: Any, n_rows: int, weights: Floats | None = None) -> Floats:
     """Return a second numeric target, such as `y_val`, as float64; it may be constant."""
     column = read_vector("y", _as_vector(y, n_rows))
     if isinstance(column, Labels):
         raise InvalidTarget(f"y holds {show(column.distinct)}, but a regressor needs numbers: use a classifier")
-    return column.to_numbers()
+    target = column.to_numbers()
+    largest, limit = float(np.abs(target).max(initial=0.0)), largest_target(n_rows, weights)
+    if largest > limit:
+        raise InvalidTarget(
+            f"y has a number of size {largest:.3g}, and squares of sums of such numbers overflow: divide y by a "
+            f"constant, so that no number is beyond {limit:.3g}, the limit for {n_rows} rows of these weights"
+        )
+    return target
 
 
 def read_target(y: Any, n_rows: int, weights: Floats | None = None) -> Floats:
@@ -163,12 +195,17 @@ def read_target(y: Any, n_rows: int, weights: Floats | None = None) -> Floats:
     >>> read_target([1, 2, 4], n_rows=3)
     array([1., 2., 4.])
     """
-    target = read_further_target(y, n_rows)
+    target = read_further_target(y, n_rows, weights)
     counted = target if weights is None else target[weights > 0]
     if counted.min() == counted.max():
         rows = "1 sample" if len(counted) == 1 else f"all {len(counted)} samples"
         raise ConstantTarget(
             f"y is {counted[0]} in {rows} of positive weight: a regressor needs a target of two values or more"
+        )
+    if counted.max() - counted.min() < least_range(weights):
+        raise InvalidTarget(
+            f"the numbers of y differ by {counted.max() - counted.min():.3g} at most, and the squares of such "
+            f"differences are 0: multiply y by a constant, so that it ranges over {least_range(weights):.3g} or more"
         )
     return target
 
@@ -209,4 +246,9 @@ def read_weights(sample_weight: Any, n_rows: int) -> Floats | None:
         )
     if not weights.any():
         raise InvalidWeights("sample_weight is zero in every row: give at least one row a positive weight")
+    if not LEAST_WEIGHT <= weights.max() <= LARGEST_WEIGHT:
+        raise InvalidWeights(
+            f"the largest sample_weight is {weights.max():.3g}; expected between {LEAST_WEIGHT:g} and "
+            f"{LARGEST_WEIGHT:g}: multiply all weights by a constant"
+        )
     return np.ascontiguousarray(weights)

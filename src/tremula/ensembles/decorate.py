@@ -225,11 +225,16 @@ class RowFactory:
 
     def draw(self, n_rows: int, random: np.random.Generator) -> np.ndarray:
         """Draw rows; an attribute without known values stays missing."""
-        rows = self.means + self.spreads * random.standard_normal((n_rows, len(self.means)))
+        with np.errstate(over="ignore"):
+            rows = self.means + self.spreads * random.standard_normal((n_rows, len(self.means)))
+        rows = np.clip(rows, -LARGEST, LARGEST)
         for attribute in np.flatnonzero(self.n_levels):
             chances = self.frequencies[attribute]
             rows[:, attribute] = random.choice(len(chances), size=n_rows, p=chances)
         return rows
+
+
+LARGEST = float(np.finfo(np.float64).max)
 
 
 def mean_and_spread(column: np.ndarray, weights: np.ndarray) -> tuple[float, float]:

@@ -24,13 +24,21 @@ class _Forest(Ensemble):
     estimator = None
     criterion: str
     max_features: int | float | str | None
+    max_bins: int | None
+    missing: str
     max_depth: int | None
     min_samples_leaf: float
 
     _tree: ClassVar[type[CARTClassifier | CARTRegressor]]
 
     def _default_estimator(self) -> BaseEstimator:
-        return self._tree(criterion=self.criterion, max_depth=self.max_depth, min_samples_leaf=self.min_samples_leaf)
+        return self._tree(
+            criterion=self.criterion,
+            max_depth=self.max_depth,
+            min_samples_leaf=self.min_samples_leaf,
+            max_bins=self.max_bins,
+            missing=self.missing,
+        )
 
 
 class _RandomForest(_Forest):
@@ -85,6 +93,8 @@ class RandomForestClassifier(_RandomForest, EnsembleClassifier):
         *,
         criterion: str = "gini",
         max_features: int | float | str | None = "sqrt",
+        max_bins: int | None = None,
+        missing: str = "branch",
         max_depth: int | None = None,
         min_samples_leaf: float = 1,
         max_samples: float = 1.0,
@@ -101,6 +111,8 @@ class RandomForestClassifier(_RandomForest, EnsembleClassifier):
         self.max_estimators = max_estimators
         self.criterion = criterion
         self.max_features = max_features
+        self.max_bins = max_bins
+        self.missing = missing
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
         self.max_samples = max_samples
@@ -148,6 +160,8 @@ class RandomForestRegressor(_RandomForest, EnsembleRegressor):
         *,
         criterion: str = "variance",
         max_features: int | float | str | None = 1.0,
+        max_bins: int | None = None,
+        missing: str = "branch",
         max_depth: int | None = None,
         min_samples_leaf: float = 1,
         max_samples: float = 1.0,
@@ -163,6 +177,8 @@ class RandomForestRegressor(_RandomForest, EnsembleRegressor):
         self.max_estimators = max_estimators
         self.criterion = criterion
         self.max_features = max_features
+        self.max_bins = max_bins
+        self.missing = missing
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
         self.max_samples = max_samples
@@ -213,6 +229,8 @@ class ExtraTreesClassifier(_ExtraTrees, EnsembleClassifier):
         criterion: str = "gini",
         *,
         max_features: int | float | str | None = "sqrt",
+        max_bins: int | None = None,
+        missing: str = "branch",
         max_depth: int | None = None,
         min_samples_leaf: float = 1,
         combine: str = "average",
@@ -227,6 +245,8 @@ class ExtraTreesClassifier(_ExtraTrees, EnsembleClassifier):
         self.n_estimators = n_estimators
         self.criterion = criterion
         self.max_features = max_features
+        self.max_bins = max_bins
+        self.missing = missing
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
         self.combine = combine
@@ -275,6 +295,8 @@ class ExtraTreesRegressor(_ExtraTrees, EnsembleRegressor):
         criterion: str = "variance",
         *,
         max_features: int | float | str | None = 1.0,
+        max_bins: int | None = None,
+        missing: str = "branch",
         max_depth: int | None = None,
         min_samples_leaf: float = 1,
         bootstrap: bool = False,
@@ -288,6 +310,8 @@ class ExtraTreesRegressor(_ExtraTrees, EnsembleRegressor):
         self.n_estimators = n_estimators
         self.criterion = criterion
         self.max_features = max_features
+        self.max_bins = max_bins
+        self.missing = missing
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
         self.bootstrap = bootstrap

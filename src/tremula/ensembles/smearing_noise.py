@@ -21,6 +21,7 @@ from tremula.folds import stratified_parts
 from tremula.losses import log_losses, squared_errors, zero_one_losses
 from tremula.parallel import train_members
 from tremula.persistence.registry import storable
+from tremula.persistence.soundness import require
 from tremula.perturb.inputs import Draws, LearnedNoise
 from tremula.perturb.sample import Draw, Sample
 from tremula.seeds import member_generator
@@ -51,6 +52,11 @@ class NoiseCurve(ShownAsTable):
     losses: np.ndarray
     n_members: np.ndarray
     n_trained: int
+
+    def _check_stored(self) -> None:
+        columns = self.amounts, self.losses, self.n_members
+        is_even = all(column.ndim == 1 and len(column) == len(self.amounts) for column in columns)
+        require(is_even and all(column.dtype.kind in "if" for column in columns), "the amounts tried are not a table")
 
     def _short_table(self) -> ShortTable:
         rows = [

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
-from importlib import import_module
-from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,11 +20,17 @@ from sklearn.tree import DecisionTreeClassifier
 
 import tremula as tm
 from tremula.errors import InvalidParameter, did_you_mean
+from tremula.lab.forest_peers import OURS, forest_makers
+
+__all__ = ["OURS", "RACES", "Race", "Timing", "choose_races", "make_rows", "measure"]
 
 LEAST_ROUNDS = 3
-OURS = "tremula"
+N_TREES = 10  # of a forest
 N_DRAWS = 100
 NOISE = 0.1
+FOREST_NOTE = (
+    "Forests have fully grown trees; LightGBM and XGBoost grow one for each class and member, from histograms."
+)
 
 
 class Rows(NamedTuple):
@@ -53,6 +57,8 @@ class Race:
         From the return value of a job to its error rate on the test rows.
     note : str
         How the work differs between libraries, if it does.
+    left_out : mapping of str to str
+        Libraries that are not measured, and why.
     """
 
     name: str
@@ -60,6 +66,7 @@ class Race:
     jobs: Mapping[str, Callable[[], Any]]
     error: Callable[[Any], float]
     note: str = ""
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -136,7 +143,11 @@ def make_rows(n_rows: int, seed: int = 0) -> Rows:
 
 
 def _wrong(rows: Rows, model: Any) -> float:
-    return float(np.mean(np.asarray(model.predict(rows.X_test)) != rows.y_test))
+    return _share_wrong(rows, model.predict(rows.X_test))
+
+
+def _share_wrong(rows: Rows, answers: Any) -> float:
+    return float(np.mean(np.asarray(answers) != rows.y_test))
 
 
 def _fit(make: Callable[[], Any], rows: Rows) -> Any:
@@ -155,22 +166,22 @@ def tree_race(size: float) -> Race:
 
 
 def forest_race(size: float) -> Race:
-    """Grow a forest."""
+    """Train a forest."""
     rows = make_rows(int(5000 * size))
-    makers: dict[str, Callable[[], Any]] = {
-        OURS: partial(tm.RandomForestClassifier, 20, random_state=0, n_jobs=1),
-        "scikit-learn": partial(RandomForestClassifier, 20, random_state=0, n_jobs=1),
-    }
-    if find_spec("lightgbm"):
-        light = import_module("lightgbm").LGBMClassifier
-        bagged = {"boosting_type": "rf", "subsample": 0.632, "subsample_freq": 1, "colsample_bynode": 0.2}
-        makers["LightGBM"] = partial(light, n_estimators=20, n_jobs=1, random_state=0, verbose=-1, **bagged)
-    if find_spec("xgboost"):
-        makers["XGBoost"] = partial(import_module("xgboost").XGBRFClassifier, n_estimators=20, n_jobs=1, random_state=0)
-    work = f"a forest of 20 trees, {len(rows.X):,} rows x 20"
+    makers, left_out = forest_makers(N_TREES, *rows.X.shape)
+    work = f"fit a forest of {N_TREES} trees, {len(rows.X):,} rows x 20"
     jobs = {who: partial(_fit, make, rows) for who, make in makers.items()}
-    note = "LightGBM and XGBoost grow smaller trees, from histograms."
-    return Race("forest", work, jobs, partial(_wrong, rows), note)
+    return Race("forest", work, jobs, partial(_wrong, rows), FOREST_NOTE, left_out)
+
+
+def predict_race(size: float) -> Race:
+    """Predict with trained forests."""
+    rows = make_rows(int(5000 * size))
+    makers, left_out = forest_makers(N_TREES, *rows.X.shape)
+    forests = {who: _fit(make, rows) for who, make in makers.items()}
+    jobs = {who: partial(forest.predict, rows.X_test) for who, forest in forests.items()}
+    work = f"predict {len(rows.X_test):,} rows by a forest of {N_TREES} trees"
+    return Race("predict", work, jobs, lambda answers: _share_wrong(rows, answers), FOREST_NOTE, left_out)
 
 
 def smoothing_race(size: float) -> Race:
@@ -217,6 +228,7 @@ def _cut(X: NDArray[np.float64]) -> NDArray[np.float64]:
 RACES: dict[str, Callable[[float], Race]] = {
     "tree": tree_race,
     "forest": forest_race,
+    "predict": predict_race,
     "smoothing": smoothing_race,
     "counts": counts_race,
 }

@@ -82,6 +82,19 @@ TREES = {
     "max_features": Parameter(
         MAX_FEATURES, "Number of attributes drawn at each node to choose the split from; None is all."
     ),
+    "max_bins": Parameter(
+        number(2, 256, whole=True, none=True),
+        "Number of bins that a numeric attribute with more distinct values is cut into, at quantiles of the training "
+        "rows; thresholds lie between bins. None considers every threshold. Bins need row weights "
+        'that are whole numbers, and missing="branch" if values are missing.',
+    ),
+    "missing": Parameter(
+        choice(["branch", "shares"]),
+        'What becomes of rows whose tested value is missing. With "branch" each split learns which branch they take: a '
+        "missing nominal value counts as a level of its own, and for numbers both branches are tried, and missing "
+        "against known values. Where all training rows of a node had the value, a row without it takes every branch, "
+        'in shares proportional to their weights. With "shares" it always does, in training too, as in C4.5.',
+    ),
     "ccp_alpha": Parameter(
         number_or_word(number(0.0), "validation", "cv"),
         LEAF_COST.format("the training loss"),

@@ -1,7 +1,7 @@
 """Saves a model to a file of arrays and JSON, and loads it, without pickle: predictions are the same, bit for bit.
 
-A file is a ZIP archive whose last bytes are a checksum of all others. Loading runs no code but tremula's own, and no
-unsound tree reaches the kernels.
+A file is a ZIP archive whose last bytes are a checksum of all others. Loading runs no code but tremula's own, and
+nothing unsound reaches the kernels. What is unpacked has at most `MAX_RATIO` times the bytes of the file.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from tremula.errors import FileDamaged, FileTooNew, TremulaError
 from tremula.persistence.atomic_write import write_atomically
-from tremula.persistence.description import ARRAY_KINDS, ValueDecoder, ValueEncoder
+from tremula.persistence.description import ValueDecoder, ValueEncoder
+from tremula.persistence.stored_arrays import array_of, bytes_of
 
 FORMAT = "tremula model"
 FORMAT_VERSION = 1
@@ -29,6 +29,9 @@ DESCRIPTION = "model.json"
 CHECKSUM = b"sha256:"
 N_DIGITS = 64
 NO_DATE = (1980, 1, 1, 0, 0, 0)  # the earliest date of a ZIP file: the same model gives the same bytes on any day
+MAX_RATIO = 100  # unpacked bytes for each byte of a file
+FREE_BYTES = 2**20  # unpacked bytes that any file may have
+METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
@@ -97,6 +100,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     _check_checksum(content, path)
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            _check_entries(archive, content)
             return _unpack(archive, path)
     except TremulaError:
         raise
@@ -116,21 +120,27 @@ def _pack(model: Any) -> bytes:
         "tremula_version": version("tremula"),
         "model": encoder.describe(model, type(model).__name__),
     }
-    arrays = encoder.arrays | encoder.packed_arrays()
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        _add(archive, DESCRIPTION, json.dumps(description, indent=1, allow_nan=False).encode())
-        for name, array in arrays.items():
-            entry = io.BytesIO()
-            np.lib.format.write_array(entry, array, allow_pickle=False)
-            _add(archive, f"{name}.npy", entry.getvalue())
-        archive.comment = CHECKSUM + b"0" * N_DIGITS
-    summed = buffer.getvalue()[:-N_DIGITS]
+    entries = {DESCRIPTION: json.dumps(description, indent=1, allow_nan=False).encode()}
+    entries |= {f"{name}.npy": bytes_of(array) for name, array in (encoder.arrays | encoder.packed_arrays()).items()}
+    summed = _zipped(entries, zipfile.ZIP_DEFLATED)
+    if sum(map(len, entries.values())) > _max_unpacked(summed):  # such as thousands of equal members
+        summed = _zipped(entries, zipfile.ZIP_STORED)
     return summed + hashlib.sha256(summed).hexdigest().encode()
 
 
-def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
-    archive.writestr(zipfile.ZipInfo(name, NO_DATE), content, zipfile.ZIP_DEFLATED, compresslevel=6)
+def _zipped(entries: dict[str, bytes], method: int) -> bytes:
+    """Return an archive of the entries, up to the digits of the checksum."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, content in entries.items():
+            archive.writestr(zipfile.ZipInfo(name, NO_DATE), content, method, compresslevel=6)
+        archive.comment = CHECKSUM + b"0" * N_DIGITS
+    return buffer.getvalue()[:-N_DIGITS]
+
+
+def _max_unpacked(content: bytes) -> int:
+    """Return the largest number of bytes that may be unpacked from a file."""
+    return MAX_RATIO * len(content) + FREE_BYTES
 
 
 def _check_checksum(content: bytes, path: str | os.PathLike[str]) -> None:
@@ -144,6 +154,18 @@ def _check_checksum(content: bytes, path: str | os.PathLike[str]) -> None:
         raise FileDamaged(
             f"{name!r} was changed after it was written (wrong checksum): copy it again, or save it again"
         )
+
+
+def _check_entries(archive: zipfile.ZipFile, content: bytes) -> None:
+    """Raise ValueError if entries would take too much memory, or are packed in another way than `save` does."""
+    entries = archive.infolist()
+    if len({entry.filename for entry in entries}) != len(entries):
+        raise ValueError("two entries have the same name")
+    if any(entry.compress_type not in METHODS for entry in entries):
+        raise ValueError("an entry is packed by another method than tm.save uses")
+    n_unpacked = sum(entry.file_size for entry in entries)
+    if n_unpacked > _max_unpacked(content) or sum(entry.compress_size for entry in entries) > len(content):
+        raise ValueError(f"it would unpack to {n_unpacked} bytes, more than {MAX_RATIO} times its size")
 
 
 def _unpack(archive: zipfile.ZipFile, path: str | os.PathLike[str]) -> Any:
@@ -163,7 +185,4 @@ def _unpack(archive: zipfile.ZipFile, path: str | os.PathLike[str]) -> Any:
 
 def _read_array(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
     """Read an array of plain numbers or strings."""
-    array = np.lib.format.read_array(io.BytesIO(archive.read(f"{name}.npy")), allow_pickle=False)
-    if array.dtype.kind not in ARRAY_KINDS:
-        raise ValueError(f"array {name} has dtype {array.dtype}")
-    return array
+    return array_of(archive.read(f"{name}.npy"), name)

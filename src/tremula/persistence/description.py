@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 
 from tremula.errors import NotStorable, UnknownClass
 from tremula.persistence.registry import Packing, all_packings, find_class, full_name, is_storable, packing_of
+from tremula.persistence.soundness import check_object
+from tremula.persistence.stored_arrays import ARRAY_KINDS
 
 PLAIN_TYPES = (type(None), bool, int, str)
-ARRAY_KINDS = "biufcmMSU"  # what NumPy stores without pickle
 STRINGS = np.dtypes.StringDType()
 CALLBACKS = "_skl_callbacks"  # set by scikit-learn's `set_callbacks`: these watch training and are no part of a model
 
@@ -125,7 +126,8 @@ class ValueDecoder:
     """
 
     def __init__(self, read_array: Callable[[str], NDArray[Any]], array_names: list[str], written_by: str) -> None:
-        self._read_array = read_array
+        self._arrays = read_array
+        self._names_read: set[str] = set()
         self._written_by = written_by
         self._packed = {packing.key: self._unpack(packing, array_names) for packing in all_packings()}
 
@@ -133,6 +135,13 @@ class ValueDecoder:
         prefix = f"{packing.folder}/"
         arrays = {name.removeprefix(prefix): self._read_array(name) for name in array_names if name.startswith(prefix)}
         return packing.unpack(arrays) if arrays else []
+
+    def _read_array(self, name: str) -> NDArray[Any]:
+        """Read an array, once: with many references to it a small file would fill the memory."""
+        if name in self._names_read:
+            raise ValueError(f"array {name} is referred to twice")
+        self._names_read.add(name)
+        return self._arrays(name)
 
     def read(self, described: Any) -> Any:
         """Return the value described."""
@@ -171,10 +180,13 @@ class ValueDecoder:
         if unknown:
             raise UnknownClass(f"the file gives {name} a parameter {unknown[0]!r}, which {self._advice()}")
         value = kind(**{parameter: self.read(content) for parameter, content in parameters.items()})
-        if fitted:
+        if is_dataclass(value):
+            if fitted:
+                raise ValueError(f"{name} has fields only, but fitted attributes {', '.join(map(repr, fitted))}")
+            check_object(value, [field.name for field in fields(value)])
+        elif fitted:
             vars(value).update({attribute: self.read(content) for attribute, content in fitted.items()})
-            for packing in all_packings():
-                packing.check_owner(value)
+            check_object(value, fitted)
         return value
 
     def _advice(self) -> str:

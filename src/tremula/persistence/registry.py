@@ -34,8 +34,6 @@ class Packing:
         From the values to arrays by name.
     unpack : callable
         From the arrays to the values; raises ValueError if they are not sound.
-    check_owner : callable
-        Given an object that was read, raises ValueError if packed values in it do not fit the rest of it.
     """
 
     kind: type
@@ -43,7 +41,6 @@ class Packing:
     folder: str
     pack: Callable[[Sequence[Any]], dict[str, NDArray[Any]]]
     unpack: Callable[[Mapping[str, NDArray[Any]]], list[Any]]
-    check_owner: Callable[[Any], None]
 
 
 def storable(kind: Class) -> Class:

@@ -80,6 +80,8 @@ DISTRIBUTIONS: dict[str, Callable[[np.ndarray, np.ndarray, np.ndarray, Draws], n
     "poisson": _poisson,
     "log": _logarithmic,
 }
+LARGEST = float(np.finfo(np.float64).max)
+LARGE = LARGEST / 1e10  # with larger values noise could make infinities
 FOR_COUNTS = ("poisson", "log")  # columns with a negative value get Gaussian noise instead
 
 
@@ -239,10 +241,13 @@ class DrawnNoise:
         """Return the values (n_rows, n_attributes) with noise; the given array is overwritten."""
         learned, recipe = self.learned, self.learned.recipe
         sizes = recipe.amounts(values.shape[1]) * learned.units
-        if recipe.distribution not in FOR_COUNTS:
-            values = DISTRIBUTIONS[recipe.distribution](values, sizes, learned.means, self.draws)
-        else:
-            values = self._smear_counts(values, sizes)
+        with np.errstate(over="ignore"):
+            if recipe.distribution not in FOR_COUNTS:
+                values = DISTRIBUTIONS[recipe.distribution](values, sizes, learned.means, self.draws)
+            else:
+                values = self._smear_counts(values, sizes)
+        if np.any(np.maximum(learned.high, -learned.low) > LARGE):
+            values = np.clip(values, -LARGEST, LARGEST)
         if recipe.keep_integers:
             values[:, learned.is_whole] = np.rint(values[:, learned.is_whole])
         if recipe.within_bounds:

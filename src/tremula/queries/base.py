@@ -14,6 +14,7 @@ from tremula.data.encoding import ColumnEncoder
 from tremula.data.table_input import TableInputMixin
 from tremula.errors import InvalidInput
 from tremula.parameters import check_parameters
+from tremula.persistence.soundness import require
 from tremula.prediction import OutputsMixin
 from tremula.queries.arrays import ArrayOracle, describe_columns, encode_values
 from tremula.queries.growing import BOOTSTRAP_SHARE, Growth, grow_members
@@ -54,6 +55,17 @@ class SimulatedBagging(TableInputMixin, OutputsMixin, BaseEstimator):
     members_: list[Tree]
     schema_: Schema
     encoder_: ColumnEncoder
+
+    def _check_stored(self) -> None:
+        require(len(self.members_) > 0, "there are no members")
+        for tree in self.members_:
+            tree.check_fits(self.encoder_.n_levels, self._n_outputs)
+        attributes, n_levels = self.schema_.attributes, self.encoder_.n_levels.tolist()
+        counted = [0 if attribute.levels is None else len(attribute.levels) for attribute in attributes]
+        require(counted == n_levels, "the schema has other attributes or levels")
+        classes = getattr(self, "classes_", None)
+        n_classes = 0 if self.schema_.classes is None else len(self.schema_.classes)
+        require(n_classes == (0 if classes is None else len(classes)), "the schema has other classes")
 
     def _check_parameters(self) -> None:
         check_parameters(self)

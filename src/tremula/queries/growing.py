@@ -187,7 +187,7 @@ def _is_splittable(counts: NDArray[np.float64], schema: Schema, growth: Growth) 
     if schema.classes is None:
         n_rows = counts[:, 0]
         with np.errstate(divide="ignore", invalid="ignore"):
-            deviation = counts[:, 2] - counts[:, 1] ** 2 / n_rows
+            deviation = counts[:, 2] - counts[:, 1] * (counts[:, 1] / n_rows)
         is_mixed = deviation > 1e-12 * np.abs(counts[:, 2])
     else:
         n_rows = counts.sum(axis=1)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tremula.persistence.registry import storable
+from tremula.persistence.soundness import require
 
 MOMENTS = 3  # of a numeric target: the number of rows, their sum, the sum of their squares
 
@@ -85,6 +86,13 @@ class Attribute:
     levels: tuple[Any, ...] | None = None
     cuts: tuple[float, ...] | None = None
 
+    def _check_stored(self) -> None:
+        plain = (str, bool, int, float)
+        require(self.levels is None or all(isinstance(level, plain) for level in self.levels), "a level is no label")
+        require(self.cuts is None or self.levels is None, "an attribute has levels and cuts")
+        cuts = np.array(self.cuts or (), dtype=np.float64)
+        require(np.isfinite(cuts).all() and (np.diff(cuts) > 0).all(), "cuts do not increase")
+
     @property
     def is_nominal(self) -> bool:
         """Whether the attribute has levels."""
@@ -116,6 +124,10 @@ class Schema:
     target: str
     classes: tuple[Any, ...] | None
     has_names: bool = True
+
+    def _check_stored(self) -> None:
+        plain = (str, bool, int, float)
+        require(self.classes is None or all(isinstance(label, plain) for label in self.classes), "a class is no label")
 
     @property
     def n_outputs(self) -> int:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import tremula._kernels.noise as kernel
 
-LEAST_GAIN = 1e-6  # bits; a smaller gain is rounding error
+LEAST_GAIN = 1e-6  # bits, or share of the variance; a smaller gain is rounding error
 
 
 def resample(counts: NDArray[np.int64], random: np.random.Generator) -> NDArray[np.int64]:
@@ -57,7 +57,7 @@ def resample_moments(moments: NDArray[np.float64], random: np.random.Generator) 
 def deviation(moments: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the sum of squared deviations from the mean of each table."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        explained = np.where(moments[..., 0] > 0, moments[..., 1] ** 2 / moments[..., 0], 0.0)
+        explained = np.where(moments[..., 0] > 0, moments[..., 1] * (moments[..., 1] / moments[..., 0]), 0.0)
     return moments[..., 2] - explained
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tremula.queries.oracle import Oracle
 from tremula.queries.question import UNKNOWN, Path, Question, Schema
-from tremula.queries.resampling import LEAST_GAIN, best_cuts, branch_gains, resample, resample_moments
+from tremula.queries.resampling import LEAST_GAIN, best_cuts, branch_gains, deviation, resample, resample_moments
 
 JointTables = dict[tuple[int, int], NDArray[Any]]  # resampled jointly, by node and attribute
 
@@ -28,8 +28,8 @@ class SplitChoices:
     cut: NDArray[np.int64]
 
     @classmethod
-    def empty(cls, n_nodes: int, min_gain: float) -> SplitChoices:
-        """Start without any split; only a gain above `min_gain` is accepted."""
+    def empty(cls, n_nodes: int, min_gain: NDArray[np.float64] | float) -> SplitChoices:
+        """Start without any split; only a gain above `min_gain`, of all or of each node, is accepted."""
         return cls(np.full(n_nodes, min_gain), np.full(n_nodes, -1), np.full(n_nodes, -1))
 
     def improve(
@@ -70,7 +70,7 @@ def choose_splits(
         Tables that were resampled jointly; they replace those that are resampled here.
     random : numpy.random.Generator
     """
-    choices = SplitChoices.empty(len(answers), LEAST_GAIN)
+    choices = SplitChoices.empty(len(answers), _least_gains(schema, answers))
     for attribute, nodes in _nodes_by_attribute(candidates, len(schema.attributes)):
         tables = answers[nodes][:, schema.cells(attribute)]
         known = (tables != UNKNOWN).any(axis=(1, 2)) if schema.classes is not None else np.full(len(nodes), True)
@@ -83,6 +83,14 @@ def choose_splits(
                 resampled[place] = joint_tables[node, attribute]
         choices.consider(schema, attribute, nodes, resampled)
     return choices
+
+
+def _least_gains(schema: Schema, answers: NDArray[Any]) -> NDArray[np.float64] | float:
+    """Return the least gain in bits, or as much of the variance of each node: its unit is that of the target."""
+    if schema.classes is not None:
+        return LEAST_GAIN
+    moments = answers[:, schema.cells(0)].sum(axis=1)
+    return np.asarray(LEAST_GAIN * deviation(moments) / np.maximum(moments[:, 0], 1))
 
 
 def _resample(schema: Schema, tables: NDArray[Any], random: np.random.Generator) -> NDArray[Any]:

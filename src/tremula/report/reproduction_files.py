@@ -15,6 +15,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from tremula.display import harmless_cell
 from tremula.lab.papers.paper import Part, ShownFigure, ShownTable
 from tremula.persistence.atomic_write import write_atomically
 
@@ -103,8 +104,8 @@ def table_to_csv(table: ShownTable, origin: Origin) -> str:
     for line in (table.caption, *table.notes, *origin.lines):
         text.write(f"# {line}\n")
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(table.columns)
-    writer.writerows([[show_cell(value) for value in row] for row in table.rows])
+    writer.writerow([harmless_cell(name) for name in table.columns])
+    writer.writerows([[harmless_cell(show_cell(value)) for value in row] for row in table.rows])
     return text.getvalue()
 
 

@@ -36,6 +36,7 @@ from tremula.parameters.kinds import choice
 from tremula.seeds import make_root_seed
 from tremula.smoothing.answer_spread import AnswerSpreadMixin
 from tremula.smoothing.bandwidths import least_noise
+from tremula.smoothing.decision_threshold import DecisionThreshold
 from tremula.smoothing.methods import NO_CERTIFICATE, Smoothed, Smoother, TreeSmoother
 from tremula.smoothing.models.lightgbm import plain_name
 from tremula.smoothing.noise.amounts import Noise, column_scales, level_shares, measurement_error, read_scale
@@ -43,6 +44,7 @@ from tremula.smoothing.noise.choice import wants_validation
 from tremula.smoothing.noise.search import SEARCHES
 from tremula.smoothing.noise.validation_rows import TUNINGS
 from tremula.smoothing.shrinkage_choice import ShrinkageChoiceMixin
+from tremula.smoothing.soundness import check_wrapper
 from tremula.smoothing.thresholds import find_ties
 from tremula.smoothing.trained_model import Settings, WrappedModel, wrap_model
 
@@ -134,6 +136,15 @@ class DualPerturb(ShrinkageChoiceMixin, AnswerSpreadMixin, BaseEstimator):
     method_reason_: str
     level_shares_: list[Floats | None]
     encoder_: ColumnEncoder | None
+    estimator_: Any
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
+    scale_: Floats
+    _root_seed: int
+    _fitted_with: tuple[str, str, float, int]
+    _threshold: DecisionThreshold | None
+    _unread: str
+    _model_digest: str
 
     _is_classifier: ClassVar[bool]
 
@@ -161,6 +172,9 @@ class DualPerturb(ShrinkageChoiceMixin, AnswerSpreadMixin, BaseEstimator):
     def _check_parameters(self) -> None:
         check_parameters(self)
         self._check_kind(self._given())
+
+    def _check_stored(self) -> None:
+        check_wrapper(self)
 
     # --- fit ---
 
@@ -205,6 +219,7 @@ class DualPerturb(ShrinkageChoiceMixin, AnswerSpreadMixin, BaseEstimator):
         WRAPPED_MODELS[self] = wrap_model(self.estimator_, X, self._settings())
         self.encoder_, self._model_digest = self._wrapped.known_encoder, self._wrapped.digest
         self._threshold, self._unread = self._wrapped.threshold, self._wrapped.unread
+        self._no_missing = None if self._wrapped.trees is None else self._wrapped.trees.no_missing
         if self._is_classifier:
             self.classes_ = self._wrapped.classes
         rows = None if X is None else self._wrapped.rows(X)
@@ -346,7 +361,7 @@ class DualPerturb(ShrinkageChoiceMixin, AnswerSpreadMixin, BaseEstimator):
         wrapped = self._wrapped
         if wrapped.is_current:
             return wrapped
-        if wrapped.trees is not None:
+        if wrapped.trees is not None or wrapped.threshold is not None:
             return self._wrap_again()
         self._check_unchanged(wrapped)
         return wrapped
@@ -360,6 +375,7 @@ class DualPerturb(ShrinkageChoiceMixin, AnswerSpreadMixin, BaseEstimator):
         threshold, unread = getattr(self, "_threshold", None), getattr(self, "_unread", None)
         wrapped = wrap_model(self.estimator_, None, self._settings(), self.encoder_, threshold, unread)
         self._check_unchanged(wrapped)
+        wrapped = wrapped.with_reason(getattr(self, "_no_missing", None))  # files of earlier releases have none
         ties = getattr(self, "moved_thresholds_", NO_TIES)  # files of earlier releases have none
         wrapped = wrapped.with_ties(ties)
         if getattr(self, "shrinkage_", 0.0) > 0:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tremula.trees.structure import LEVEL_UNSEEN, MULTIWAY_SPLIT, NUMERIC_SPLIT, children_and_parents, depths_of
+from tremula.trees.structure import LEVEL_UNSEEN, MULTIWAY_SPLIT, children_and_parents, depths_of, is_numeric
 from tremula.trees.tree import Tree
 from tremula.trees.tree_sum import TreeSum
 
@@ -135,10 +135,11 @@ def _tests_of_tree(tree: Tree, shares: Floats) -> tuple[Integers, Floats, Floats
     low, high = np.full(n_nodes, -np.inf), np.full(n_nodes, np.inf)
     kind = nodes["index"][parents]
     last = np.nextafter(nodes["threshold"], -np.inf) if tree.strict else nodes["threshold"]
-    first, second = (kind == NUMERIC_SPLIT) & (branch == 0), (kind == NUMERIC_SPLIT) & (branch == 1)
+    numeric = is_numeric(nodes)[parents]
+    first, second = numeric & (branch == 0), numeric & (branch == 1)
     high[children[first]], low[children[second]] = last[parents[first]], last[parents[second]]
     levels = np.ones((n_nodes, int(tree.n_levels.max(initial=0))))
-    for place in np.flatnonzero(kind != NUMERIC_SPLIT):
+    for place in np.flatnonzero(~numeric):
         n_levels = tree.n_levels[nodes["attribute"][parents[place]]]
         if kind[place] == MULTIWAY_SPLIT:
             levels[children[place], :n_levels] = np.arange(n_levels) == branch[place]

@@ -14,7 +14,7 @@ from scipy.special import ndtr, ndtri
 
 from tremula.errors import InvalidParameter
 from tremula.trees.links import LINKS, LOGISTIC, SOFTMAX
-from tremula.trees.structure import NUMERIC_SPLIT, children_and_parents, depths_of
+from tremula.trees.structure import children_and_parents, depths_of, is_numeric
 from tremula.trees.tree import Tree
 from tremula.trees.tree_sum import TreeSum
 
@@ -44,7 +44,7 @@ def tests_on_path(tree: Tree) -> NDArray[np.int64]:
     for depth in range(1, depths.max(initial=0) + 1):
         child, parent = children[depths == depth], parents[depths == depth]
         counts[child] = counts[parent]
-        numeric = nodes["index"][parent] == NUMERIC_SPLIT
+        numeric = is_numeric(nodes)[parent]
         counts[child[numeric], nodes["attribute"][parent[numeric]]] += 1
     return np.asarray(counts.max(axis=0))
 
@@ -59,7 +59,7 @@ def tested_nominal(model: TreeSum) -> NDArray[np.bool_]:
     tested = np.zeros(model.n_attributes, dtype=bool)
     for tree in model.trees:
         nodes = tree.nodes[tree.nodes["n_branches"] > 0]
-        tested[nodes["attribute"][nodes["index"] != NUMERIC_SPLIT]] = True
+        tested[nodes["attribute"][~is_numeric(nodes)]] = True
     return tested
 
 

@@ -17,6 +17,7 @@ from tremula.errors import UnsupportedModel
 Floats = NDArray[np.float64]
 
 MOST_ROWS = 200  # on which the labels of a model are compared with its shares
+ROUNDING = 1e-12  # difference of shares that sums in another order explain
 TIE = 1e-6  # difference of shares below which a label may be either class
 COMPOSITE = ("steps", "best_estimator_", "estimators")  # attributes of models that hold other models
 
@@ -35,8 +36,8 @@ class DecisionThreshold:
     threshold: float
     positive: int = 1
 
-    def codes(self, shares: Floats) -> NDArray[np.int64]:
-        """Return the class of each row.
+    def codes(self, shares: Floats, slack: float = 0.0) -> NDArray[np.int64]:
+        """Return the class of each row; a share that is below the threshold by no more than the slack reaches it.
 
         Examples
         --------
@@ -44,7 +45,7 @@ class DecisionThreshold:
         >>> DecisionThreshold(0.2).codes(np.array([[0.8, 0.2], [0.9, 0.1]]))
         array([1, 0])
         """
-        return np.where(shares[:, self.positive] >= self.threshold, self.positive, 1 - self.positive)
+        return np.where(shares[:, self.positive] >= self.threshold - slack, self.positive, 1 - self.positive)
 
 
 def has_threshold(model: Any) -> bool:

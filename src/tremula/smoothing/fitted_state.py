@@ -103,7 +103,8 @@ class _Walk:
         if isinstance(value, Tree | type):
             return ()  # its arrays are read-only
         if hasattr(value, "n_node_samples"):  # the compiled tree of scikit-learn
-            return _checksum(value.value), _checksum(value.threshold)
+            arrays = (value.value, value.threshold, value.feature, value.children_left)
+            return tuple(map(_checksum, arrays))
         inner = getattr(value, "tree_", None)
         if hasattr(inner, "n_node_samples"):
             return (self.token(inner),)
@@ -113,7 +114,7 @@ class _Walk:
         return tuple((name, self.token(each)) for name, each in getattr(value, "__dict__", {}).items())
 
     def _array(self, values: NDArray[Any]) -> Any:
-        if values.dtype == object:
+        if values.dtype.hasobject or values.dtype.kind == "T":
             return values.shape, tuple(self.token(each) for each in values.ravel().tolist())
         if values.nbytes <= MOST_BYTES:
             return values.shape, _checksum(values)
@@ -137,6 +138,8 @@ def _xgboost_state(booster: Any, probes: NDArray[np.float64]) -> tuple[Any, ...]
 
 
 def _lightgbm_state(booster: Any, probes: NDArray[np.float64]) -> tuple[Any, ...]:
+    if probes.shape[1] != booster.num_feature():  # a step before it adds or drops columns
+        probes = np.resize(probes, (len(probes), booster.num_feature()))
     margins = np.asarray(booster.predict(probes, raw_score=True, validate_features=False))
     return booster.num_trees(), booster.best_iteration, _checksum(margins)
 

@@ -4,8 +4,9 @@ Some learners take data values for thresholds: C4.5, XGBoost, and LightGBM besid
 sends a row with such a value to the other branch. In the middle of the gap it needs as much noise as on other
 thresholds, and with less and less noise the answers tend to those without noise.
 
-No training row changes its branch. A row that lies between the old and the new place of a threshold does; without noise
-on that attribute thresholds stay where they are.
+At the lowest and the highest value, where a model separates missing values from all others, the gap beyond counts as
+wide as the one before. No training row changes its branch. A row that lies between the old and the new place of a
+threshold does; without noise on that attribute thresholds stay where they are.
 """
 
 from __future__ import annotations
@@ -77,9 +78,16 @@ def _by_attribute(attributes: NDArray[np.int32]) -> Iterator[tuple[int, NDArray[
     yield from zip(distinct.tolist(), np.split(order, starts[1:]))
 
 
+def _with_neighbours(values: Floats) -> Floats:
+    """Add a value at either end, as far away as the next: models may separate missing values there."""
+    if len(values) < 2:
+        return values
+    return np.concatenate([[2.0 * values[0] - values[1]], values, [2.0 * values[-1] - values[-2]]])
+
+
 def _moves_in_column(last: Floats, column: Floats) -> tuple[Floats, Floats]:
     """Return those of the distinct thresholds of one attribute that lie on a value, and their new places."""
-    values = np.unique(column[np.abs(column) < LARGEST])
+    values = _with_neighbours(np.unique(column[np.abs(column) < LARGEST]))
     n_below = np.searchsorted(values, last, side="right")
     is_inside = (n_below > 0) & (n_below < len(values))
     last, n_below = last[is_inside], n_below[is_inside]

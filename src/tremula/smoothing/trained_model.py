@@ -16,6 +16,7 @@ from tremula.data.encoding import ColumnEncoder
 from tremula.data.take import take_rows
 from tremula.errors import InvalidInput, InvalidParameter, UnsupportedModel
 from tremula.smoothing.decision_threshold import (
+    ROUNDING,
     DecisionThreshold,
     count_other_labels,
     is_composite,
@@ -25,6 +26,7 @@ from tremula.smoothing.fitted_state import FittedState, digest, fitted_state, pr
 from tremula.smoothing.methods import Smoother
 from tremula.smoothing.models import TreeModel
 from tremula.smoothing.models.model import two_dimensional
+from tremula.smoothing.models.self_check import NOT_TAKEN
 from tremula.smoothing.models.tables import table_like
 from tremula.smoothing.noise.amounts import Noise
 from tremula.smoothing.sampled import Draws, make_draws
@@ -111,8 +113,10 @@ class WrappedModel:
         plain = self if self.plain is None else self.plain
         if strength == 0.0:
             return plain
-        assert plain.trees is not None
-        assert node_weights is not None
+        if plain.trees is None or node_weights is None:
+            raise InvalidInput("shrinkage needs trees and the weights of their nodes: fit the wrapper again")
+        if [len(weights) for weights in node_weights] != [tree.n_nodes for tree in plain.trees.sum.trees]:
+            raise InvalidInput("the weights of the nodes are those of other trees: fit the wrapper again")
         own_sum = None if plain.own_sum is None else shrink_sum(plain.own_sum, node_weights, strength)
         trees = shrunken_model(plain.trees, node_weights, strength, own_sum)
         return replace(plain, trees=trees, own_sum=own_sum, plain=plain)
@@ -160,16 +164,23 @@ class WrappedModel:
         values = self._encoder.encode(X) if self.trees is None else self.trees.rows(X)
         if not np.isnan(values).any():
             return values
-        if self.trees is not None and self.trees.no_missing and _takes_missing(self.model):
+        reason = "" if self.trees is None else self.trees.no_missing
+        if reason and not reason.startswith(NOT_TAKEN):
             raise InvalidInput(
-                f"X contains missing values or unknown levels, and the rows given to fit had none: "
-                f"{self.trees.no_missing}. Fill in missing values, give fit rows that have some, or use method='sample'"
+                f"X contains missing values or unknown levels, and the rows given to fit had none: {reason}. Fill in "
+                "missing values, give fit rows that have some, or use method='sample'"
             )
-        if not _takes_missing(self.model):
+        if reason or (self.trees is None and not _takes_missing(self.model)):
             raise InvalidInput(
                 f"X contains NaN, which {type(self.model).__name__} does not take: fill in missing values first"
             )
         return values
+
+    def with_reason(self, no_missing: str | None) -> WrappedModel:
+        """Return the model with the reason, known from its training rows, why it takes no missing values."""
+        if self.trees is None or no_missing is None:
+            return self
+        return replace(self, trees=replace(self.trees, no_missing=no_missing))
 
     def unsmoothed(self, X: Any) -> Floats:
         """Return the predictions of the model itself: class shares (its labels with combine="vote"), or numbers."""
@@ -191,7 +202,7 @@ class WrappedModel:
 
     def decide(self, shares: Floats) -> NDArray[np.int64]:
         """Return the class that the model predicts for given shares."""
-        return largest(shares) if self.threshold is None else self.threshold.codes(shares)
+        return largest(shares) if self.threshold is None else self.threshold.codes(shares, ROUNDING)
 
     @cached_property
     def _inner(self) -> Any:
@@ -255,6 +266,9 @@ class WrappedModel:
 
 
 def _takes_missing(model: Any) -> bool:
+    """Whether a model takes missing values, by its tags; those of models made of others do not say."""
+    if is_composite(model):
+        return True
     try:
         return bool(get_tags(model).input_tags.allow_nan)
     except (AttributeError, TypeError):  # the library has no tags
@@ -294,6 +308,7 @@ def wrap_model(
         unread, encoder = trees.no_missing, trees.encoder
         trees = None
     if trees is not None:
+        check_kind(trees, settings.is_classifier)
         probes = probe_rows(trees.sum)
         state = fitted_state(model, probes)
         return WrappedModel(model, settings, trees, None, threshold=threshold, probes=probes, state=state)
@@ -307,9 +322,29 @@ def wrap_model(
         raise InvalidParameter(
             f"{type(model).__name__} has no classes_, the labels of the columns of its probabilities: set the attribute"
         )
-    check_one_target(model, X)
+    check_predictions(model, settings, X, unread)
     known = encoder or (_encoder_of(model) if X is None else ColumnEncoder.learn(X)[0])
     return WrappedModel(model, settings, None, known, unread, threshold)
+
+
+def check_kind(trees: TreeModel, is_classifier: bool) -> None:
+    """Refuse trees of classes in a regressor and of numbers in a classifier; boosters have no tags that say it."""
+    if is_classifier and trees.classes is None:
+        raise InvalidParameter(f"{trees.name} predicts numbers: use DualPerturbRegressor")
+    if not is_classifier and trees.classes is not None:
+        raise InvalidParameter(f"{trees.name} predicts classes: use DualPerturbClassifier")
+
+
+def check_predictions(model: Any, settings: Settings, X: Any, unread: str) -> None:
+    """Refuse a model, to be drawn, that does not predict one target from a table."""
+    try:
+        check_one_target(model, X)
+    except UnsupportedModel:
+        raise
+    except TypeError as error:  # a booster that takes no tables, for example
+        raise UnsupportedModel(f"{type(model).__name__} cannot be asked for predictions ({error}). {unread}") from error
+    if settings.is_classifier and settings.combine == "average" and X is not None:
+        class_shares(model, take_rows(X, np.arange(1)))
 
 
 def check_one_target(model: Any, X: Any) -> None:

@@ -48,7 +48,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import tremula._kernels.soften as kernel
-from tremula.trees.structure import NUMERIC_SPLIT
+from tremula.trees.structure import is_numeric
 from tremula.trees.tree import Tree
 from tremula.trees.tree_sum import TreeSum
 
@@ -88,10 +88,10 @@ def finite(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def find_thresholds(model: TreeSum) -> Thresholds:
     """Give every distinct threshold of an attribute a shared column, if there are few in comparison to the splits."""
-    of_nodes = tuple(finite(np.where(_is_numeric(tree), tree.threshold, 0.0)) for tree in model.trees)
+    of_nodes = tuple(finite(np.where(is_numeric(tree.nodes), tree.threshold, 0.0)) for tree in model.trees)
     last = tuple(np.nextafter(each, -np.inf) if tree.strict else each for tree, each in zip(model.trees, of_nodes))
     starts = np.cumsum([0, *(tree.n_nodes for tree in model.trees)])
-    attributes = np.concatenate([np.where(_is_numeric(tree), tree.attribute, -1) for tree in model.trees])
+    attributes = np.concatenate([np.where(is_numeric(tree.nodes), tree.attribute, -1) for tree in model.trees])
     thresholds = np.concatenate(last)
     columns = np.full(len(thresholds), -1, dtype=np.int32)
     end = kernel.FIRST_SHARED
@@ -142,10 +142,6 @@ def order_rows(model: TreeSum, X: NDArray[np.float64], is_missing: NDArray[np.bo
 def _short(keys: NDArray[Any]) -> NDArray[Any]:
     """Return keys in 16 bits if they fit: these are sorted much faster."""
     return keys.astype(np.uint16) if keys.max() <= np.iinfo(np.uint16).max else keys
-
-
-def _is_numeric(tree: Tree) -> NDArray[np.bool_]:
-    return np.asarray((tree.n_branches > 0) & (tree.nodes["index"] == NUMERIC_SPLIT))
 
 
 class TreePrograms:

@@ -9,8 +9,9 @@ import numpy as np
 from tremula.parameters import with_parameters
 from tremula.persistence.registry import storable
 from tremula.seeds import RandomState
+from tremula.trees.columns import Columns
 from tremula.trees.criteria import CLASSIFICATION
-from tremula.trees.growing import Rules, SortedColumns, attributes_to_draw, depth_limit, grow_classification_tree
+from tremula.trees.growing import Rules, attributes_to_draw, depth_limit, grow_classification_tree
 from tremula.trees.learner import TreeClassifier
 from tremula.trees.pruning import collapse_useless_splits, normal_estimate, prune_by_error, quinlan_estimate
 from tremula.trees.tree import Tree
@@ -95,7 +96,7 @@ class C45Classifier(TreeClassifier):
 
     def grow(
         self,
-        columns: SortedColumns,
+        columns: Columns,
         codes: np.ndarray,
         n_classes: int,
         weights: np.ndarray | None,

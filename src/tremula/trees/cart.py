@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -16,12 +17,12 @@ from tremula.parameters.kinds import choice
 from tremula.parameters.table import LEAF_COST
 from tremula.persistence.registry import storable
 from tremula.seeds import RandomState
+from tremula.trees.columns import Columns
 from tremula.trees.criteria import CLASSIFICATION, REGRESSION, Criterion, find_criterion
 from tremula.trees.growing import (
     ROUNDING,
     GrownTree,
     Rules,
-    SortedColumns,
     attributes_to_draw,
     depth_limit,
     grow_classification_tree,
@@ -67,6 +68,8 @@ class _CART(PrunedOnHeldOutRows):
     min_samples_split: float
     min_samples_leaf: float
     max_features: int | float | str | None
+    max_bins: int | None
+    missing: str
     splitter: str
     ccp_alpha: float | str
     cv: Any
@@ -80,6 +83,11 @@ class _CART(PrunedOnHeldOutRows):
 
     def _grows_once(self) -> bool:
         return self.ccp_alpha != "cv"
+
+    def sort(self, values: np.ndarray, n_levels: np.ndarray) -> Columns:
+        """Return the columns for `grow`."""
+        columns = super().sort(values, n_levels)
+        return replace(columns, max_bins=self.max_bins, has_missing_branch=self.missing == "branch")
 
     def _draws(self) -> bool:
         return self.ccp_alpha == "cv" or self.max_features is not None or self.splitter == "random"
@@ -107,7 +115,7 @@ class _CART(PrunedOnHeldOutRows):
 
     def _folds(
         self,
-        columns: SortedColumns,
+        columns: Columns,
         target: np.ndarray,
         weights: np.ndarray | None,
         groups: np.ndarray,
@@ -125,7 +133,7 @@ class _CART(PrunedOnHeldOutRows):
 
     def _split_rows(
         self,
-        columns: SortedColumns,
+        columns: Columns,
         target: np.ndarray,
         weights: np.ndarray,
         groups: np.ndarray,
@@ -186,7 +194,7 @@ class CARTClassifier(_CART, TreeClassifier):
     A nominal attribute is split into two sets of levels. With two classes, the levels are ordered by their share of the
     second class, and the best cut in this order is taken; for Gini and entropy no other sets are better. With more
     classes, the levels are ordered by the share of each class in turn, and the best of all these cuts is taken; other
-    sets may be better. A row with a missing value takes both branches, in shares.
+    sets may be better. See `missing` for rows with missing values.
 
     Examples
     --------
@@ -208,6 +216,8 @@ class CARTClassifier(_CART, TreeClassifier):
         min_samples_split: float = 2,
         min_samples_leaf: float = 1,
         max_features: int | float | str | None = None,
+        max_bins: int | None = None,
+        missing: str = "branch",
         splitter: str = "best",
         ccp_alpha: float | str = 0.0,
         cv: Any = 10,
@@ -219,6 +229,8 @@ class CARTClassifier(_CART, TreeClassifier):
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
         self.max_features = max_features
+        self.max_bins = max_bins
+        self.missing = missing
         self.splitter = splitter
         self.ccp_alpha = ccp_alpha
         self.cv = cv
@@ -227,7 +239,7 @@ class CARTClassifier(_CART, TreeClassifier):
 
     def grow(
         self,
-        columns: SortedColumns,
+        columns: Columns,
         codes: np.ndarray,
         n_classes: int,
         weights: np.ndarray | None,
@@ -279,8 +291,7 @@ class CARTRegressor(_CART, TreeRegressor):
     Notes
     -----
     A nominal attribute is split into two sets of levels, ordered by their mean target; the best cut
-    of this order is the best of all divisions. Rows with a missing value go down both branches, with their weight
-    divided.
+    of this order is the best of all divisions. See `missing` for rows with missing values.
 
     Examples
     --------
@@ -301,6 +312,8 @@ class CARTRegressor(_CART, TreeRegressor):
         min_samples_split: float = 2,
         min_samples_leaf: float = 1,
         max_features: int | float | str | None = None,
+        max_bins: int | None = None,
+        missing: str = "branch",
         splitter: str = "best",
         ccp_alpha: float | str = 0.0,
         cv: Any = 10,
@@ -312,6 +325,8 @@ class CARTRegressor(_CART, TreeRegressor):
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
         self.max_features = max_features
+        self.max_bins = max_bins
+        self.missing = missing
         self.splitter = splitter
         self.ccp_alpha = ccp_alpha
         self.cv = cv
@@ -320,7 +335,7 @@ class CARTRegressor(_CART, TreeRegressor):
 
     def grow(
         self,
-        columns: SortedColumns,
+        columns: Columns,
         target: np.ndarray,
         weights: np.ndarray | None,
         random: np.random.Generator,

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tremula.errors import InvalidParameter
 from tremula.persistence.registry import storable
+from tremula.persistence.soundness import require, require_numbers
 from tremula.trees.links import IDENTITY, Link
 
 Floats = NDArray[np.float64]
@@ -39,6 +40,10 @@ class LinearLink(Link):
     matrix: Floats
     offset: Floats
     name = "linear"
+
+    def _check_stored(self) -> None:
+        require_numbers("the matrix", self.matrix, (None, None))
+        require_numbers("the offset", self.offset, (len(self.matrix),))
 
     def answers(self, margins: Floats) -> Floats:
         """Return the product, with the offset."""
@@ -73,6 +78,10 @@ class StretchLink(Link):
 
     links: tuple[Link, ...]
     sizes: tuple[int, ...]
+
+    def _check_stored(self) -> None:
+        is_even = len(self.links) == len(self.sizes) > 0 and all(0 < size < 2**31 for size in self.sizes)
+        require(is_even, "stretches of margins have no links or sizes")
 
     @property
     def name(self) -> str:
@@ -123,6 +132,9 @@ class ChainLink(Link):
 
     links: tuple[Link, ...]
 
+    def _check_stored(self) -> None:
+        require(len(self.links) > 0, "a chain has no links")
+
     @property
     def name(self) -> str:
         """Names of the links, the last first."""
@@ -171,6 +183,11 @@ class InterpolationLink(Link):
     scores: Floats
     shares: Floats
     name = "interpolation"
+
+    def _check_stored(self) -> None:
+        require_numbers("the scores", self.scores, (None,))
+        require_numbers("the shares", self.shares, (len(self.scores),), low=0.0)
+        require(len(self.scores) > 0 and (np.diff(self.scores) > 0).all(), "the scores do not increase")
 
     def answers(self, margins: Floats) -> Floats:
         """Return the shares of the two classes."""

@@ -1,34 +1,37 @@
-"""Calls the growing kernel: sorts columns once, and grows trees from them under given rules.
+"""Calls the growing kernels: grows trees from the columns of a table under given rules.
 
-An ensemble calls `sort_columns` once, and `grow_classification_tree` or `grow_regression_tree` once per member, each
-time with the member's row weights: a member's sorted lists are those of the table, filtered. A row of weight 0 counts
-as absent, a row of weight 2 as present twice.
+An ensemble reads its columns once (`columns.read_columns`), and calls `grow_classification_tree` or
+`grow_regression_tree` once per member, with the member's row weights. A row of weight 0 counts as absent, a row of
+weight 2 as present twice.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
-from functools import cached_property, lru_cache
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
 
 from tremula._kernels.grow import grow as _grow
-from tremula._kernels.sort import rank_rows as _rank_rows
-from tremula._kernels.sort import sort_columns as _sort_columns
-from tremula._kernels.words import CLASS_BITS, COUNT_BITS, ROW_BITS, WIDE_ROW_BITS
+from tremula._kernels.grow_coded import MAX_COUNT
+from tremula._kernels.grow_coded import grow as _grow_coded
+from tremula._kernels.words import CLASS_BITS, COUNT_BITS, ROW_BITS
+from tremula.errors import InvalidParameter
 from tremula.parameters import check_number
 from tremula.parameters.kinds import check_max_features
+from tremula.trees.coding import KernelCodes, KernelMarks, class_marks, fixed_point
+from tremula.trees.columns import Columns
 from tremula.trees.criteria import CLASSIFICATION, REGRESSION, Criterion
+from tremula.trees.missing_values import NO_TWIN
 from tremula.trees.structure import NODE_DTYPE
 from tremula.trees.tree import Tree
 
 NO_LIMIT = np.iinfo(np.int64).max
 INFORMATION_UNIT = 2.0**-32
 # What fits into a word (see `_kernels/words.pxd`); what does not is looked up by row.
-MAX_PACKED_ROWS = 1 << ROW_BITS
 MAX_PACKED_CLASSES = 1 << CLASS_BITS
 MAX_PACKED_COUNT = (1 << COUNT_BITS) - 1
 # Past this the fixed-point table of the counts would outgrow the caches, and 63 bits.
@@ -38,6 +41,11 @@ N_STEPS = 4
 MAX_STEPPED_WEIGHT = 1 << 21
 # From this many attributes for each one drawn, it is quicker to sort those drawn than to divide the lists of all.
 ATTRIBUTES_PER_DRAWN = 20
+# Codes are compared in 26 bits, six more of which hold a place.
+MAX_CODED_ROWS = 1 << 25
+# Classes times levels that a tree grown from codes tabulates.
+MAX_CODED_TABLE = 1 << 22
+CODABLE = {CLASSIFICATION["gini"].code, CLASSIFICATION["entropy"].code, REGRESSION["variance"].code}
 # Worths of classes closer than this are equal up to rounding, and the first split is taken.
 ROUNDING = 1e-9
 
@@ -69,54 +77,12 @@ class Rules:
     min_variance: float = -1.0
 
 
-@dataclass(frozen=True)
-class SortedColumns:
-    """Columns with their known values sorted: words of row and rank, a list per attribute."""
-
-    values: np.ndarray
-    n_levels: np.ndarray
-    lists: np.ndarray
-    lengths: np.ndarray
-    row_bits: int
-    gap: float
-    serves_once: bool = False  # the next tree may use the lists up
-
-    @property
-    def n_rows(self) -> int:
-        """Rows of the table."""
-        return int(self.values.shape[0])
-
-    @property
-    def n_attributes(self) -> int:
-        """Columns of the table."""
-        return int(self.values.shape[1])
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether no value is missing."""
-        return bool((self.lengths == self.n_rows).all())
-
-    def __getstate__(self) -> dict[str, object]:
-        """Leave out what can be made again."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
-
-    @cached_property
-    def values_by_column(self) -> np.ndarray:
-        """The values with those of a column side by side, for trees that read them again and again."""
-        return np.asfortranarray(self.values)
-
-    @cached_property
-    def ranks(self) -> np.ndarray:
-        """The rank of every value in its column, by column and row; for columns that are complete."""
-        ranks = np.empty(self.lists.shape, np.uint32)
-        _rank_rows(self.lists, self.row_bits, ranks)
-        return ranks
-
-
 class KernelColumns(NamedTuple):
     """The columns as the growing kernel takes them.
 
-    `attributes` are the columns in use. `ranks`, by column and row, serve unsorted nodes; None if thresholds are drawn.
+    `attributes` are the columns in use, first the `n_judged` that nodes judge and draw from, then twins of these;
+    `twins` has the place of the twin of each, or -1. `missing_level` has for each column the level that stands for
+    missing ones, or -1. `ranks`, by column and row, serve unsorted nodes; None if thresholds are drawn.
     `unsorted` nodes have rows alone and no lists, which needs columns without missing values. With `use_up` the sorted
     lists themselves are divided, and are of no use afterwards.
     """
@@ -127,6 +93,9 @@ class KernelColumns(NamedTuple):
     lengths: np.ndarray
     row_bits: int
     attributes: np.ndarray
+    n_judged: int
+    twins: np.ndarray
+    missing_level: np.ndarray
     ranks: np.ndarray | None
     unsorted: bool
     use_up: bool
@@ -189,30 +158,6 @@ def attributes_to_draw(max_features: int | float | str | None, n_attributes: int
     return max(1, int(max_features * n_attributes))
 
 
-def sort_columns(values: np.ndarray, n_levels: np.ndarray, gap: float = 0.0) -> SortedColumns:
-    """Sort every column once.
-
-    Parameters
-    ----------
-    values : float64 array (n_rows, n_attributes)
-        Nominal columns hold level codes; NaN is missing.
-    n_levels : int32 array (n_attributes,)
-        0 for a numeric attribute.
-    gap : float, default=0.0
-        A value at most this much above its predecessor cannot be told from it (C4.5: 1e-5).
-
-    Returns
-    -------
-    SortedColumns
-    """
-    n_rows, n_attributes = values.shape
-    lists = np.empty((n_attributes, n_rows), np.uint64)
-    lengths = np.empty(n_attributes, np.int64)
-    row_bits = ROW_BITS if n_rows < MAX_PACKED_ROWS else WIDE_ROW_BITS
-    _sort_columns(values, gap, row_bits, lists, lengths)
-    return SortedColumns(values, np.ascontiguousarray(n_levels, np.int32), lists, lengths, row_bits, gap)
-
-
 @lru_cache(maxsize=4)
 def _table_of_terms(size: int, is_information: bool) -> np.ndarray:
     """f(0), f(1), ...: x squared, or x log2 x in fixed point and in row m below it f(m) - f(0), f(m + 1) - f(1), ..."""
@@ -252,7 +197,7 @@ def _criterion_of(rules: Rules) -> Criterion:
 
 
 def grow_classification_tree(
-    columns: SortedColumns,
+    columns: Columns,
     codes: np.ndarray,
     n_classes: int,
     weights: np.ndarray | None,
@@ -264,7 +209,7 @@ def grow_classification_tree(
 
     Parameters
     ----------
-    columns : SortedColumns
+    columns : Columns
     codes : int array (n_rows,)
         Class of each row, from 0.
     n_classes : int
@@ -280,14 +225,17 @@ def grow_classification_tree(
     -------
     GrownTree
     """
+    columns = columns.to_grow_from
     if weights is None:
         weights = np.ones(columns.n_rows, np.uint8)
+    if is_coded(columns, attributes, rules, weights, n_classes):
+        return _grow_from_codes(columns, _marks_of_classes(codes, n_classes, weights, rules), rules, random, attributes)
     rows = _rows_of_classes(columns, np.ascontiguousarray(codes, np.int32), n_classes, weights, rules)
     return _call_kernel(columns, rows, rules, random, attributes)
 
 
 def _rows_of_classes(
-    columns: SortedColumns, codes: np.ndarray, n_classes: int, weights: np.ndarray, rules: Rules
+    columns: Columns, codes: np.ndarray, n_classes: int, weights: np.ndarray, rules: Rules
 ) -> KernelRows:
     """Choose how the kernel counts the rows: by marks as far as these can say it, else by real weights."""
     marks = terms = real_weights = None
@@ -305,7 +253,7 @@ def _rows_of_classes(
 
 
 def grow_regression_tree(
-    columns: SortedColumns,
+    columns: Columns,
     target: np.ndarray,
     weights: np.ndarray | None,
     rules: Rules,
@@ -316,13 +264,123 @@ def grow_regression_tree(
 
     Parameters are those of `grow_classification_tree`, with the target in place of the classes.
     """
-    real_weights = np.ones(columns.n_rows) if weights is None else np.ascontiguousarray(weights, np.float64)
-    target = np.ascontiguousarray(target, np.float64)
+    target, columns = np.ascontiguousarray(target, np.float64), columns.to_grow_from
+    if weights is None:
+        weights = np.ones(columns.n_rows, np.uint8)
+    if is_coded(columns, attributes, rules, weights, 0):
+        marks = KernelMarks(weights.astype(np.uint32), fixed_point(target), target, None, 0.0, 0)
+        return _grow_from_codes(columns, marks, rules, random, attributes)
+    real_weights = np.ascontiguousarray(weights, np.float64)
     rows = KernelRows(None, target, real_weights, None, None, 0.0, 0)
     return _call_kernel(columns, rows, rules, random, attributes)
 
 
-def is_unsorted(columns: SortedColumns, n_attributes: int, rules: Rules) -> bool:
+def _marks_of_classes(codes: np.ndarray, n_classes: int, weights: np.ndarray, rules: Rules) -> KernelMarks:
+    terms = None
+    if _criterion_of(rules).is_information:
+        terms = table_of_terms(int(weights.sum(dtype=np.int64)), is_information=True)
+    return KernelMarks(class_marks(codes, weights), None, None, terms, INFORMATION_UNIT, n_classes)
+
+
+@lru_cache(maxsize=64)
+def _is_codable(rules: Rules) -> bool:
+    """Whether trees under these rules can be grown from codes: those of CART, random forests and extra trees can."""
+    plain = Rules(
+        rules.criterion,
+        subsets=True,
+        random_threshold=rules.random_threshold,
+        n_drawn=rules.n_drawn,
+        max_depth=rules.max_depth,
+        min_split_weight=rules.min_split_weight,
+        min_side_weight=rules.min_side_weight,
+        tolerance=rules.tolerance,
+        min_variance=rules.min_variance,
+    )
+    return replace(rules, subsets=True) == plain and rules.criterion in CODABLE
+
+
+def is_coded(
+    columns: Columns, attributes: np.ndarray | None, rules: Rules, weights: np.ndarray, n_classes: int
+) -> bool:
+    """Whether a tree is grown from codes.
+
+    Nodes then keep the numbers of their rows alone. This is quicker where they draw some of the attributes; with all
+    attributes, where codes are bytes and serve several trees.
+    """
+    can_be_coded = (
+        _is_codable(rules)
+        and columns.gap == 0.0
+        and columns.n_rows <= MAX_CODED_ROWS
+        and n_classes * max(1, int(columns.n_levels.max(initial=0))) <= MAX_CODED_TABLE
+        and (rules.subsets or not columns.n_levels.any())
+        and columns.is_complete
+        and _are_small_counts(weights)
+    )
+    if columns.max_bins is not None:
+        if not can_be_coded:
+            raise InvalidParameter(_why_no_bins(columns, weights))
+        return True
+    n_attributes = columns.n_judged if attributes is None else len(attributes)
+    if not can_be_coded or rules.random_threshold or rules.n_drawn < n_attributes:
+        return can_be_coded
+    return not columns.serves_once and n_classes > 0 and columns.coded.codes.itemsize == 1
+
+
+def _why_no_bins(columns: Columns, weights: np.ndarray) -> str:
+    reason = "it is not used with this criterion or these numbers of rows, classes and levels"
+    if not columns.is_complete:
+        reason = 'the table has missing values, whose rows are divided with missing="shares"'
+    elif not _are_small_counts(weights):
+        reason = f"row weights are not whole numbers of at most {MAX_COUNT}"
+    return f"max_bins={columns.max_bins} was given, but {reason}: set max_bins=None"
+
+
+def _are_small_counts(weights: np.ndarray) -> bool:
+    is_whole = weights.dtype.kind in "iu" or bool((weights == np.floor(weights)).all())
+    return is_whole and bool(weights.max() <= MAX_COUNT) and weights.sum(dtype=np.float64) < MAX_TABLED_WEIGHT
+
+
+def _grow_from_codes(
+    columns: Columns, rows: KernelMarks, rules: Rules, random: np.random.Generator, attributes: np.ndarray | None
+) -> GrownTree:
+    coded = columns.coded
+    low, high = coded.low, coded.high
+    if low is None and (rules.random_threshold or columns.has_few_values):
+        low = high = columns.distinct_values
+    if attributes is None:
+        attributes = np.arange(columns.n_judged, dtype=np.int32)
+    table = KernelCodes(
+        codes=coded.codes,
+        n_codes=coded.n_codes,
+        n_levels=columns.n_levels,
+        twins=columns.twins,
+        missing_code=_missing_codes(columns, coded.n_codes),
+        first=coded.first,
+        low=low,
+        high=high,
+        values=columns.values,
+        attributes=np.ascontiguousarray(attributes, np.int32),
+    )
+    return _in_given_columns(GrownTree(*_grow_coded(table, rows, rules, random.bit_generator, NODE_DTYPE)), columns)
+
+
+def _missing_codes(columns: Columns, n_codes: np.ndarray) -> np.ndarray:
+    """Return the code of missing values in each column, or -1."""
+    codes, has_twin = columns.missing_level.copy(), columns.twins != NO_TWIN
+    codes[has_twin] = 0
+    codes[columns.twins[has_twin]] = n_codes[columns.twins[has_twin]] - 1
+    return codes
+
+
+def _in_given_columns(grown: GrownTree, columns: Columns) -> GrownTree:
+    """Name the columns of the table that was given, not their twins."""
+    if columns.table is not None:
+        splits = grown.nodes["n_branches"] > 0
+        grown.nodes["attribute"][splits] = columns.table.originals[grown.nodes["attribute"][splits]]
+    return grown
+
+
+def is_unsorted(columns: Columns, n_attributes: int, rules: Rules) -> bool:
     """Whether nodes keep no sorted lists, since it is quicker to sort the attributes that a node draws.
 
     Thresholds that are drawn need no order at all.
@@ -330,38 +388,46 @@ def is_unsorted(columns: SortedColumns, n_attributes: int, rules: Rules) -> bool
     Examples
     --------
     >>> import numpy as np
-    >>> from tremula.trees.growing import Rules, is_unsorted, sort_columns
-    >>> columns = sort_columns(np.arange(1000.0).reshape(2, 500), np.zeros(500, np.int32))
+    >>> from tremula.trees.columns import read_columns
+    >>> from tremula.trees.growing import Rules, is_unsorted
+    >>> columns = read_columns(np.arange(1000.0).reshape(2, 500), np.zeros(500, np.int32))
     >>> is_unsorted(columns, 500, Rules(criterion=0)), is_unsorted(columns, 500, Rules(criterion=0, n_drawn=22))
     (False, True)
     """
-    if not columns.is_complete or columns.gap > 0.0:
+    if not columns.is_complete or columns.gap > 0.0 or (rules.random_threshold and columns.table is not None):
         return False
     return rules.random_threshold or n_attributes >= ATTRIBUTES_PER_DRAWN * rules.n_drawn
 
 
 def _call_kernel(
-    columns: SortedColumns,
+    columns: Columns,
     rows: KernelRows,
     rules: Rules,
     random: np.random.Generator,
     attributes: np.ndarray | None,
 ) -> GrownTree:
     if attributes is None:
-        attributes = np.arange(columns.n_attributes, dtype=np.int32)
+        attributes = np.arange(columns.n_judged, dtype=np.int32)
     unsorted = is_unsorted(columns, len(attributes), rules)
+    own_twins = columns.twins[attributes]
+    twins = np.full(len(attributes) + np.count_nonzero(own_twins != NO_TWIN), NO_TWIN, np.int32)
+    twins[np.flatnonzero(own_twins != NO_TWIN)] = np.arange(len(attributes), len(twins))
     kernel_columns = KernelColumns(
         values=columns.values_by_column if unsorted and rules.random_threshold else columns.values,
         n_levels=columns.n_levels,
         lists=columns.lists,
         lengths=columns.lengths,
         row_bits=columns.row_bits,
-        attributes=np.ascontiguousarray(attributes, np.int32),
+        attributes=np.concatenate([attributes, own_twins[own_twins != NO_TWIN]]).astype(np.int32),
+        n_judged=len(attributes),
+        twins=twins,
+        missing_level=columns.missing_level,
         ranks=columns.ranks if unsorted and not rules.random_threshold else None,
         unsorted=unsorted,
         use_up=columns.serves_once and columns.is_complete and not rules.observed_threshold,
     )
-    return GrownTree(*_grow(kernel_columns, rows, rules, random.bit_generator, NODE_DTYPE))
+    grown = GrownTree(*_grow(kernel_columns, rows, rules, random.bit_generator, NODE_DTYPE))
+    return _in_given_columns(grown, columns)
 
 
 def mean_and_variance(target: np.ndarray, weights: np.ndarray | None) -> tuple[float, float]:

@@ -11,8 +11,9 @@ from tremula.errors import UnsupportedType
 from tremula.parameters import Parameter, with_parameters
 from tremula.parameters.kinds import anything
 from tremula.persistence.registry import storable
+from tremula.trees.columns import Columns
 from tremula.trees.criteria import CLASSIFICATION
-from tremula.trees.growing import ROUNDING, Rules, SortedColumns, depth_limit, grow_classification_tree
+from tremula.trees.growing import ROUNDING, Rules, depth_limit, grow_classification_tree
 from tremula.trees.learner import TreeClassifier
 from tremula.trees.tree import Tree
 
@@ -62,7 +63,7 @@ class ID3Classifier(TreeClassifier):
         self.max_depth = max_depth
         self.categorical_features = categorical_features
 
-    def sort(self, values: np.ndarray, n_levels: np.ndarray) -> SortedColumns:
+    def sort(self, values: np.ndarray, n_levels: np.ndarray) -> Columns:
         """Sort the columns; raise UnsupportedType if one is numeric."""
         numeric = np.flatnonzero((n_levels == 0) & ~np.isnan(values).all(axis=0))
         if len(numeric):
@@ -75,7 +76,7 @@ class ID3Classifier(TreeClassifier):
 
     def grow(
         self,
-        columns: SortedColumns,
+        columns: Columns,
         codes: np.ndarray,
         n_classes: int,
         weights: np.ndarray | None,

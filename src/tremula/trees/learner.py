@@ -25,7 +25,7 @@ from tremula.data.target import (
 from tremula.parameters import check_parameters
 from tremula.prediction import ClassPredictionMixin, NumberPredictionMixin, OutputsMixin
 from tremula.seeds import make_generator
-from tremula.trees.growing import SortedColumns, sort_columns
+from tremula.trees.columns import Columns, read_columns
 from tremula.trees.inspection import FittedTreeMixin
 from tremula.trees.tree import Tree
 
@@ -49,6 +49,9 @@ class TreeLearner(FittedTreeMixin, OutputsMixin, BaseEstimator):
     categorical_features: Any
     encoder_: ColumnEncoder
     tree_: Tree
+
+    def _check_stored(self) -> None:
+        self.tree_.check_fits(self.encoder_.n_levels, self._n_outputs)
 
     def _check_parameters(self) -> None:
         """Raise InvalidParameter if a parameter has a wrong value."""
@@ -87,11 +90,11 @@ class TreeLearner(FittedTreeMixin, OutputsMixin, BaseEstimator):
         """Return whether fitting grows a single tree, so that growing may overwrite the sorted columns."""
         return True
 
-    def sort(self, values: np.ndarray, n_levels: np.ndarray) -> SortedColumns:
+    def sort(self, values: np.ndarray, n_levels: np.ndarray) -> Columns:
         """Sort the columns for `grow`."""
-        return sort_columns(values, n_levels, self._value_gap)
+        return read_columns(values, n_levels, self._value_gap)
 
-    def _sort_for_fit(self, encoder: ColumnEncoder, values: np.ndarray) -> SortedColumns:
+    def _sort_for_fit(self, encoder: ColumnEncoder, values: np.ndarray) -> Columns:
         return replace(self.sort(values, encoder.n_levels), serves_once=self._grows_once())
 
     def _read_training_rows(self, X: Any, sample_weight: Any) -> tuple[ColumnEncoder, np.ndarray, np.ndarray | None]:
@@ -149,7 +152,7 @@ class TreeClassifier(ClassifierMixin, ClassPredictionMixin, TreeLearner):
     @abstractmethod
     def grow(
         self,
-        columns: SortedColumns,
+        columns: Columns,
         codes: np.ndarray,
         n_classes: int,
         weights: np.ndarray | None,
@@ -181,7 +184,7 @@ class TreeRegressor(RegressorMixin, NumberPredictionMixin, TreeLearner):
     @abstractmethod
     def grow(
         self,
-        columns: SortedColumns,
+        columns: Columns,
         target: np.ndarray,
         weights: np.ndarray | None,
         random: np.random.Generator,

@@ -142,6 +142,34 @@ class LogisticLink(Link):
 
 @storable
 @dataclass(frozen=True)
+class ShareLink(Link):
+    """Turns one margin into one number, the logistic function of it.
+
+    Examples
+    --------
+    >>> ShareLink().answers(np.array([[0.0]]))
+    array([[0.5]])
+    """
+
+    is_increasing = True
+    name = "share"
+
+    def answers(self, margins: Floats) -> Floats:
+        """Return the logistic function of the margins."""
+        return np.asarray(expit(margins))
+
+    def slopes(self, margins: Floats, margin_slopes: Floats) -> Floats:
+        """Multiply by the derivative of the logistic function."""
+        shares = self.answers(margins)
+        return np.asarray(margin_slopes * (shares * (1.0 - shares))[:, :, None])
+
+    def answer_bound(self, margins: Floats, bound: Floats) -> Floats:
+        """Return a quarter of the bound: the largest slope of the logistic function is 1/4."""
+        return np.asarray(bound / 4)
+
+
+@storable
+@dataclass(frozen=True)
 class SoftmaxLink(Link):
     """Turns a margin of each class into class shares.
 
@@ -227,8 +255,8 @@ class PositiveLink(Link):
 
 
 IDENTITY, LOGISTIC, SOFTMAX = IdentityLink(), LogisticLink(), SoftmaxLink()
-EXPONENTIAL, POSITIVE = ExponentialLink(), PositiveLink()
-LINKS: dict[str, Link] = {link.name: link for link in (IDENTITY, LOGISTIC, SOFTMAX, EXPONENTIAL, POSITIVE)}
+EXPONENTIAL, POSITIVE, SHARE = ExponentialLink(), PositiveLink(), ShareLink()
+LINKS: dict[str, Link] = {link.name: link for link in (IDENTITY, LOGISTIC, SOFTMAX, EXPONENTIAL, POSITIVE, SHARE)}
 
 
 def as_link(link: Link | str) -> Link:

@@ -125,15 +125,4 @@ def _split(flat: NDArray[Any], lengths: NDArray[np.int64]) -> list[NDArray[Any]]
     return np.split(flat, np.cumsum(lengths)[:-1])
 
 
-def check_trees_fit(model: Any) -> None:
-    """Raise ValueError if a tree has another number of attributes or classes than its model."""
-    n_classes = len(getattr(model, "classes_", [0]))
-    members = [part for member in getattr(model, "members_", []) for part in getattr(member, "regressors", [member])]
-    for tree in [getattr(model, "tree_", None), *members]:
-        if not isinstance(tree, Tree):
-            continue
-        if tree.n_attributes != model.n_features_in_ or tree.n_outputs not in (1, n_classes):
-            raise ValueError(f"{tree} in a model of {model.n_features_in_} attributes and {n_classes} classes")
-
-
-register_packing(Packing(Tree, "tree", "trees", pack_trees, unpack_trees, check_trees_fit))
+register_packing(Packing(Tree, "tree", "trees", pack_trees, unpack_trees))

@@ -11,8 +11,9 @@ import numpy as np
 from scipy.special import ndtri
 
 import tremula._kernels.prune as kernel
+from tremula.errors import InvalidInput
 from tremula.trees.growing import GrownTree
-from tremula.trees.structure import copy_nodes, parents_of
+from tremula.trees.structure import copy_nodes, depths_of, parents_of
 from tremula.trees.tree import Tree
 
 # C4.5 interpolates the normal deviate of a confidence linearly in this table.
@@ -106,7 +107,11 @@ def prune_by_error(
     real_weights = np.ones(len(codes)) if weights is None else np.ascontiguousarray(weights, np.float64)
     rows = (values, np.ascontiguousarray(codes, np.int32), real_weights)
     limit = {"confidence": estimate.confidence, "z_squared": estimate.z_squared, "tail": estimate.tail}
-    kernel.prune_by_error(nodes, statistics, grown.subsets, n_levels, strict, rows, limit, raising)
+    depth = int(depths_of(nodes).max())
+    try:
+        kernel.prune_by_error(nodes, statistics, grown.subsets, n_levels, strict, rows, limit, raising, depth)
+    except RecursionError as error:
+        raise InvalidInput(str(error)) from error
     return _compact(nodes, GrownTree(nodes, statistics, grown.subsets))[0]
 
 
@@ -196,7 +201,7 @@ def weakest_link_alphas(nodes: np.ndarray, risk: np.ndarray) -> np.ndarray:
     """
     scratch = np.empty((3, len(nodes)))
     alphas = np.empty(len(nodes))
-    tolerance = 1e-12 * max(1.0, float(risk[0]))
+    tolerance = 1e-12 * abs(float(risk[0]))  # weights of a changed file may make a risk negative
     kernel.weakest_links(nodes, parents_of(nodes), np.ascontiguousarray(risk), *scratch, alphas, tolerance)
     return alphas
 

@@ -14,12 +14,12 @@ from tremula.folds import stratified_parts
 from tremula.parameters import with_parameters
 from tremula.persistence.registry import storable
 from tremula.seeds import RandomState
+from tremula.trees.columns import Columns
 from tremula.trees.criteria import CLASSIFICATION, REGRESSION
 from tremula.trees.growing import (
     ROUNDING,
     GrownTree,
     Rules,
-    SortedColumns,
     attributes_to_draw,
     depth_limit,
     grow_classification_tree,
@@ -69,7 +69,7 @@ class _REPTree(PrunedOnHeldOutRows):
 
     def _divide(
         self,
-        columns: SortedColumns,
+        columns: Columns,
         target: np.ndarray,
         weights: np.ndarray | None,
         groups: np.ndarray,
@@ -149,7 +149,7 @@ class REPTreeClassifier(_REPTree, TreeClassifier):
 
     def grow(
         self,
-        columns: SortedColumns,
+        columns: Columns,
         codes: np.ndarray,
         n_classes: int,
         weights: np.ndarray | None,
@@ -219,7 +219,7 @@ class REPTreeRegressor(_REPTree, TreeRegressor):
 
     def grow(
         self,
-        columns: SortedColumns,
+        columns: Columns,
         target: np.ndarray,
         weights: np.ndarray | None,
         random: np.random.Generator,

@@ -24,7 +24,10 @@ NODE_DTYPE = np.dtype(
 )
 NUMERIC_SPLIT = -1
 MULTIWAY_SPLIT = -2
+MISSING_FIRST = -3
+MISSING_SECOND = -4
 LEVEL_UNSEEN = 2
+ALL_BRANCHES = -1
 
 
 def copy_nodes(nodes: NDArray[Any]) -> NDArray[Any]:
@@ -32,9 +35,28 @@ def copy_nodes(nodes: NDArray[Any]) -> NDArray[Any]:
     return np.ascontiguousarray(nodes, dtype=NODE_DTYPE).view(np.void).copy().view(NODE_DTYPE)
 
 
+def is_numeric(nodes: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return whether each node compares a number with a threshold."""
+    index = nodes["index"]
+    return np.asarray((nodes["n_branches"] > 0) & ((index == NUMERIC_SPLIT) | (index < MULTIWAY_SPLIT)))
+
+
 def numeric_splits(nodes: NDArray[Any]) -> NDArray[np.int64]:
     """Return the nodes that compare a number with a threshold."""
-    return np.flatnonzero((nodes["n_branches"] > 0) & (nodes["index"] == NUMERIC_SPLIT))
+    return np.flatnonzero(is_numeric(nodes))
+
+
+def missing_branches(nodes: NDArray[Any]) -> NDArray[np.int32]:
+    """Return the branch that a missing value takes at every node, ALL_BRANCHES where it takes all in shares."""
+    index, threshold = nodes["index"], nodes["threshold"]
+    branches = np.full(len(nodes), ALL_BRANCHES, np.int32)
+    is_split = nodes["n_branches"] > 0
+    branches[is_split & (index == MISSING_FIRST)] = 0
+    branches[is_split & (index == MISSING_SECOND)] = 1
+    is_subset = is_split & (index >= 0)
+    branches[is_subset & (threshold == 1.0)] = 0
+    branches[is_subset & (threshold == 2.0)] = 1
+    return branches
 
 
 def children_and_parents(nodes: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -69,6 +91,10 @@ def branch_shares(nodes: NDArray[Any]) -> NDArray[np.float64]:
     with np.errstate(divide="ignore", invalid="ignore"):
         by_weight = nodes["weight"][children] / totals[parents]
     shares[children] = np.where(totals[parents] > 0, by_weight, 1.0 / nodes["n_branches"][parents])
+    own = missing_branches(nodes)[parents]
+    has_own = own != ALL_BRANCHES
+    taken = nodes["first_child"][parents[has_own]] + own[has_own]
+    shares[children[has_own]] = children[has_own] == taken
     return shares
 
 
@@ -103,15 +129,16 @@ def check_structure(
             splits["first_child"].astype(np.int64) + splits["n_branches"] > len(nodes)
         ),
         "a child has a smaller number than its parent": splits["first_child"] <= np.flatnonzero(is_split),
-        "a split is of an unknown kind": splits["index"] < MULTIWAY_SPLIT,
+        "a split is of an unknown kind": splits["index"] < MISSING_SECOND,
         "a numeric or subset split does not have two branches": ~multiway & (splits["n_branches"] != 2),
         "a multiway split does not have one branch per level": multiway & (splits["n_branches"] != levels),
-        "a numeric split has no threshold": (splits["index"] == NUMERIC_SPLIT) & np.isnan(splits["threshold"]),
+        "a numeric split has no threshold": is_numeric(splits) & np.isnan(splits["threshold"]),
+        "a split of levels tests a numeric attribute": (multiway | subset) & (levels == 0),
         "a subset split reads beyond the subsets": subset & (splits["index"].astype(np.int64) + levels > len(subsets)),
         "a leaf has an attribute": leaves["attribute"] != -1,
         "a leaf's value does not exist": (leaves["index"] < 0) | (leaves["index"] >= n_value_rows),
         "a subset names a third branch": subsets > LEVEL_UNSEEN,
-        "a weight is negative or not a number": ~(nodes["weight"] >= 0),
+        "a weight is negative or not a number": ~((nodes["weight"] >= 0) & (nodes["weight"] < np.inf)),
     }
     for fault, is_present in faults.items():
         if np.any(is_present):

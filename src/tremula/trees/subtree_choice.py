@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tremula.errors import InvalidInput
 from tremula.persistence.registry import storable
+from tremula.persistence.soundness import require_numbers
 from tremula.trees.growing import GrownTree
 from tremula.trees.learner import HeldOut
 from tremula.trees.pruning import subtree_losses, weakest_link_alphas
@@ -32,10 +34,16 @@ class PrunedSequence:
     losses: np.ndarray
     alpha: float
 
+    def _check_stored(self) -> None:
+        require_numbers("alphas", self.alphas, (None,))
+        require_numbers("losses", self.losses, (len(self.alphas),))
+
 
 def choose_alpha(alphas: np.ndarray, losses: np.ndarray) -> PrunedSequence:
     """Choose the alpha of minimum loss; of ties the largest, which gives the smallest tree."""
-    slack = 1e-12 * max(1.0, float(losses.max()))
+    if not np.isfinite(losses).all():
+        raise InvalidInput("the squared errors of the subtrees overflow: divide the target by a constant")
+    slack = 1e-12 * float(losses.max())
     best = np.flatnonzero(losses <= losses.min() + slack)[-1]
     return PrunedSequence(alphas, losses, float(alphas[best]))
 
@@ -47,7 +55,8 @@ def cross_validated_losses(
     folds: list[tuple[GrownTree, HeldOut]],
 ) -> np.ndarray:
     """Return the mean loss of the trees of the folds, at the geometric means of neighbouring alphas."""
-    between = np.sqrt(alphas * np.append(alphas[1:], np.inf))
+    roots = np.sqrt(alphas)  # products of alphas may overflow
+    between = np.append(roots[:-1] * roots[1:], np.inf)
     total, weight = np.zeros(len(alphas)), 0.0
     for grown, held_out in folds:
         node_alphas = weakest_link_alphas(grown.nodes, risk(grown))

@@ -26,8 +26,10 @@ class Tree:
     ----------
     nodes : structured array of NODE_DTYPE
         One record for each node. A leaf has attribute -1 and no branches; its `index` is its row in `values`. A numeric
-        split has two branches and index -1. A multiway nominal split has one branch per level and index -2. A split of
-        the levels into two groups has two branches; its `index` is its first entry in `subsets`.
+        split has two branches and index -1; index -3 or -4 if missing values take the first or the second branch. A
+        multiway nominal split has one branch per level and index -2. A split of the levels into two groups has two
+        branches; its `index` is its first entry in `subsets`, and its threshold is 1 or 2 if missing values take the
+        first or the second branch.
     values : float64 array of shape (n_value_rows, n_outputs)
         Class distributions that sum to 1, or mean targets; leaves may share a row.
     subsets : uint8 array
@@ -39,8 +41,9 @@ class Tree:
 
     Notes
     -----
-    A row whose tested value is missing (NaN, or a level unknown to the split) takes every branch, in shares
-    proportional to the training weights of the branches; in equal shares if all weights are 0.
+    A row whose tested value is missing (NaN, or a level unknown to the split) takes the branch that the split has for
+    missing values. If it has none, the row takes every branch, in shares proportional to the training weights of the
+    branches; in equal shares if all weights are 0.
 
     Examples
     --------
@@ -166,6 +169,13 @@ class Tree:
     def check(self) -> None:
         """Raise ValueError unless the arrays are a valid tree; for trees read from files."""
         check_structure(self.nodes, len(self.values), self.subsets, self.n_levels)
+        if not np.isfinite(self.values).all() or np.any(self.n_levels < 0):
+            raise ValueError("the arrays are not a valid tree: a value is not finite, or a number of levels negative")
+
+    def check_fits(self, n_levels: NDArray[np.int32] | None, n_outputs: int) -> None:
+        """Raise ValueError unless the tree belongs to a model with these levels and outputs; for models from files."""
+        if n_levels is None or not np.array_equal(self.n_levels, n_levels) or self.n_outputs != n_outputs:
+            raise ValueError(f"{self} does not fit the attributes, levels or {n_outputs} outputs of its model")
 
     def node_values(self) -> NDArray[np.float64]:
         """Return the value of every node, shape (n_nodes, n_outputs); of a split, the weighted mean of its branches."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tremula.errors import InvalidInput
 from tremula.trees.links import IDENTITY, Link, as_link
 from tremula.trees.structure import branch_shares
 from tremula.trees.tree import Tree
@@ -52,6 +53,20 @@ class TreeSum:
     def __post_init__(self) -> None:
         if not len(self.tree_members):
             object.__setattr__(self, "tree_members", np.arange(len(self.trees)))
+
+    def check(self) -> None:
+        """Raise an error unless the parts fit together: the kernels of smoothing rely on it."""
+        n_trees, outputs, first = len(self.trees), self.outputs, self.trees[0]
+        lengths = {len(part) for part in (self.weights, outputs, self.shares, self.tree_members)}
+        if lengths != {n_trees} or np.any((outputs < -1) | (outputs >= self.n_margins)):
+            raise InvalidInput(f"{n_trees} trees do not have one weight, one output and shares each")
+        for tree, output, shares in zip(self.trees, outputs.tolist(), self.shares):
+            has_levels = tree.n_levels is first.n_levels or np.array_equal(tree.n_levels, first.n_levels)
+            n_outputs = self.n_margins if output < 0 else 1
+            if not has_levels or tree.n_outputs != n_outputs or len(shares) != tree.n_nodes:
+                raise InvalidInput(
+                    f"{tree} does not fit the levels, or the {self.n_margins} margins, of the other trees"
+                )
 
     @property
     def n_margins(self) -> int:
@@ -116,7 +131,7 @@ def sum_of_trees(
     tree_members: ArrayLike | None = None,
 ) -> TreeSum:
     """Sum trees. By default each has the weight 1, a value for every margin, and is a member of its own."""
-    return TreeSum(
+    whole = TreeSum(
         trees=tuple(trees),
         weights=np.ones(len(trees)) if weights is None else np.asarray(weights, dtype=np.float64),
         outputs=np.full(len(trees), -1) if outputs is None else np.asarray(outputs, dtype=np.int64),
@@ -125,6 +140,8 @@ def sum_of_trees(
         shares=tuple(branch_shares(tree.nodes) for tree in trees),
         tree_members=np.arange(len(trees)) if tree_members is None else np.asarray(tree_members, dtype=np.int64),
     )
+    whole.check()
+    return whole
 
 
 def mean_of_trees(trees: Sequence[Tree], weights: ArrayLike | None = None) -> TreeSum:

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from sklearn import ensemble, linear_model, multioutput, naive_bayes, neighbors, svm, tree
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -235,6 +236,11 @@ def _sklearn() -> list[Kind]:
             lambda: make_pipeline(StandardScaler(), ensemble.RandomForestClassifier(**SMALL)),
         ),
         kind(
+            "pipeline that fills in missing values before a forest",
+            lambda: make_pipeline(SimpleImputer(), ensemble.RandomForestClassifier(**SMALL)),
+            GAPS,
+        ),
+        kind(
             "`VotingClassifier`, soft",
             lambda: ensemble.VotingClassifier(
                 [("a", ensemble.RandomForestClassifier(**SMALL)), ("b", ensemble.GradientBoostingClassifier(**boost))],
@@ -299,6 +305,11 @@ def _xgboost() -> list[Kind]:
         kind(
             "`XGBRegressor`, `reg:logistic`", lambda: xgboost.XGBRegressor(objective="reg:logistic", **XGB), target=TWO
         ),
+        kind(
+            "`XGBRegressor`, `binary:logistic`",
+            lambda: xgboost.XGBRegressor(objective="binary:logistic", **XGB),
+            target=TWO,
+        ),
         kind("`XGBRegressor`, two targets", lambda: xgboost.XGBRegressor(**XGB), target=TARGETS),
         kind("`Booster`, `binary:logistic`", lambda: _booster("binary:logistic", TWO)),
         kind("`Booster`, `multi:softmax`", lambda: _booster("multi:softmax", THREE, num_class=3), target=THREE),
@@ -340,6 +351,11 @@ def _lightgbm() -> list[Kind]:
         kind("`LGBMClassifier`, spaces in names of columns", lambda: lightgbm.LGBMClassifier(**LIGHT), spaced),
         kind("`LGBMRegressor`", lambda: lightgbm.LGBMRegressor(**LIGHT), target=SCORE),
         kind("`LGBMRegressor`, Poisson", lambda: lightgbm.LGBMRegressor(objective="poisson", **LIGHT), target=COUNTS),
+        kind(
+            "`LGBMRegressor`, cross-entropy",
+            lambda: lightgbm.LGBMRegressor(objective="cross_entropy", **LIGHT),
+            target=TWO,
+        ),
         kind("`LGBMRegressor`, `dart`", lambda: lightgbm.LGBMRegressor(boosting_type="dart", **LIGHT), target=SCORE),
         kind(
             "`LGBMRegressor`, `rf`",

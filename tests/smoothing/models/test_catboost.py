@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
+import tremula as tm
 from tremula.errors import UnsupportedModel
 from tremula.smoothing.models import read_model
 from tremula.smoothing.models.self_check import probe_rows
@@ -64,3 +65,15 @@ def test_another_loss() -> None:
 def test_not_fitted() -> None:
     with pytest.raises(NotFittedError):
         read_model(catboost.CatBoostClassifier())
+
+
+def test_margins_instead_of_probabilities_are_refused() -> None:
+    given = catboost.CatBoost({"loss_function": "Logloss", **SMALL}).fit(X, TWO)
+    with pytest.raises(UnsupportedModel, match="gives no probabilities: use CatBoostClassifier"):
+        read_model(given)
+
+
+def test_shares_that_do_not_sum_to_1_are_refused_in_fit() -> None:
+    given = catboost.CatBoostClassifier(loss_function="MultiClassOneVsAll", **SMALL).fit(X, THREE)
+    with pytest.raises(UnsupportedModel, match="do not sum to 1"):
+        tm.DualPerturbClassifier(given, noise=0.1, method="sample").fit(X)

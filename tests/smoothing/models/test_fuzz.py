@@ -1,4 +1,4 @@
-"""Random models of all libraries; `python tests/smoothing/models/fuzz_models.py 10000` tries more."""
+"""Random models of all libraries; `python -m tests.smoothing.models.fuzz_models 10000` tries more."""
 
 from __future__ import annotations
 

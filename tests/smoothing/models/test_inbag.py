@@ -16,10 +16,13 @@ from sklearn.ensemble import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import tremula as tm
-from tremula.errors import InvalidInput
+from tremula.data.take import take_rows
+from tremula.errors import InvalidInput, InvalidParameter
 from tremula.smoothing.models import read_model
 
 X, CODES = make_classification(200, 6, n_informative=4, n_classes=3, flip_y=0.3, random_state=0)
@@ -119,9 +122,25 @@ def test_noise_is_not_chosen_on_rows_in_another_order(tuning: str) -> None:
         tm.DualPerturbClassifier(forest, tuning=tuning).fit(X[PERMUTED], NAMES[PERMUTED])
 
 
-@pytest.mark.parametrize("model", [tm.RandomForestClassifier, tm.BaggingClassifier])
-def test_tremulas_ensembles_refuse_another_order_too(model: Any) -> None:
-    read = read_model(model(**SETTINGS).fit(X, NAMES))
-    assert read.inbag_counts(X, NAMES) is not None
-    with pytest.raises(InvalidInput, match="in the same order"):
-        read.inbag_counts(X[PERMUTED], NAMES[PERMUTED])
+OWN = [
+    tm.RandomForestClassifier(**SETTINGS),
+    tm.BaggingClassifier(oob_score=True, **SETTINGS),
+    tm.BaggingClassifier(DecisionTreeClassifier(), **SETTINGS),
+]
+
+
+@pytest.mark.parametrize("rows", [X, WITH_GAPS, pd.DataFrame(X), pl.DataFrame(X)], ids=["array", "gaps", "pd", "pl"])
+@pytest.mark.parametrize("model", OWN, ids=["forest", "scored", "of other trees"])
+def test_tremulas_ensembles_refuse_another_order_too(model: Any, rows: Any) -> None:
+    read = read_model(model.fit(rows, NAMES))
+    assert read.inbag_counts(rows, NAMES) is not None
+    for order in (PERMUTED, within_classes()):
+        with pytest.raises(InvalidInput, match="in the same order"):
+            read.inbag_counts(take_rows(rows, order), NAMES[order])
+
+
+@pytest.mark.parametrize("member", [tm.CARTClassifier(), make_pipeline(StandardScaler(), DecisionTreeClassifier())])
+def test_out_of_bag_rows_whose_order_cannot_be_checked_are_not_used(member: Any) -> None:
+    bagging = BaggingClassifier(member, **SETTINGS).fit(X, NAMES)
+    with pytest.raises(InvalidParameter, match="the order of its training rows cannot be checked"):
+        tm.DualPerturbClassifier(bagging, tuning="oob").fit(X, NAMES)

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
 
+import tremula as tm
 from tremula.errors import UnsupportedModel
 from tremula.smoothing.models import read_model
 from tremula.smoothing.models.self_check import probe_rows
@@ -48,6 +49,15 @@ def test_labels_and_the_slope_of_the_logistic() -> None:
 @pytest.mark.parametrize("objective", ["regression", "regression_l1", "huber", "quantile", "poisson", "gamma"])
 def test_numbers(objective: str) -> None:
     assert difference(lightgbm.LGBMRegressor(**SMALL, objective=objective).fit(WITH_HOLES, NUMBER), WITH_HOLES) < 1e-9
+
+
+@pytest.mark.parametrize("objective", ["binary", "cross_entropy"])
+def test_probabilities_as_numbers(objective: str) -> None:
+    fitted = lightgbm.LGBMRegressor(**SMALL, objective=objective).fit(X, TWO == "yes")
+    assert difference(fitted, X) < 1e-9
+    soft = tm.DualPerturbRegressor(fitted, noise=1e-7).fit(X)
+    assert soft.method_ == "exact"
+    np.testing.assert_allclose(soft.predict(X), fitted.predict(X), atol=1e-6)
 
 
 def test_missing_where_none_was_seen_counts_as_zero() -> None:
@@ -103,7 +113,7 @@ def test_constant_trees() -> None:
     [
         ({"linear_tree": True}, "linear_tree"),
         ({"zero_as_missing": True}, "zero_as_missing"),
-        ({"objective": "cross_entropy"}, "cross_entropy"),
+        ({"objective": "cross_entropy_lambda"}, "cross_entropy_lambda"),
         ({"reg_sqrt": True}, "reg_sqrt"),
     ],
     ids=str,

@@ -1,5 +1,6 @@
 """Pipelines and blends of trees: read exactly where each attribute is transformed on its own, refused elsewhere."""
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,7 @@ from sklearn.preprocessing import (
 from sklearn.tree import DecisionTreeRegressor
 
 import tremula as tm
-from tremula.errors import UnsupportedModel
+from tremula.errors import InvalidInput, UnsupportedModel
 from tremula.smoothing.exact import soften
 from tremula.smoothing.models import read_model
 
@@ -137,6 +138,25 @@ def test_missing_values_are_filled_in_before_the_trees() -> None:
     drawn = fitted.predict(draws.reshape(-1, 3)).reshape(60, 3000)
     error = 5 * drawn.std(axis=1) / np.sqrt(3000) + np.ptp(NUMBER) / 300
     assert (np.abs(soften(model.sum, HOLES[:60], noise).margins[:, 0] - drawn.mean(axis=1)) < error).all()
+
+
+@pytest.mark.parametrize("steps", [(SimpleImputer(),), (StandardScaler(), SimpleImputer()), (StandardScaler(),)])
+def test_rows_with_missing_values_are_smoothed_if_the_pipeline_takes_them(steps: tuple[Any, ...]) -> None:
+    fitted = make_pipeline(*steps, RandomForestClassifier(5, max_depth=4, random_state=0)).fit(HOLES, CLASSES)
+    soft = tm.DualPerturbClassifier(fitted, noise=1e-9).fit(HOLES)
+    assert soft.method_ == "exact"
+    np.testing.assert_allclose(soft.predict_proba(HOLES), fitted.predict_proba(HOLES), atol=1e-12)
+    noisy = tm.DualPerturbClassifier(fitted, noise=0.3).fit(HOLES)
+    drawn = tm.DualPerturbClassifier(fitted, noise=0.3, method="sample", n_draws=4000, random_state=0).fit(HOLES)
+    np.testing.assert_allclose(noisy.predict_proba(HOLES), drawn.predict_proba(HOLES), atol=0.05)
+
+
+def test_rows_with_missing_values_are_refused_if_the_pipeline_refuses_them() -> None:
+    fitted = make_pipeline(StandardScaler(), GradientBoostingClassifier(n_estimators=3)).fit(X, CLASSES)
+    soft = tm.DualPerturbClassifier(fitted, noise=0.1).fit(X)
+    for wrapper in (soft, pickle.loads(pickle.dumps(soft))):
+        with pytest.raises(InvalidInput, match="X contains NaN, which Pipeline does not take"):
+            wrapper.predict(HOLES)
 
 
 def test_missing_values_that_steps_leave_missing() -> None:

@@ -11,7 +11,7 @@ from sklearn.ensemble import BaggingRegressor, HistGradientBoostingClassifier, H
 from sklearn.exceptions import NotFittedError
 from threadpoolctl import threadpool_limits
 
-from tremula.errors import MissingLibrary, UnsupportedModel
+from tremula.errors import InvalidInput, MissingLibrary, UnsupportedModel
 from tremula.smoothing.models import read_model
 from tremula.smoothing.models.self_check import probe_rows
 
@@ -86,6 +86,27 @@ def test_nominal_codes_known_and_unknown(rows: np.ndarray, classes: bool) -> Non
     assert np.allclose(model.answers(rows), model.unsmoothed(rows), atol=1e-9)
     assert np.allclose(model.answers(others), model.unsmoothed(others), atol=1e-9)
     assert set(model.levels[1]) <= set(LEVELS)
+
+
+@pytest.mark.parametrize("other", [-1.0, 300.0, 0.5])
+def test_codes_that_only_the_library_can_interpret_are_refused(other: float) -> None:
+    pytest.importorskip("treelite")
+    codes = np.where(CODES == 0, other, CODES)
+    rows, target = np.column_stack([X[:, 0], codes]), np.isin(codes, [2, 9]) + X[:, 0]
+    target[codes == other] = X[codes == other, 1]  # no split lists the level
+    model = read_model(HistGradientBoostingRegressor(max_iter=2, categorical_features=[1]).fit(rows, target))
+    with pytest.raises(InvalidInput, match="is not the code of a level"):
+        model.answers(rows)
+
+
+def test_a_nominal_attribute_without_a_level_that_can_be_read_is_refused() -> None:
+    pytest.importorskip("treelite")
+    random = np.random.default_rng(0)
+    rows = np.column_stack([random.normal(size=60), random.choice([-1.5, -0.5, np.nan], 60)])
+    target = rows[:, 0] + np.isnan(rows[:, 1])
+    model = HistGradientBoostingRegressor(categorical_features=[1], max_iter=3, min_samples_leaf=5).fit(rows, target)
+    with pytest.raises(UnsupportedModel, match="levels other than whole numbers"):
+        read_model(model)
 
 
 def test_texts_as_levels_are_not_read() -> None:

@@ -18,8 +18,8 @@ import tremula as tm
 from tremula.data.take import take_rows
 from tremula.errors import InvalidInput, InvalidParameter, SamplingWarning, UnsupportedModel
 from tremula.smoothing.methods import LinearSmoother, TreeSmoother
-from tremula.smoothing.models.tables import table_like
 
+from .draws import draws_of
 from .model_kinds import Kind, all_kinds
 
 PAGE = Path(__file__).parents[3] / "docs" / "guide" / "own_models.md"
@@ -61,31 +61,13 @@ def short(reason: str) -> str:
     return clause.split("; or ")[0].split(" (objectives")[0].split(" (a vote")[0].replace("|", "/")
 
 
-def draws_of(soft: Any, kind: Kind, number: int, random: np.random.Generator) -> Any:
-    """Return perturbed copies of one row, as a table that the model takes."""
-    wrapped = soft._wrapped
-    row = wrapped.rows(take_rows(kind.table, ROWS[[number]]))
-    drawn = np.tile(row, (N_DRAWS, 1)) + NOISE * soft.scale_ * random.normal(size=(N_DRAWS, row.shape[1]))
-    for attribute, shares in enumerate(soft.level_shares_):
-        if shares is None:
-            continue
-        drawn[:, attribute] = row[0, attribute]
-        if np.isnan(row[0, attribute]):
-            continue
-        others = np.array(shares)
-        others[int(row[0, attribute])] = 0.0
-        is_replaced = random.random(N_DRAWS) < FLIP
-        drawn[is_replaced, attribute] = random.choice(len(others), is_replaced.sum(), p=others / others.sum())
-    return table_like(kind.table, wrapped.known_encoder, drawn)
-
-
 def check_exact(soft: Any, kind: Kind) -> None:
     """Compare smoothed margins with means over draws, and the margins of every draw with the model itself."""
     random = np.random.default_rng(0)
     smoother, rows, noise = soft._read(take_rows(kind.table, ROWS), None)
     smoothed = smoother.smooth(rows, noise, None)
     for number in range(len(ROWS)):
-        table = draws_of(soft, kind, number, random)
+        table = draws_of(soft, kind.table, int(ROWS[number]), N_DRAWS, random)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             own = soft._wrapped.unsmoothed(table)
@@ -120,6 +102,8 @@ def measure() -> str:
         soft, outcome = smooth(kind)
         if soft is not None and outcome.method == "exact":
             check_exact(soft, kind)
+        elif soft is not None:
+            assert len(soft.predict(take_rows(kind.table, ROWS))) == len(ROWS)
         outcomes.append((kind, outcome))
     return table_of(outcomes)
 

@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from tremula.errors import UnsupportedModel
+import tremula as tm
+from tremula.errors import InvalidParameter, UnsupportedModel
 from tremula.smoothing.models import read_model
 from tremula.smoothing.models.self_check import probe_rows
 
@@ -112,7 +113,7 @@ def test_early_stopping() -> None:
     [
         ({"booster": "gblinear"}, "gblinear"),
         ({"missing": 0.0}, "missing"),
-        ({"objective": "reg:logistic"}, "reg:logistic"),
+        ({"objective": "reg:squaredlogerror"}, "reg:squaredlogerror"),
     ],
     ids=str,
 )
@@ -135,3 +136,48 @@ def test_a_value_for_each_class_in_a_leaf() -> None:
 def test_not_fitted() -> None:
     with pytest.raises(NotFittedError):
         read_model(xgboost.XGBClassifier())
+
+
+def booster(objective: str, target: np.ndarray, **options: Any) -> Any:
+    return xgboost.train({"objective": objective, "max_depth": 3, **options}, xgboost.DMatrix(X, label=target), 3)
+
+
+@pytest.mark.parametrize("objective", ["binary:logistic", "multi:softmax", "multi:softprob"])
+def test_a_booster_of_classes_is_no_regressor(objective: str) -> None:
+    options = {} if objective.startswith("binary") else {"num_class": 3}
+    given = booster(objective, TWO, **options)
+    with pytest.raises(InvalidParameter, match="predicts classes: use DualPerturbClassifier"):
+        tm.DualPerturbRegressor(given, noise=0.1).fit(X)
+
+
+def test_a_booster_of_numbers_is_no_classifier() -> None:
+    with pytest.raises(InvalidParameter, match="predicts numbers: use DualPerturbRegressor"):
+        tm.DualPerturbClassifier(booster("reg:squarederror", NUMBER), noise=0.1).fit(X)
+
+
+def test_a_booster_that_is_not_read_is_refused_with_the_reason() -> None:
+    with pytest.raises(UnsupportedModel, match="objective 'binary:logitraw', whose link is not known"):
+        tm.DualPerturbRegressor(booster("binary:logitraw", TWO), noise=0.1).fit(X)
+
+
+@pytest.mark.parametrize("objective", ["binary:logistic", "reg:logistic"])
+def test_probabilities_as_numbers(objective: str) -> None:
+    fitted = xgboost.XGBRegressor(**SMALL, objective=objective).fit(X, TWO)
+    assert difference(fitted, X) < SINGLE
+    soft = tm.DualPerturbRegressor(fitted, noise=1e-7).fit(X)
+    assert soft.method_ == "exact"
+    np.testing.assert_allclose(soft.predict(X), fitted.predict(X), atol=1e-6)
+    given = booster("reg:logistic", TWO)
+    bare = tm.DualPerturbRegressor(given, noise=1e-7).fit(X)
+    np.testing.assert_allclose(bare.predict(X), given.predict(xgboost.DMatrix(X)), atol=1e-6)
+
+
+@pytest.mark.parametrize("method", ["exact", "sample"])
+def test_numbers_as_categories_stay_whole_beside_missing_ones(method: str) -> None:
+    codes = pd.Categorical((10 * X[:, 3]).astype(int), categories=[40, 30, 20, 10, 0, 50])
+    frame = pd.DataFrame({"size": X[:, 0], "kind": codes})
+    frame = frame.mask(RANDOM.random(frame.shape) < 0.1)
+    fitted = xgboost.XGBClassifier(**SMALL, enable_categorical=True).fit(frame, TWO)
+    soft = tm.DualPerturbClassifier(fitted, noise=1e-7, method=method, n_draws=2).fit(frame)
+    expected = fitted.predict_proba(frame)
+    np.testing.assert_allclose(soft.predict_proba(frame), expected, atol=1e-6 if method == "exact" else 0.5)

@@ -30,6 +30,7 @@ from tremula.ensembles.base.training import AllOrNothingFitMixin, Drawing, Train
 from tremula.errors import InvalidInput, InvalidParameter
 from tremula.parallel import train_members
 from tremula.parameters import check_number, check_parameters
+from tremula.persistence.soundness import require, require_numbers
 from tremula.perturb.rows import Bootstrap
 from tremula.perturb.sample import Perturbation, Sample
 from tremula.prediction import StagedClassPredictionMixin, StagedNumberPredictionMixin
@@ -72,7 +73,19 @@ class Ensemble(
 
     members_: list[Member]
     _root_seed: int
+    # Set by fit with oob_score=True.
+    _oob_total: np.ndarray
+    _oob_n_answers: np.ndarray
+    inbag_counts_: np.ndarray
+    oob_trace_: np.ndarray
+    oob_score_: float
     _how_to_leave_rows_out: ClassVar[str] = "set bootstrap=True, or oob_score=False"
+
+    def _check_stored(self) -> None:
+        require(getattr(self, "_root_seed", 0) >= 0, "the seed is negative")
+        counts = getattr(self, "inbag_counts_", None)
+        if counts is not None:
+            require_numbers("inbag_counts_", counts, (len(self.members_), None), "iuf", -1)
 
     @abstractmethod
     def _perturbations(self) -> Sequence[Perturbation]:
@@ -137,7 +150,7 @@ class Ensemble(
             self._choose(trainer, sample, n_outputs)
         perturbations = self._perturbations()
         drawing = Drawing(sample, perturbations, self._ceiling(), self._root_seed)
-        self._record_drawing(drawing, len(members))
+        self._record_drawing(drawing, trainer, len(members))
         drawing = replace(drawing, perturbations=[each.learn(sample, trainer.values) for each in perturbations])
         numbers = range(len(members), self._ceiling())
         tasks.begin(len(numbers))
@@ -227,6 +240,8 @@ class Ensemble(
 class EnsembleClassifier(ClassifierMixin, ClassTargetMixin, StagedClassPredictionMixin, Ensemble):
     """Base of the ensembles that learn classes."""
 
+    oob_decision_function_: np.ndarray
+
     def _check_parameters(self) -> None:
         super()._check_parameters()
         estimator = self._member_estimator()
@@ -263,6 +278,7 @@ class EnsembleRegressor(RegressorMixin, NumberTargetMixin, StagedNumberPredictio
     """Base of the ensembles that learn numbers."""
 
     combine = "average"
+    oob_prediction_: np.ndarray
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -22,8 +22,9 @@ from tremula.data.take import take_columns, take_rows
 from tremula.ensembles.smeared_table import replace_values
 from tremula.errors import InvalidInput, InvalidParameter
 from tremula.persistence.registry import storable
+from tremula.persistence.soundness import require, require_numbers
 from tremula.perturb.sample import Noise, Sample, Values
-from tremula.trees.growing import SortedColumns
+from tremula.trees.columns import Columns
 from tremula.trees.learner import TreeClassifier, TreeLearner
 
 
@@ -64,21 +65,31 @@ class TreeTrainer:
     """Grows tremula's trees."""
 
     learner: TreeLearner
-    columns: SortedColumns
+    columns: Columns
 
     def train(self, sample: Sample, random: np.random.Generator) -> Member:
         """Grow a tree from the sample; columns are copied and sorted again only if noise changed the values."""
         if sample.noise:
             return self._train_on_noise(sample, random)
-        learner = self.learner
-        if sample.options:
-            learner = with_options(learner, sample.options)
-            learner._check_parameters()
+        learner = self._learner_with(sample.options) if sample.options else self.learner
         if isinstance(learner, TreeClassifier):
             given = (self.columns, sample.target, sample.n_classes, sample.weights, random, sample.attributes)
             return learner.grow(*given)
         member: Member = learner.grow(self.columns, sample.target, sample.weights, random, sample.attributes)
         return member
+
+    def _learner_with(self, options: Mapping[str, Any]) -> TreeLearner:
+        """Return the learner with these options; members usually have the same ones."""
+        key = tuple(options.items())
+        if key not in self._learners:
+            learner: Any = with_options(self.learner, options)
+            learner._check_parameters()
+            self._learners[key] = learner
+        return self._learners[key]
+
+    @cached_property
+    def _learners(self) -> dict[tuple[tuple[str, Any], ...], TreeLearner]:
+        return {}
 
     def _train_on_noise(self, sample: Sample, random: np.random.Generator) -> Member:
         rows, alone = sample.expand_copies()
@@ -165,6 +176,17 @@ class EstimatorMember:
     attributes: np.ndarray | None
     n_classes: int
 
+    def check_fits(self, n_levels: np.ndarray | None, n_outputs: int) -> None:
+        """Raise ValueError unless the estimator belongs to an ensemble with these outputs; for models from files."""
+        require(self.n_classes in (0, n_outputs) and (self.n_classes or n_outputs == 1), "a member has other classes")
+        require(hasattr(self.estimator, "n_features_in_"), "a member is not trained")
+        if self.attributes is not None:
+            require_numbers("attributes", self.attributes, (self.estimator.n_features_in_,), "iu", 0)
+        if self.n_classes:
+            codes = np.asarray(self.estimator.classes_)
+            require(codes.dtype.kind in "iu" and (codes >= 0).all(), "a member knows other classes")
+            require((codes < self.n_classes).all(), "a member knows other classes")
+
     def _seen(self, X: Any) -> Any:
         return X if self.attributes is None else take_columns(X, self.attributes)
 
@@ -219,6 +241,12 @@ class PerClassMember:
     """Regressors, one for each class; the class with the largest value is predicted."""
 
     regressors: list[Member]
+
+    def check_fits(self, n_levels: np.ndarray | None, n_outputs: int) -> None:
+        """Raise ValueError unless there is a regressor for each class; for models from files."""
+        require(len(self.regressors) == n_outputs, "a member has other classes")
+        for regressor in self.regressors:
+            regressor.check_fits(n_levels, 1)  # type: ignore[attr-defined]
 
     def predict_values(self, X: Any) -> np.ndarray:
         """Value of each row for each class; values need not sum to 1."""

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from tremula.combine import combine_members, staged_means
 from tremula.ensembles.base.member import EstimatorMember, PerClassMember
 from tremula.parallel import map_row_blocks
+from tremula.persistence.soundness import require, require_numbers
 from tremula.prediction import StagedOutputsMixin
 from tremula.trees.importances import attribute_importances
 from tremula.trees.tree import Tree
@@ -32,6 +33,19 @@ def impurity_importances(member: Any, impurity: str, n_attributes: int) -> np.nd
     return fitted.importances(n_attributes)
 
 
+def check_members(members: list[Any], weights: np.ndarray | None, n_levels: np.ndarray | None, n_outputs: int) -> None:
+    """Raise ValueError unless members from a file belong to an ensemble with these levels and outputs."""
+    for member in members:
+        member.check_fits(n_levels, n_outputs)
+    check_weights(np.ones(len(members)) if weights is None else weights, len(members))
+
+
+def check_weights(weights: np.ndarray, n_members: int) -> None:
+    """Raise ValueError unless members from a file have weights, of which one at least is positive."""
+    require_numbers("member_weights_", weights, (n_members,), low=0.0)
+    require(0.0 < weights.sum() < np.inf, "no member has a weight")
+
+
 class CombinedPredictionMixin(StagedOutputsMixin):
     """Combines the predictions of the members, and their importances."""
 
@@ -39,6 +53,18 @@ class CombinedPredictionMixin(StagedOutputsMixin):
     n_jobs: int | None
     n_features_in_: int
     encoder_: Any
+    member_weights_: np.ndarray
+
+    def _check_stored(self) -> None:
+        n_levels = None if self.encoder_ is None else self.encoder_.n_levels
+        check_members(self.members_, getattr(self, "member_weights_", None), n_levels, self._n_outputs)
+        for member in self.members_:
+            attributes = getattr(member, "attributes", None)
+            is_inside = attributes is None or len(attributes) == 0 or attributes.max() < self.n_features_in_
+            require(is_inside, "a member has other columns")
+            estimator = getattr(member, "estimator", None)
+            n_columns = self.n_features_in_ if attributes is None else len(attributes)
+            require(estimator is None or estimator.n_features_in_ == n_columns, "a member has other columns")
 
     @abstractmethod
     def _member_estimator(self) -> BaseEstimator:

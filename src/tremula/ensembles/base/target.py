@@ -9,6 +9,7 @@ import numpy as np
 from tremula.data.column import show
 from tremula.data.target import read_classes, read_target, read_weights
 from tremula.errors import InvalidInput
+from tremula.persistence.soundness import require
 from tremula.perturb.sample import Sample
 
 
@@ -18,6 +19,9 @@ class ClassTargetMixin:
     classes_: np.ndarray
     n_classes_: int
     n_features_in_: int
+
+    def _check_stored(self) -> None:
+        require(self.n_classes_ == len(self.classes_), "n_classes_ is wrong")
 
     def _read_sample(
         self, y: Any, sample_weight: Any, n_rows: int, n_attributes: int, keeps_members: bool = False

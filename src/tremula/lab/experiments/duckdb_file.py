@@ -19,6 +19,12 @@ from typing import Any
 
 from tremula.errors import MissingLibrary, TremulaError
 
+# A store from elsewhere cannot make DuckDB fetch or load an extension.
+CONFIG: dict[str, bool | int] = {
+    "threads": 1,
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+}
 PATIENCE = 300.0  # seconds to retry while another process has the file open
 PAUSES = (0.002, 0.03)  # seconds between two attempts, random so that two processes do not stay in step
 BLOCK_SIZE = 16384  # DuckDB's smallest: results are small, and its default blocks have 262144 bytes
@@ -111,7 +117,7 @@ class _Engine:
 
     def connect(self) -> Any:
         if self.connection is None or self.process != os.getpid():
-            self.connection = _import_duckdb().connect(":memory:", config={"threads": 1})
+            self.connection = _import_duckdb().connect(":memory:", config=CONFIG)
             self.process = os.getpid()
         return self.connection
 

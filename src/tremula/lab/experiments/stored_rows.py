@@ -20,6 +20,7 @@ from tremula.lab.experiments import claims
 from tremula.lab.experiments.cell import Cell, Outcome
 from tremula.lab.experiments.duckdb_file import NotAStore, quoted
 from tremula.lab.experiments.result import Result
+from tremula.persistence.stored_arrays import array_of
 
 FORMAT_VERSION = 1
 SCHEMA = f"""
@@ -72,8 +73,8 @@ def pack(array: np.ndarray) -> bytes:
 
 
 def unpack(content: bytes) -> np.ndarray:
-    """Return the array that was packed."""
-    return np.asarray(np.load(io.BytesIO(content), allow_pickle=False))
+    """Return the array that was packed; raise ValueError if the bytes are not those of an array."""
+    return array_of(content, "predictions")
 
 
 def check_format(connection: Any, path: Path) -> None:

@@ -22,6 +22,23 @@ def link_of(estimator: Any, objective: str, links: dict[str, str]) -> str:
     return links[objective]
 
 
+def link_of_answers(estimator: Any, objective: str, links: dict[str, str], of_numbers: tuple[str, ...]) -> str:
+    """Return the link of an objective, or "share" where the probability of a class is predicted as a number.
+
+    Parameters
+    ----------
+    estimator : estimator or booster
+    objective : str
+    links : dict
+    of_numbers : tuple of str
+        Objectives whose target is a number, also if a bare booster has them.
+    """
+    link = link_of(estimator, objective, links)
+    is_regressor = hasattr(estimator, "get_params") and not hasattr(estimator, "predict_proba")
+    is_number = is_regressor or (objective in of_numbers and not hasattr(estimator, "predict_proba"))
+    return "share" if link == "logistic" and is_number else link
+
+
 def classes_of(estimator: Any, link: str, n_margins: int) -> NDArray[Any] | None:
     """Return the class labels, which are numbers for a bare booster; None for a regression."""
     if link not in ("logistic", "softmax"):

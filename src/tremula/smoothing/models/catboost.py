@@ -52,6 +52,8 @@ def read_catboost(estimator: Any, read: Read) -> TreeModel:
     trees += [free_tree(tree, features, n_levels) for tree in dump.get("trees", [])]
     whole = sum_of_trees(trees, bias, link, weights=np.full(len(trees), float(scale)))
     is_classifier = link in ("logistic", "softmax")
+    if is_classifier and not hasattr(estimator, "predict_proba"):
+        raise UnsupportedModel(f"{name_of(estimator)} gives no probabilities: use CatBoostClassifier, or {USE_SAMPLE}")
     return TreeModel(
         estimator=estimator,
         name=name_of(estimator),

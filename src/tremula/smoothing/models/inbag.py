@@ -51,12 +51,22 @@ def times_sampled(estimator: Any, X: Any, y: Any, sample_weight: Any) -> NDArray
     return counts
 
 
+def has_leaves(member: Any) -> bool:
+    """Whether a member is a tree of scikit-learn, whose leaves know how many rows they were trained on."""
+    return hasattr(getattr(member, "tree_", None), "n_node_samples")
+
+
+def has_leaves_to_compare(estimator: Any) -> bool:
+    """Whether `times_sampled` would notice rows in another order than in training."""
+    return all(map(has_leaves, estimator.estimators_))
+
+
 def _leaves_of_members(estimator: Any, X: Any) -> Iterator[tuple[Any, NDArray[np.int64]]]:
     """Yield the members that are scikit-learn's trees, with the leaf of each row."""
     attributes = getattr(estimator, "estimators_features_", [slice(None)] * len(estimator.estimators_))
     rows = np.asarray(X, dtype=np.float32)
     for member, columns in zip(estimator.estimators_, attributes):
-        if hasattr(getattr(member, "tree_", None), "n_node_samples"):
+        if has_leaves(member):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)  # the rows have no names
                 yield member, np.asarray(member.apply(rows[:, columns]))

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tremula.data.encoding import ColumnEncoder
 from tremula.errors import UnsupportedModel
-from tremula.smoothing.models.boosting import classes_of, link_of
+from tremula.smoothing.models.boosting import classes_of, link_of_answers
 from tremula.smoothing.models.members import USE_SAMPLE
 from tremula.smoothing.models.model import Read, TreeModel, name_of, whole_numbers
 from tremula.smoothing.models.tree_builder import Split, build_tree, flatten
@@ -25,6 +25,7 @@ from tremula.trees.tree_sum import sum_of_trees
 CHILDREN = ("left_child", "right_child")
 LINKS = {
     "binary": "logistic",
+    "cross_entropy": "logistic",
     "multiclass": "softmax",
     "poisson": "exponential",
     "gamma": "exponential",
@@ -50,7 +51,7 @@ def read_lightgbm(estimator: Any, read: Read, X: Any = None, encoder: ColumnEnco
     levels, codes = levels_of(dump, frame if is_frame else None, array, encoder)
     trees = [tree_of(estimator, info["tree_structure"], codes) for info in dump["tree_info"]]
     objective, *options = str(dump.get("objective", "custom")).split()
-    link = link_of(estimator, objective, LINKS)
+    link = link_of_answers(estimator, objective, LINKS, of_numbers=("cross_entropy",))
     if "sqrt" in options:
         raise UnsupportedModel(f"{name_of(estimator)} squares the sum of its trees (reg_sqrt): {USE_SAMPLE}")
     slope = next((float(option.split(":")[1]) for option in options if option.startswith("sigmoid:")), 1.0)

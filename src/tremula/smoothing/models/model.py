@@ -15,6 +15,9 @@ from tremula.data.encoding import ColumnEncoder
 from tremula.errors import InvalidInput, UnsupportedModel
 from tremula.trees.tree_sum import TreeSum
 
+# Codes from 0 up to these are known to be levels or not. Of others only the library knows what it makes of them.
+KNOWN_CODES = {"xgboost": 0, "sklearn": 255}
+
 
 @dataclass(frozen=True, eq=False)
 class TreeModel:
@@ -43,6 +46,8 @@ class TreeModel:
         Why rows with missing values have no exact answer; empty if they have.
     inbag_counter : callable or None
         From the training rows (X, y, sample_weight) to how often each member was trained on each row, if known.
+    checks_inbag : bool
+        Whether the counter notices rows in another order than in training.
 
     Examples
     --------
@@ -67,6 +72,7 @@ class TreeModel:
     inbag_counter: Callable[[Any, Any, Any], NDArray[Any]] | None = None
     precision: float = 1e-9
     no_missing: str = ""
+    checks_inbag: bool = True
 
     @property
     def knows_inbag(self) -> bool:
@@ -104,11 +110,11 @@ class TreeModel:
         values = self.encoder.encode(X)
         library = library_of(type(self.estimator))
         if self.n_levels.any() and library != "tremula":
-            self._check_codes(X, values, no_others=library == "xgboost")
+            self._check_codes(X, values, KNOWN_CODES.get(library, np.inf))
         return values
 
-    def _check_codes(self, X: Any, rows: NDArray[np.float64], no_others: bool) -> None:
-        """Refuse codes that libraries round in ways of their own: fractions, and in some any unknown code."""
+    def _check_codes(self, X: Any, rows: NDArray[np.float64], n_known: float) -> None:
+        """Refuse codes that libraries treat in ways of their own: fractions, and in some other unknown codes."""
         frame = nw.from_native(X, eager_only=True, pass_through=True)
         for attribute, levels in enumerate(self.encoder.levels):
             if levels is None or levels.dtype.kind not in "iuf":
@@ -121,7 +127,8 @@ class TreeModel:
             else:
                 codes = np.asarray(np.asarray(X)[:, attribute], dtype=np.float64)
             is_other = np.isnan(rows[:, attribute]) & ~np.isnan(codes)
-            is_wrong = is_other & ((codes != np.floor(codes)) | no_others)
+            is_whole = codes == np.floor(codes)
+            is_wrong = is_other & ~(is_whole & ((codes >= 0) | np.isinf(n_known)) & (codes < n_known))
             if is_wrong.any():
                 raise InvalidInput(
                     f"attribute {attribute} is nominal to {self.name}, and {codes[is_wrong][0]:g} is not the code of a "

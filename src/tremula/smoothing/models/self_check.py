@@ -25,6 +25,7 @@ Floats = NDArray[np.float64]
 FIT_ROWS = 200
 PROBES = 64
 SHARE_MISSING = 0.3
+NOT_TAKEN = "it does not take missing values"
 # LightGBM has thresholds of about 1e-35 around 0, and counts such small values as 0.
 TINY = 1e-30
 # A threshold beyond this separates missing values from all others.
@@ -56,7 +57,7 @@ def checked(model: TreeModel, X: Any = None) -> TreeModel:
     if has_missing:
         tables.append(given)
     reason = _refusal_of_missing(model, tables)
-    if reason and has_missing and not reason.startswith("it does not take"):
+    if reason and has_missing and not reason.startswith(NOT_TAKEN):
         raise UnsupportedModel(f"{reason}: use method='sample', which takes any model")
     return replace(model, no_missing=reason)
 
@@ -69,7 +70,7 @@ def checked_again(model: TreeModel) -> TreeModel:
         reason = _refusal_of_missing(model, [table_like(None, model.encoder, with_gaps)])
     except (TypeError, ValueError):
         return model
-    return model if reason.startswith("it does not take") else replace(model, no_missing=reason)
+    return model if reason.startswith(NOT_TAKEN) else replace(model, no_missing=reason)
 
 
 def _sample(X: Any) -> Any:
@@ -104,7 +105,7 @@ def _refusal_of_missing(model: TreeModel, tables: list[Any]) -> str:
         try:
             own = _own(model, table)
         except Exception:  # libraries refuse missing values by errors of various kinds
-            return f"it does not take missing values: {model.name} refuses them"
+            return f"{NOT_TAKEN}: {model.name} refuses them"
         if _difference(model, own, table) > 0:
             return (
                 f"for rows with missing values the trees read from {model.name} do not give its predictions (a vote of "
@@ -145,6 +146,8 @@ def _difference(model: TreeModel, own: Floats, table: Any) -> float:
     magnitude = float(np.abs(whole.offset).max() + np.sum(terms))
     slack = whole.link.answer_bound(margins, np.full(len(margins), model.precision * magnitude))
     slack = slack + model.precision * np.abs(own).max(axis=1, initial=0.0)
+    if own.shape != read.shape:
+        return float("inf")
     apart = np.abs(own - read).max(axis=1, initial=0.0)
     is_wrong = ~(apart <= slack)
     return float(np.nan_to_num(apart[is_wrong], nan=np.inf).max(initial=0.0))

@@ -15,7 +15,7 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.utils.validation import check_is_fitted
 
 from tremula.errors import UnsupportedModel
-from tremula.smoothing.models.inbag import times_sampled
+from tremula.smoothing.models.inbag import has_leaves_to_compare, times_sampled
 from tremula.smoothing.models.members import (
     USE_SAMPLE,
     PlacedMember,
@@ -104,7 +104,8 @@ def read_bagging(estimator: Any, read: Read) -> TreeModel:
         members.append(PlacedMember(inner.sum, columns, np.asarray(attributes)))
     weights = np.ones(len(members))
     whole = mean_of_members(name_of(estimator), members, weights, n_outputs, n_attributes)
-    return model_of(estimator, whole, inbag_counter=partial(times_sampled, estimator))
+    counter = partial(times_sampled, estimator)
+    return model_of(estimator, whole, inbag_counter=counter, checks_inbag=has_leaves_to_compare(estimator))
 
 
 def read_adaboost(estimator: Any, read: Read) -> TreeModel:

@@ -47,11 +47,12 @@ def read_histogram(estimator: Any, read: Read, X: Any = None, encoder: ColumnEnc
     check_is_fitted(estimator)
     trees, header = _load(estimator)
     listed = [_listed_levels(trees, attribute) for attribute in range(estimator.n_features_in_)]
+    other_levels = UnsupportedModel(
+        f"{name_of(estimator)} has nominal attributes with levels other than whole numbers from 0 to "
+        f"{MOST_LEVELS - 1}: encode them so before training, or {USE_SAMPLE}"
+    )
     if any(labels is not None and labels.max(initial=0) >= MOST_LEVELS for labels in listed):
-        raise UnsupportedModel(
-            f"{name_of(estimator)} has nominal attributes with levels other than whole numbers from 0 to "
-            f"{MOST_LEVELS - 1}: encode them so before training, or {USE_SAMPLE}"
-        )
+        raise other_levels
     if all(labels is None for labels in listed):
         return model_of(estimator, _sum(estimator, trees, header, listed))
     with_another = [None if labels is None else np.append(labels, UNLISTED) for labels in listed]
@@ -60,8 +61,10 @@ def read_histogram(estimator: Any, read: Read, X: Any = None, encoder: ColumnEnc
         warnings.simplefilter("ignore", UserWarning)  # the rows have no names
         levels = known_levels(model.unsmoothed, model.sum, listed)
     others = [_other_levels(labels, X, encoder, attribute) for attribute, labels in enumerate(levels)]
-    whole = _sum(estimator, trees, header, levels, others)
     names = [None if labels is None else np.append(labels, more) for labels, more in zip(levels, others)]
+    if any(labels is not None and not len(labels) for labels in names):
+        raise other_levels
+    whole = _sum(estimator, trees, header, levels, others)
     return model_of(estimator, whole, levels=tuple(names))
 
 

@@ -18,6 +18,7 @@ from tremula.data.encoding import ColumnEncoder
 from tremula.data.table_input import TableInputMixin
 from tremula.errors import FileDamaged, InvalidInput
 from tremula.persistence.registry import storable
+from tremula.persistence.soundness import require, require_numbers
 from tremula.prediction import ClassPredictionMixin, NumberPredictionMixin, OutputsMixin
 from tremula.smoothing.models.model import TreeModel
 from tremula.smoothing.models.single_precision import before_rounding
@@ -45,6 +46,15 @@ class TrainedTrees(TableInputMixin, OutputsMixin, BaseEstimator):
 
     def __init__(self, source: str = "") -> None:
         self.source = source
+
+    def _check_stored(self) -> None:
+        require(isinstance(self.source, str), "the name of the model is no word")
+        require_numbers("weights_", self.weights_, (None,))
+        require_numbers("offset_", self.offset_, (None,))
+        require(hasattr(self, "single_precision_"), "the precision of the thresholds is not known")
+        self._check_sound()
+        for tree in self.trees_:
+            tree.check_fits(self.encoder_.n_levels, tree.n_outputs)
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Refuse: stored trees cannot be trained."""

@@ -68,6 +68,10 @@ def _frame_like(frame: Any, encoder: ColumnEncoder, rows: Floats) -> Any:
             columns.append(nw.new_series(name, values, backend=frame.implementation))
             continue
         labels, kind = _labels(levels, values), frame[name].dtype
+        if kind in (nw.Categorical, nw.Enum) and frame.implementation.is_pandas_like():
+            native = frame[name].to_native()  # its categories, which labels may not all have, and their type are kept
+            columns.append(nw.from_native(type(native)(labels, dtype=native.dtype, name=name), series_only=True))
+            continue
         if kind.is_integer():  # which has no place for a missing value
             kind = nw.Float64()
         columns.append(nw.new_series(name, labels, kind, backend=frame.implementation))

@@ -16,7 +16,7 @@ from scipy.special import logit
 from sklearn.utils.validation import check_is_fitted
 
 from tremula.errors import UnsupportedModel
-from tremula.smoothing.models.boosting import classes_of, link_of
+from tremula.smoothing.models.boosting import classes_of, link_of_answers
 from tremula.smoothing.models.members import USE_SAMPLE
 from tremula.smoothing.models.model import Read, TreeModel, name_of
 from tremula.smoothing.models.single_precision import before_rounding
@@ -27,6 +27,7 @@ from tremula.trees.tree_sum import sum_of_trees
 
 LINKS = {
     "binary:logistic": "logistic",
+    "reg:logistic": "logistic",
     "multi:softprob": "softmax",
     "multi:softmax": "softmax",
     **dict.fromkeys(("count:poisson", "reg:gamma", "reg:tweedie"), "exponential"),
@@ -34,7 +35,7 @@ LINKS = {
     **dict.fromkeys(("rank:pairwise", "rank:ndcg", "rank:map"), "identity"),
 }
 # The base score is written after the link; these functions turn it into a margin.
-TO_MARGIN = {"logistic": logit, "exponential": np.log}
+TO_MARGIN = {"logistic": logit, "share": logit, "exponential": np.log}
 
 # Codes that no split lists go left, other than missing values, so they must be levels. The model does not store their
 # number; this is the largest number of codes.
@@ -58,7 +59,7 @@ def read_xgboost(estimator: Any, read: Read) -> TreeModel:
     levels = levels_of(model, int(shape["num_feature"]))
     n_levels = np.array([0 if labels is None else len(labels) for labels in levels], dtype=np.int32)
     objective = learner["objective"]["name"]
-    link = link_of(estimator, objective, LINKS)
+    link = link_of_answers(estimator, objective, LINKS, of_numbers=("reg:logistic",))
     n_margins = max(int(shape["num_class"]), 1)
     start = np.array(json.loads(shape["base_score"]), dtype=np.float64)
     offset = np.broadcast_to(TO_MARGIN.get(link, np.asarray)(start), n_margins)

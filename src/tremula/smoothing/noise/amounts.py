@@ -119,6 +119,10 @@ def measurement_error(X_std: Any, shape: tuple[int, ...], n_levels: NDArray[np.i
     return np.where(n_levels > 0, 0.0, np.broadcast_to(error, shape))
 
 
+SQUARED_FROM, SQUARED_TO = 1e-100, 1e100  # sizes whose squares neither vanish nor overflow
+LARGEST_SCALE = 1e300
+
+
 def column_scales(rows: Floats, weights: Floats | None, n_levels: NDArray[np.int32]) -> Floats:
     """Return the population standard deviation of every numeric attribute over its known values.
 
@@ -137,8 +141,16 @@ def column_scales(rows: Floats, weights: Floats | None, n_levels: NDArray[np.int
         values = column[known]
         if len(values) and values.min() < values.max():
             share = None if weights is None else weights[known]
+            largest = float(np.abs(values).max())
+            exponent = int(np.frexp(largest)[1]) if not SQUARED_FROM < largest < SQUARED_TO else 0
+            values = np.ldexp(values, -exponent)
             centre = np.average(values, weights=share)
-            scales[attribute] = np.sqrt(np.average((values - centre) ** 2, weights=share))
+            scales[attribute] = np.ldexp(np.sqrt(np.average((values - centre) ** 2, weights=share)), exponent)
+            if scales[attribute] > LARGEST_SCALE:
+                raise InvalidInput(
+                    f"column {attribute} of X has a standard deviation of {scales[attribute]:.3g}, and noise of that "
+                    "size overflows: divide the column by a constant"
+                )
     return scales
 
 

@@ -160,7 +160,8 @@ class NoiseChoiceMixin:
         if tuning == "oob":
             raise InvalidParameter(
                 f"tuning='oob' was given, but {type(self.estimator_).__name__} has no out-of-bag rows, or "
-                "its members are not averaged: use tuning='cv', or give X_val and y_val"
+                "the order of its training rows cannot be checked, or its members are not averaged: use "
+                "tuning='cv', or give X_val and y_val"
             )
         return self._rows_of_folds(X, y, sample_weight)
 

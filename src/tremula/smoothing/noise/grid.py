@@ -53,8 +53,10 @@ def mean_difference(first: Floats, second: Floats, weights: Floats) -> MeanDiffe
     mean, n_rows = _mean(differences, weights), int(np.count_nonzero(weights))
     if n_rows < 2:
         return MeanDifference(mean, np.inf)
-    squares = float(weights**2 @ (differences - mean) ** 2) * n_rows / (n_rows - 1)
-    return MeanDifference(mean, squares**0.5 / float(weights.sum()))
+    # Losses are squares of targets, so their squares may overflow or vanish. A power of two leaves all digits.
+    unit = 2.0 ** int(np.frexp(np.abs(differences).max())[1] - 1)
+    squares = float(weights**2 @ ((differences - mean) / unit) ** 2) * n_rows / (n_rows - 1)
+    return MeanDifference(mean, unit * squares**0.5 / float(weights.sum()))
 
 
 @dataclass(frozen=True, eq=False)

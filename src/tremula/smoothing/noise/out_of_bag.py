@@ -32,8 +32,13 @@ def is_mean_of_trees(trees: TreeModel | None) -> bool:
 
 
 def count_inbag(trees: TreeModel | None, X: Any, y: Any, sample_weight: Any) -> NDArray[Any] | None:
-    """Count how often each member was trained on each row; None if that is unknown, or no row is out of bag."""
-    if trees is None or not is_mean_of_trees(trees) or not trees.knows_inbag or X is None or y is None:
+    """Count how often each member was trained on each row; None if that is unknown, or no row is out of bag.
+
+    Rows whose order cannot be checked do not count as known: in another order they would be training rows.
+    """
+    if trees is None or X is None or y is None or not is_mean_of_trees(trees):
+        return None
+    if not (trees.knows_inbag and trees.checks_inbag):
         return None
     counts = trees.inbag_counts(X, y, sample_weight)
     return counts if counts is not None and (counts == 0).any() else None

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tremula.data.names import attribute_name
-from tremula.trees.structure import MULTIWAY_SPLIT, NUMERIC_SPLIT
+from tremula.trees.structure import MULTIWAY_SPLIT, is_numeric, missing_branches
 from tremula.trees.tree import Tree
 
 
@@ -89,14 +89,27 @@ class Wording:
 
     def test(self, node: int, branch: int) -> str:
         """Return the test of a branch, such as `<= 0.8`, `= sunny` or `in {overcast, rainy}`."""
-        index = int(self.tree.nodes["index"][node])
-        if index == NUMERIC_SPLIT:
+        or_missing = " or missing" if self.missing_branch(node) == branch else ""
+        threshold = float(self.tree.threshold[node])
+        if self.is_numeric(node):
+            if np.isinf(threshold):  # known values take one branch, missing ones the other
+                return "is missing" if or_missing else "is not missing"
             sign = (("<=", ">"), ("<", ">="))[self.tree.strict][branch]
-            return f"{sign} {number_text(self.tree.threshold[node], self.decimals)}"
+            return f"{sign} {number_text(threshold, self.decimals)}{or_missing}"
         texts = [str(level) for level in self.branch_levels(node, branch)]
-        if index == MULTIWAY_SPLIT or len(texts) == 1:
-            return f"= {texts[0]}"
-        return f"in {{{', '.join(texts)}}}"
+        if not texts:
+            return "is missing"
+        if int(self.tree.nodes["index"][node]) == MULTIWAY_SPLIT or len(texts) == 1:
+            return f"= {texts[0]}{or_missing}"
+        return f"in {{{', '.join(texts)}}}{or_missing}"
+
+    def is_numeric(self, node: int) -> bool:
+        """Return whether a split compares a number with a threshold."""
+        return bool(is_numeric(self.tree.nodes[[node]])[0])
+
+    def missing_branch(self, node: int) -> int:
+        """Return the branch that missing values take at a split, ALL_BRANCHES if they take all in shares."""
+        return int(missing_branches(self.tree.nodes[[node]])[0])
 
     def class_name(self, code: int) -> str:
         """Return the name of a class."""

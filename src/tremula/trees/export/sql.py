@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tremula.trees.export.labels import Wording
-from tremula.trees.structure import NUMERIC_SPLIT, branch_shares, children_and_parents, depths_of
+from tremula.trees.structure import ALL_BRANCHES, branch_shares, children_and_parents, depths_of
 from tremula.trees.tree import Tree
 
 OUTPUTS = ("class", "probabilities", "value")
@@ -142,7 +142,7 @@ def value_expressions(words: Wording, missing: str) -> list[str]:
 
 
 def _routing_case(words: Wording, missing: str, predictions: Sequence[str]) -> str:
-    """Return nested CASEs: the prediction of the leaf of a row, NULL if a tested value is missing."""
+    """Return nested CASEs: the prediction of the leaf of a row, NULL if a missing value takes several branches."""
     tree = words.tree
     depths = depths_of(tree.nodes)
     expressions = [""] * tree.n_nodes
@@ -156,6 +156,9 @@ def _routing_case(words: Wording, missing: str, predictions: Sequence[str]) -> s
             conditions[-1] = "ELSE"
         first = int(tree.first_child[node])
         taken = [(condition, first + branch) for branch, condition in enumerate(conditions) if condition is not None]
+        own = words.missing_branch(node)
+        if missing != "none" and own != ALL_BRANCHES:
+            taken.append(("ELSE", first + own))
         expressions[node] = _case([(when, expressions[child]) for when, child in taken], "  " * int(depths[node]))
     return expressions[0]
 
@@ -172,11 +175,17 @@ def _case(branches: list[tuple[str, str]], indent: str) -> str:
 def _condition(words: Wording, node: int, branch: int) -> str | None:
     """Return WHEN ... THEN of a branch, to follow those of the branches before it; None if no value takes it."""
     column = identifier(words.attribute(node))
-    if words.tree.nodes["index"][node] != NUMERIC_SPLIT:
+    if not words.is_numeric(node):
         return _when_in(column, words.branch_levels(node, branch))
     if branch == 1:
         return f"WHEN {column} <= {LARGEST} THEN"
-    return f"WHEN {column} {'<' if words.tree.strict else '<='} {double(words.tree.threshold[node])} THEN"
+    threshold = float(words.tree.threshold[node])
+    sign = "<" if words.tree.strict or threshold == -np.inf else "<="
+    return f"WHEN {column} {sign} {_finite(threshold)} THEN"
+
+
+def _finite(threshold: float) -> str:
+    return double(threshold) if np.isfinite(threshold) else f"{'-' if threshold < 0 else ''}{LARGEST}"
 
 
 def _when_in(column: str, levels: Sequence[Any]) -> str | None:
@@ -189,7 +198,7 @@ def _when_in(column: str, levels: Sequence[Any]) -> str | None:
 
 def _share_case(words: Wording, node: int, branch: int, share: float) -> str:
     """Return the share of a row that takes a branch: 1 or 0 if its value is known, else the share of the branch."""
-    if words.tree.nodes["index"][node] == NUMERIC_SPLIT:
+    if words.is_numeric(node):
         parts = [(_condition(words, node, 0), 1 - branch), (_condition(words, node, 1), branch)]
     else:
         others = [other for other in range(int(words.tree.n_branches[node])) if other != branch]

@@ -17,6 +17,7 @@ import tremula._kernels.model_tree as kernel
 RIDGE = 1e-8
 # A standardized coefficient beyond this indicates that attributes are nearly collinear.
 COLLINEAR = 1.5
+LARGEST_VALUE = 1e100  # columns beyond are scaled: sums of their squares could overflow
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,7 @@ def fit_node_models(
     smallest is dropped, again and again, while this lowers Akaike's criterion: the squared error relative to that of
     the previous model, times its degrees of freedom, plus 2 for each attribute.
     """
+    values, exponents = _scaled(values)
     n_nodes, n_attributes = len(nodes), values.shape[1]
     order = np.empty(len(leaves), np.int32)
     starts, ends = np.empty(n_nodes, np.int64), np.empty(n_nodes, np.int64)
@@ -84,4 +86,13 @@ def fit_node_models(
     kernel.fill_products(values, target, weights, order, starts, ends, products)
     models, squares = np.zeros((n_nodes, n_attributes + 1)), np.empty(n_nodes)
     kernel.choose_models(_lapack_dposv(), RIDGE, COLLINEAR, nodes, products, models, squares)
+    if exponents.any():
+        models[:, :-1] = np.ldexp(models[:, :-1], -exponents)
     return NodeModels(models, squares)
+
+
+def _scaled(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Divide columns of very large numbers by powers of 2, so that their squares are finite; return the exponents."""
+    largest = np.abs(values).max(axis=0, initial=0.0)
+    exponents = np.where(largest > LARGEST_VALUE, np.frexp(largest)[1], 0)
+    return (np.ldexp(values, -exponents) if exponents.any() else values), exponents

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 import tremula._kernels.model_tree as kernel
 from tremula.persistence.registry import storable
+from tremula.persistence.soundness import require, require_numbers
 from tremula.trees.importances import attribute_importances
 from tremula.trees.m5.terms import Terms
 from tremula.trees.structure import NUMERIC_SPLIT, copy_nodes
@@ -54,6 +56,16 @@ class ModelTree:
                 f"models have shape {self.models.shape} and rules have {self.rules.n_attributes} attributes: expected "
                 f"shape {expected} and {len(self.terms.n_levels)} attributes"
             )
+
+    def _check_stored(self) -> None:
+        require_numbers("models", self.models, (None, None), low=-np.inf)
+        leaves = np.sort(self.rules.nodes["index"][self.rules.is_leaf])
+        require(np.array_equal(leaves, np.arange(len(leaves))), "a leaf has no model of its own")
+        require(np.array_equal(self.rules.n_levels, self.terms.n_levels), "rules and models have other levels")
+
+    def check_fits(self, n_levels: NDArray[np.int32] | None, n_outputs: int) -> None:
+        """Raise ValueError unless the tree belongs to a model with these levels and one output."""
+        self.rules.check_fits(n_levels, n_outputs)
 
     def __repr__(self) -> str:
         return (
@@ -118,8 +130,11 @@ def rules_of(nodes: np.ndarray, means: np.ndarray, terms: Terms) -> Tree:
     nodes["attribute"][splits] = terms.attribute[tested]
     nodes["index"][splits] = NUMERIC_SPLIT
     subsets = [np.empty(0, np.uint8)]
-    for term in np.unique(tested[terms.from_place[tested] > 0]):
-        nodes["index"][splits[tested == term]] = sum(map(len, subsets))  # splits on the same term share one subset
-        nodes["threshold"][splits[tested == term]] = np.nan
-        subsets.append(terms.levels_of(int(term)).astype(np.uint8))
+    is_nominal = terms.from_place[tested] != 0
+    cuts = np.where(terms.from_place[tested] > 0, 0.5, nodes["threshold"][splits])
+    for term, threshold in sorted(set(zip(tested[is_nominal].tolist(), cuts[is_nominal].tolist()))):
+        same = splits[(tested == term) & (cuts == threshold)]  # splits into the same levels share one subset
+        nodes["index"][same] = sum(map(len, subsets))
+        nodes["threshold"][same] = np.nan
+        subsets.append(terms.levels_above(term, threshold).astype(np.uint8))
     return Tree.from_node_means(nodes, means, np.concatenate(subsets), terms.n_levels, strict=False)

@@ -6,6 +6,7 @@ A node's model has the attributes tested below it. Smoothing mixes the model of 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,16 +15,18 @@ import numpy as np
 import tremula._kernels.model_tree as kernel
 import tremula._kernels.prune as prune_kernel
 import tremula._kernels.route as route
-from tremula.errors import UnsupportedModel
+from tremula.data.names import attribute_name
+from tremula.errors import ManyLevelsWarning, UnsupportedModel
 from tremula.parameters import with_parameters
 from tremula.persistence.registry import storable
+from tremula.trees.columns import Columns
 from tremula.trees.criteria import REGRESSION
-from tremula.trees.growing import Rules, SortedColumns, grow_regression_tree, mean_and_variance, node_means
+from tremula.trees.growing import Rules, grow_regression_tree, mean_and_variance, node_means
 from tremula.trees.learner import TreeRegressor
 from tremula.trees.m5.equations import export_equations, model_names
 from tremula.trees.m5.linear_models import NodeModels, fit_node_models
 from tremula.trees.m5.model_tree import ModelTree, rules_of
-from tremula.trees.m5.terms import Terms
+from tremula.trees.m5.terms import Terms, has_term_per_level
 from tremula.trees.structure import copy_nodes
 from tremula.trees.tree import Tree
 
@@ -77,7 +80,9 @@ class M5Regressor(TreeRegressor):
     Notes
     -----
     A missing value is replaced by the training mean, or the most common level. A nominal attribute with k levels
-    becomes k - 1 numbers of 0 or 1, with its levels sorted by their mean target.
+    becomes k - 1 numbers of 0 or 1, with its levels sorted by their mean target. There are at most 500 such numbers,
+    and at most 100 million in all rows. An attribute with too many levels for that becomes one number, the place of the
+    level in that order, and a warning says so: with a number for each, 10,000 levels would take gigabytes and hours.
 
     References
     ----------
@@ -119,7 +124,7 @@ class M5Regressor(TreeRegressor):
 
     def grow(  # type: ignore[override]
         self,
-        columns: SortedColumns,
+        columns: Columns,
         target: np.ndarray,
         weights: np.ndarray | None,
         random: np.random.Generator,
@@ -144,6 +149,22 @@ class M5Regressor(TreeRegressor):
             kernel.smooth(nodes, float(self.smoothing), models)
         models[:, -1] += centre
         return ModelTree(rules_of(nodes, means + centre, terms), terms, models[nodes["n_branches"] == 0])
+
+    def sort(self, values: np.ndarray, n_levels: np.ndarray) -> Columns:
+        """Sort the columns for `grow`; warn if an attribute has too many levels to have a term for each."""
+        crowded = np.flatnonzero(~has_term_per_level(n_levels, len(values)))
+        if len(crowded):
+            name, count = (
+                attribute_name(getattr(self, "feature_names_in_", None), int(crowded[0])),
+                n_levels[crowded[0]],
+            )
+            warnings.warn(
+                f"{name} has {count} levels, too many for a term each in the models of M5': it becomes one number, the "
+                "place of the level by mean target. Merge levels to have a term for each",
+                ManyLevelsWarning,
+                stacklevel=2,
+            )
+        return super().sort(values, n_levels)
 
     def export_text(self, *, decimals: int | None = 3, max_depth: int | None = None, show_weights: bool = True) -> str:
         """Return the rules as text, one line for each branch, followed by the linear models of the leaves.

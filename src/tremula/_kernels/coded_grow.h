@@ -1,0 +1,370 @@
+/* Grows a tree from a table of codes, depth first; see `coded_tree.h`. The tree is the one that `grow.pyx` grows from
+ * sorted lists: attributes are drawn and judged in the same order, and ties are decided alike.
+ */
+#ifndef TREMULA_CODED_GROW_H
+#define TREMULA_CODED_GROW_H
+
+#include "coded_levels.h"
+
+/* The root, with all rows of the sample, on the stack unless it is a leaf; 0 if there is no memory. */
+static int plant_coded_root(CodedTree *tree, int64_t n_present) {
+    int64_t n = 0;
+    double weight = 0.0;
+    if (!reserve_coded_nodes(tree, 1) ||
+        !reserve_room((void **)&tree->frames, &tree->frames_capacity, 1, sizeof(CodedFrame)))
+        return 0;
+    memset(tree->statistics, 0, tree->n_statistics * sizeof(double));
+    for (int64_t row = 0; row < tree->table.n_rows; row++) {
+        double count = tree->marks[row] & COUNT_MASK;
+        if (count == 0.0) continue;
+        tree->rows[n++] = (uint32_t)row;
+        weight += count;
+        if (tree->target == NUMBERS) {
+            tree->statistics[0] += count;
+            tree->statistics[1] += count * tree->numbers[row];
+            tree->statistics[2] += count * tree->numbers[row] * tree->numbers[row];
+        } else {
+            tree->statistics[tree->marks[row] >> CLASS_SHIFT_OF_MARK] += count;
+        }
+    }
+    make_coded_leaf(tree, 0, weight);
+    tree->n_nodes = 1;
+    if (!is_coded_leaf(tree, tree->statistics, weight, 0))
+        tree->frames[tree->n_frames++] = (CodedFrame){0, n_present, 0, 0, 0, 0};
+    return 1;
+}
+
+/* ---- opening a node */
+
+/* Numbers the classes present, and gathers the marks of the rows with these numbers. */
+IN_PLACE void open_classes(CodedTree *tree, OpenNode *node, const double *statistics, int criterion) {
+    int64_t n_present = 0;
+    double within = 0.0;
+    node->term = 0;
+    for (int64_t code = 0; code < tree->n_classes; code++) {
+        uint32_t count = (uint32_t)statistics[code];
+        if (!count) continue;
+        tree->class_number[code] = (uint32_t)n_present;
+        tree->class_code[n_present] = (uint32_t)code;
+        tree->totals[n_present++] = count;
+        if (criterion == CODED_GINI) {
+            node->term += (int64_t)count * count;
+        } else {
+            node->term += tree->terms[count];
+            within += quick_x_log_x(count);
+        }
+    }
+    node->n_classes = n_present;
+    node->total = (int64_t)node->weight;
+    node->within = criterion == CODED_GINI ? (double)node->term / node->weight : within;
+    node->branches = criterion == CODED_GINI ? 0.0 : quick_x_log_x(node->weight);
+    for (int64_t i = 0; i < node->n_rows; i++) {
+        uint32_t mark = node->source.marks[node->rows[i]];
+        tree->node_marks[i] =
+            tree->class_number[mark >> CLASS_SHIFT_OF_MARK] << CLASS_SHIFT_OF_MARK | (mark & COUNT_MASK);
+    }
+}
+
+IN_PLACE void open_numbers(CodedTree *tree, OpenNode *node) {
+    node->total = node->sum = 0;
+    node->n_classes = 0;
+    for (int64_t i = 0; i < node->n_rows; i++) {
+        tree->node_marks[i] = node->source.marks[node->rows[i]];
+        tree->node_targets[i] = node->source.targets[node->rows[i]];
+        node->total += tree->node_marks[i];
+        node->sum += (int64_t)tree->node_targets[i] * tree->node_marks[i];
+    }
+    node->within = (double)node->sum * (double)node->sum / (double)node->total;
+}
+
+/* Copies the codes of a small node side by side; its rows become numbers in the copy. */
+static void copy_rows_of_node(CodedTree *tree, CodedFrame *frame) {
+    uint32_t *rows = tree->rows + frame->start;
+    int64_t n = frame->end - frame->start, stride = tree->table.stride;
+    for (int64_t i = 0; i < n; i++) {
+        PREFETCH(tree->table.codes + rows[i + AHEAD] * stride);
+        memcpy(tree->local_codes + i * stride, tree->table.codes + rows[i] * stride, stride);
+        tree->local_marks[i] = tree->marks[rows[i]];
+        tree->local_origins[i] = rows[i];
+        if (tree->target == NUMBERS) {
+            tree->local_targets[i] = tree->targets[rows[i]];
+            tree->local_numbers[i] = tree->numbers[rows[i]];
+        }
+        rows[i] = (uint32_t)i;
+    }
+    frame->is_local = 1;
+}
+
+IN_PLACE void open_coded_node(CodedTree *tree, CodedFrame *frame, int criterion) {
+    OpenNode *node = &tree->node;
+    double least = ceil(tree->rules.min_side_weight);
+    if (!frame->is_local && frame->end - frame->start <= tree->local_rows) copy_rows_of_node(tree, frame);
+    node->source = frame->is_local
+                       ? (RowSource){tree->local_codes, tree->local_marks, tree->local_targets, tree->local_numbers}
+                       : (RowSource){tree->table.codes, tree->marks, tree->targets, tree->numbers};
+    node->is_local = frame->is_local;
+    node->constant = frame->constant;
+    node->rows = tree->rows + frame->start;
+    node->n_rows = frame->end - frame->start;
+    node->weight = tree->nodes[frame->node].weight;
+    node->slack = tree->rules.tolerance * node->weight;
+    node->least = least > 1.0 ? (int64_t)least : 1;
+    node->best = (CodedCut){-INFINITY, NAN, -1, 0, 0, 0};
+    if (criterion == CODED_VARIANCE) open_numbers(tree, node);
+    else open_classes(tree, node, tree->statistics + frame->node * tree->n_statistics, criterion);
+}
+
+/* ---- choosing the split */
+
+/* Costs, in about processor cycles, of the ways to judge an attribute; measured. */
+#define CELL_ROW 5              /* histogram: a row, */
+#define CELL_CODE 10            /* a code, */
+#define CELL_CLASS 3            /* a class of a code */
+#define SORT_ROW 24             /* sorting many rows: a row, */
+#define SORT_START 500          /* and the buckets */
+#define COMPARE_ROW 14          /* sorting few rows: a row, */
+#define COMPARE_PAIR 0.2        /* and a pair of rows */
+#define BIN_ROWS 512            /* bins are quicker than sorting for more rows than this, */
+#define BIN_CLASS_ROWS 64       /* and so many more for each class */
+
+/* Whether a histogram of single codes is quicker than sorting. */
+IN_PLACE int is_worth_cells(const OpenNode *node, int64_t n_codes) {
+    double n = (double)node->n_rows;
+    double cells = CELL_ROW * n + n_codes * (CELL_CODE + CELL_CLASS * (double)node->n_classes);
+    double sorting = n <= MAX_COMPARED ? n * (COMPARE_ROW + COMPARE_PAIR * n) : SORT_START + SORT_ROW * n;
+    return n_codes <= MAX_CELL_CODES && cells < sorting;
+}
+
+/* Whether bins of several codes are quicker than sorting all rows. */
+IN_PLACE int is_worth_bins(const OpenNode *node, int criterion) {
+    if (criterion == CODED_ENTROPY) return 0;
+    return node->n_rows > BIN_ROWS + BIN_CLASS_ROWS * node->n_classes;
+}
+
+/* Judges the cuts of a numeric attribute. Returns whether its codes differ in the node. */
+IN_PLACE int judge_coded_attribute(CodedTree *tree, OpenNode *node, int64_t attribute, int width, int criterion) {
+    int64_t n_codes = tree->table.n_codes[attribute];
+    if (node->best.is_perfect) return codes_differ(tree, node, attribute, width);
+    if (node->n_rows == 2) {
+        if (criterion == CODED_VARIANCE) return judge_pair_of_numbers(tree, node, attribute, width);
+        return judge_pair(tree, node, attribute, width, criterion);
+    }
+    if (node->n_rows <= MAX_COMPARED && !is_worth_cells(node, n_codes)) {
+        if (criterion == CODED_VARIANCE) return judge_few_numbers(tree, node, attribute, width);
+        return judge_few_of_classes(tree, node, attribute, width, criterion);
+    }
+    if (is_worth_cells(node, n_codes)) {
+        if (criterion == CODED_VARIANCE) return judge_number_cells(tree, node, attribute, width);
+        return judge_class_cells(tree, node, attribute, width, criterion);
+    }
+    if (n_codes > MAX_CELL_CODES && is_worth_bins(node, criterion)) {
+        if (!codes_differ(tree, node, attribute, width)) return 0;
+        if (criterion == CODED_VARIANCE) judge_number_bins(tree, node, attribute, width);
+        else judge_class_bins(tree, node, attribute, width);
+        return 1;
+    }
+    if (criterion == CODED_VARIANCE) return judge_sorted_numbers(tree, node, attribute, width);
+    return judge_sorted_classes(tree, node, attribute, width, criterion);
+}
+
+IN_PLACE int judge_any_attribute(CodedTree *tree, OpenNode *node, int64_t attribute, int width, int criterion) {
+    if (tree->table.n_levels[attribute] > 0) {
+        if (node->best.is_perfect) return codes_differ(tree, node, attribute, width);
+        return judge_levels(tree, node, attribute, width);
+    }
+    if (tree->rules.random_threshold) return judge_drawn(tree, node, attribute, width, criterion);
+    return judge_coded_attribute(tree, node, attribute, width, criterion);
+}
+
+/* Judges an attribute, by its place among those in use, unless it is known to be constant. Returns whether it varies:
+ * an attribute that does not is constant in all nodes below. */
+IN_PLACE int look_at_attribute(CodedTree *tree, OpenNode *node, int64_t place, int width, int criterion) {
+    uint64_t bit = place < 64 ? (uint64_t)1 << place : 0;
+    int64_t attribute = tree->table.attributes[place], twin = tree->table.twins[attribute];
+    if (node->constant & bit) return 0;
+    if (!judge_any_attribute(tree, node, attribute, width, criterion)) {
+        node->constant |= bit;
+        return 0;
+    }
+    if (twin >= 0 && !tree->rules.random_threshold && !node->best.is_perfect &&
+        has_missing_row(tree, node, attribute, width))
+        judge_any_attribute(tree, node, twin, width, criterion);
+    return 1;
+}
+
+IN_PLACE void judge_coded_attributes(CodedTree *tree, OpenNode *node, int width, int criterion) {
+    int64_t remaining = tree->table.n_attributes, n_drawn = 0;
+    if (tree->rules.n_drawn >= remaining) {
+        for (int64_t i = 0; i < remaining; i++) look_at_attribute(tree, node, tree->order[i], width, criterion);
+        return;
+    }
+    while (remaining > 0 && n_drawn < tree->rules.n_drawn) {
+        int64_t i = draw_index(tree->random, remaining), place = tree->order[i];
+        tree->order[i] = tree->order[--remaining];
+        tree->order[remaining] = place;
+        n_drawn += look_at_attribute(tree, node, place, width, criterion);
+    }
+}
+
+/* ---- carrying it out */
+
+typedef struct {
+    int64_t n_first;            /* rows of the first branch, which stand first */
+    uint32_t last_code;         /* largest code of the first branch, and a row that has it */
+    uint32_t last_row;
+    uint32_t next_code;         /* least code of the second branch */
+    uint32_t next_row;
+    int has_missing;            /* a row has no value of the attribute */
+} Partition;
+
+/* Sends each row to its branch. Without a branch of its own: which way a row goes is hard to predict. */
+IN_PLACE Partition divide_coded_rows(CodedTree *tree, OpenNode *node, uint32_t *rows, int width, int criterion) {
+    const uint8_t *codes = node->source.codes, *branches = tree->best_branch_of_level;
+    const uint32_t *marks = tree->node_marks;
+    uint32_t *others = tree->spare_rows, *left = tree->left;
+    int64_t attribute = node->best.attribute, stride = tree->table.stride, n = node->n_rows, n_first = 0, n_second = 0;
+    uint32_t missing = (uint32_t)tree->table.missing_code[attribute], last = (uint32_t)node->best.code;
+    uint64_t largest_first = 0, least_second = UINT64_MAX;      /* codes, and rows that have them */
+    int is_subset = node->best.is_subset, is_local = node->is_local, has_missing = 0;
+    memset(left, 0, node->n_classes * sizeof(uint32_t));
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t row = rows[i], code = code_at(codes + row * stride, attribute, width);
+        int is_second = is_subset ? branches[code] : code > last;
+        uint64_t key = (uint64_t)code << 32 | row, in_first = is_second ? 0 : key, in_second = is_second ? key : UINT64_MAX;
+        if (!is_local) PREFETCH(codes + rows[i + AHEAD] * stride + attribute * width);
+        rows[n_first] = row;
+        others[n_second] = row;
+        n_first += !is_second;
+        n_second += is_second;
+        has_missing |= code == missing;
+        if (criterion != CODED_VARIANCE)
+            left[marks[i] >> CLASS_SHIFT_OF_MARK] += is_second ? 0 : marks[i] & COUNT_MASK;
+        largest_first = in_first > largest_first ? in_first : largest_first;
+        least_second = in_second < least_second ? in_second : least_second;
+    }
+    memcpy(rows + n_first, others, n_second * sizeof(uint32_t));
+    return (Partition){n_first, (uint32_t)(largest_first >> 32), (uint32_t)largest_first,
+                       (uint32_t)(least_second >> 32), (uint32_t)least_second, has_missing};
+}
+
+/* Halfway between the neighbours, on the right side of both whatever the rounding. */
+static double threshold_between(double low, double high) {
+    double threshold = (low + high) / 2;
+    if (high == INFINITY) return high;          /* known values against missing ones */
+    if (threshold - threshold != 0.0) threshold = low / 2 + high / 2;   /* the sum overflowed */
+    return threshold >= high ? low : threshold;
+}
+
+static void add_numbers(const OpenNode *node, const uint32_t *rows, int64_t n, double *statistics) {
+    for (int64_t i = 0; i < n; i++) {
+        double weight = node->source.marks[rows[i]], number = node->source.numbers[rows[i]];
+        statistics[0] += weight;
+        statistics[1] += weight * number;
+        statistics[2] += weight * number * number;
+    }
+}
+
+/* Statistics of both children, which follow one another. */
+static void measure_coded_children(CodedTree *tree, const OpenNode *node, const uint32_t *rows, int64_t n_first,
+                                   double *weights) {
+    double *first = tree->statistics + tree->n_nodes * tree->n_statistics, *second = first + tree->n_statistics;
+    memset(first, 0, 2 * tree->n_statistics * sizeof(double));
+    weights[0] = 0.0;
+    if (tree->target == NUMBERS) {
+        add_numbers(node, rows, n_first, first);
+        add_numbers(node, rows + n_first, node->n_rows - n_first, second);
+        weights[0] = first[0];
+    } else {
+        for (int64_t k = 0; k < node->n_classes; k++) {
+            first[tree->class_code[k]] = tree->left[k];
+            second[tree->class_code[k]] = tree->totals[k] - tree->left[k];
+            weights[0] += tree->left[k];
+        }
+    }
+    weights[1] = node->weight - weights[0];
+}
+
+static int write_coded_test(CodedTree *tree, const OpenNode *node, const Partition *partition, CodedNode *written) {
+    const CodedTable *table = &tree->table;
+    int64_t attribute = node->best.attribute, n_levels = table->n_levels[attribute];
+    written->attribute = (int32_t)attribute;
+    written->n_branches = 2;
+    written->first_child = (int32_t)tree->n_nodes;
+    if (!node->best.is_subset) {
+        written->index = !partition->has_missing ? NUMERIC_TEST : table->twins[attribute] >= 0 ? MISSING_LEFT : MISSING_RIGHT;
+        written->threshold = node->best.threshold;
+        if (isnan(node->best.threshold))
+            written->threshold = threshold_between(
+                value_of_code(tree, node, attribute, partition->last_code, partition->last_row, table->high),
+                value_of_code(tree, node, attribute, partition->next_code, partition->next_row, table->low));
+        return 1;
+    }
+    if (!reserve_room((void **)&tree->subsets, &tree->subsets_capacity, tree->n_subsets + n_levels, 1)) return 0;
+    written->index = (int32_t)tree->n_subsets;
+    written->threshold = partition->has_missing ? 1 + tree->best_branch_of_level[table->missing_code[attribute]] : NAN;
+    memcpy(tree->subsets + tree->n_subsets, tree->best_branch_of_level, n_levels);
+    tree->n_subsets += n_levels;
+    return 1;
+}
+
+/* Makes the children, and puts on the stack those that are no leaves; 0 if there is no memory. */
+IN_PLACE int split_coded_node(CodedTree *tree, const CodedFrame *frame, int width, int criterion) {
+    OpenNode *node = &tree->node;
+    uint32_t *rows = tree->rows + frame->start;
+    int64_t first_child = tree->n_nodes, bounds[3] = {frame->start, 0, frame->end};
+    double weights[2];
+    Partition partition = divide_coded_rows(tree, node, rows, width, criterion);
+    if (!reserve_coded_nodes(tree, first_child + 2) ||
+        !reserve_room((void **)&tree->frames, &tree->frames_capacity, tree->n_frames + 2, sizeof(CodedFrame)) ||
+        !write_coded_test(tree, node, &partition, tree->nodes + frame->node))
+        return 0;
+    measure_coded_children(tree, node, rows, partition.n_first, weights);
+    bounds[1] = frame->start + partition.n_first;
+    tree->n_nodes += 2;
+    for (int child = 0; child < 2; child++) {
+        const double *statistics = tree->statistics + (first_child + child) * tree->n_statistics;
+        make_coded_leaf(tree, first_child + child, weights[child]);
+        if (!is_coded_leaf(tree, statistics, weights[child], frame->depth + 1))
+            tree->frames[tree->n_frames++] = (CodedFrame){bounds[child], bounds[child + 1], first_child + child,
+                                                          frame->depth + 1, frame->is_local, node->constant};
+    }
+    return 1;
+}
+
+IN_PLACE int grow_all_coded(CodedTree *tree, int width, int criterion) {
+    while (tree->n_frames > 0) {
+        CodedFrame frame = tree->frames[--tree->n_frames];
+        open_coded_node(tree, &frame, criterion);
+        judge_coded_attributes(tree, &tree->node, width, criterion);
+        if (tree->node.best.attribute >= 0 && !split_coded_node(tree, &frame, width, criterion)) return 0;
+    }
+    return 1;
+}
+
+#define GROW_BY_CRITERION(width)                                                                                       \
+    if (tree->rules.criterion == CODED_GINI) return grow_all_coded(tree, width, CODED_GINI);                           \
+    if (tree->rules.criterion == CODED_ENTROPY) return grow_all_coded(tree, width, CODED_ENTROPY);                     \
+    return grow_all_coded(tree, width, CODED_VARIANCE);
+
+#define GROW_BY_WIDTH                                                                                                  \
+    if (tree->table.width == 1) { GROW_BY_CRITERION(1) }                                                               \
+    if (tree->table.width == 2) { GROW_BY_CRITERION(2) }                                                               \
+    GROW_BY_CRITERION(4)
+
+static int grow_coded_plain(CodedTree *tree) { GROW_BY_WIDTH }
+
+static int (*grow_coded_tree)(CodedTree *) = grow_coded_plain;
+
+#if defined(__x86_64__) && defined(__GNUC__)
+__attribute__((target("avx2,bmi2"))) static int grow_coded_avx2(CodedTree *tree) { GROW_BY_WIDTH }
+
+static void choose_coded_processor(int plain) {
+    __builtin_cpu_init();
+    grow_coded_tree = !plain && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") ? grow_coded_avx2
+                                                                                                : grow_coded_plain;
+}
+#else
+static void choose_coded_processor(int plain) { (void)plain; }
+#endif
+
+#endif

@@ -1,0 +1,66 @@
+"""Arrays as bytes in NumPy's format, and back: an array is made only if its bytes are there, and mean something."""
+
+from __future__ import annotations
+
+import io
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+ARRAY_KINDS = "biufcmMSU"  # what NumPy stores without pickle
+MAX_EMPTY = 2**16  # items of an array without bytes
+LAST_CHARACTER = 0x10FFFF
+
+
+def bytes_of(array: NDArray[Any]) -> bytes:
+    """Return an array in NumPy's format."""
+    entry = io.BytesIO()
+    np.lib.format.write_array(entry, array, allow_pickle=False)
+    return entry.getvalue()
+
+
+def array_of(content: bytes, name: str) -> NDArray[Any]:
+    """Return the array that bytes hold, row by row in the byte order of this machine; `name` is for messages.
+
+    Examples
+    --------
+    >>> array_of(bytes_of(np.arange(3)), "numbers")
+    array([0, 1, 2])
+    """
+    entry = io.BytesIO(content)
+    version = np.lib.format.read_magic(entry)
+    if version not in ((1, 0), (2, 0)):
+        raise ValueError(f"array {name} has version {version} of NumPy's format")
+    read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, in_columns, dtype = read_header(entry)
+    _check_header(name, shape, dtype, len(content) - entry.tell())
+    array = np.frombuffer(content, dtype, offset=entry.tell()) if dtype.itemsize else np.zeros(math.prod(shape), dtype)
+    ordered = array.reshape(shape, order="F" if in_columns else "C")
+    copied = ordered.astype(dtype.newbyteorder("="), order="C", copy=True)
+    _check_items(name, copied)
+    return copied
+
+
+def _check_header(name: str, shape: tuple[int, ...], dtype: np.dtype[Any], n_bytes: int) -> None:
+    """Raise ValueError unless the bytes are those of the array, before memory is taken for it."""
+    if dtype.kind not in ARRAY_KINDS or dtype.hasobject or dtype.subdtype is not None:
+        raise ValueError(f"array {name} has dtype {dtype}")
+    n_items = math.prod(shape)
+    if min(shape, default=0) < 0 or n_items * dtype.itemsize != n_bytes:
+        raise ValueError(f"array {name} of shape {shape} and dtype {dtype} has {n_bytes} bytes")
+    if n_bytes == 0 and max(n_items, *shape, 0) > MAX_EMPTY:
+        raise ValueError(f"array {name} of shape {shape} is empty")
+
+
+def _check_items(name: str, array: NDArray[Any]) -> None:
+    """Raise ValueError for bytes that are no truth value or no character: other code takes them for granted."""
+    if not array.size or not array.dtype.itemsize:
+        return
+    if array.dtype.kind == "b" and array.view(np.uint8).max() > 1:
+        raise ValueError(f"array {name} holds bytes that are neither true nor false")
+    if array.dtype.kind == "U":
+        characters = np.ascontiguousarray(array).reshape(-1).view(np.uint32)
+        if characters.max() > LAST_CHARACTER or np.any((characters >= 0xD800) & (characters < 0xE000)):
+            raise ValueError(f"array {name} holds numbers that are no characters")

@@ -1,0 +1,192 @@
+"""Tables held as codes by row, for trees that look at few attributes of a node, and the kernel that grows from them.
+
+The code of a value is its place among the distinct values of its column; a nominal value is its own code. One row is a
+few bytes side by side, so that all attributes that a node draws are read together. The trees are those that sorted
+lists give, ties included.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from tremula._kernels import grow_coded
+from tremula._kernels.sort import sort_columns
+from tremula._kernels.words import ROW_BITS, WIDE_ROW_BITS
+
+# Cells sorted at a time, which take 8 bytes each.
+CELLS_SORTED = 1 << 22
+# Fixed-point targets have so many bits.
+TARGET_BITS = 30
+
+
+@dataclass(frozen=True)
+class CodedColumns:
+    """Codes of every value.
+
+    Attributes
+    ----------
+    codes : uint8, uint16 or uint32 array (n_rows, n_attributes)
+    n_codes : int32 array (n_attributes,)
+        Number of codes of each column; for a nominal one, of its levels.
+    first : int64 array (n_attributes,)
+        Where the codes of each column begin in `low` and `high`.
+    low, high : float64 arrays or None
+        Least and largest value of each code. None if each value has its own code.
+    """
+
+    codes: np.ndarray
+    n_codes: np.ndarray
+    first: np.ndarray
+    low: np.ndarray | None
+    high: np.ndarray | None
+
+    def distinct_values(self, values: np.ndarray) -> np.ndarray:
+        """Return the value of each code, if each value has its own; for levels that no row has, NaN."""
+        distinct = np.full(int(self.n_codes.sum(dtype=np.int64)), np.nan)
+        for column, first in enumerate(self.first):
+            distinct[first + self.codes[:, column].astype(np.int64)] = values[:, column]
+        return distinct
+
+
+class KernelCodes(NamedTuple):
+    """The columns as the kernel takes them; `attributes` are those in use, without the twins of others.
+
+    `twins` has the twin of each column or -1, and `missing_code` the code of its missing values or -1.
+    """
+
+    codes: np.ndarray
+    n_codes: np.ndarray
+    n_levels: np.ndarray
+    twins: np.ndarray
+    missing_code: np.ndarray
+    first: np.ndarray
+    low: np.ndarray | None
+    high: np.ndarray | None
+    values: np.ndarray
+    attributes: np.ndarray
+
+
+class KernelMarks(NamedTuple):
+    """The rows as the kernel takes them.
+
+    `marks` has the multiplicity of each row and, above its bits, its class. Of a numeric target there are `numbers`,
+    and `targets` in fixed point. `terms` is the table of f(count) for entropy, in units of `term_unit`.
+    """
+
+    marks: np.ndarray
+    targets: np.ndarray | None
+    numbers: np.ndarray | None
+    terms: np.ndarray | None
+    term_unit: float
+    n_classes: int
+
+
+def code_columns(values: np.ndarray, n_levels: np.ndarray, max_bins: int | None = None) -> CodedColumns:
+    """Code every column.
+
+    Parameters
+    ----------
+    values : float64 array (n_rows, n_attributes)
+        Complete; nominal columns hold codes of levels.
+    n_levels : int32 array (n_attributes,)
+        0 for a numeric attribute.
+    max_bins : int, optional
+        Number of codes of a numeric column; neighbouring values share a code where there are more. None gives each
+        value its own.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> coded = code_columns(np.array([[2.5, 1.0], [0.5, 0.0], [2.5, 2.0]]), np.array([0, 4], np.int32))
+    >>> coded.codes
+    array([[1, 1],
+           [0, 0],
+           [1, 2]], dtype=uint8)
+    >>> coded.n_codes
+    array([2, 4], dtype=int32)
+    """
+    n_rows, n_columns = values.shape
+    widest = max(n_rows, int(n_levels.max(initial=0)))
+    codes = np.empty((n_rows, n_columns), np.uint16 if widest <= 1 << 16 else np.uint32)
+    row_bits = ROW_BITS if n_rows < 1 << ROW_BITS else WIDE_ROW_BITS
+    n_codes = n_levels.astype(np.int32)
+    bounds: list[tuple[np.ndarray, np.ndarray]] = []
+    step = max(1, CELLS_SORTED // n_rows)
+    for start in range(0, n_columns, step):
+        part = values[:, start : start + step]
+        lists, lengths = np.empty((part.shape[1], n_rows), np.uint64), np.empty(part.shape[1], np.int64)
+        sort_columns(part, 0.0, row_bits, lists, lengths)
+        for number, words in enumerate(lists):
+            column = start + number
+            if n_levels[column]:
+                codes[:, column] = part[:, number]
+                levels = np.arange(n_levels[column], dtype=np.float64)
+                bounds.append((levels, levels))
+                continue
+            grow_coded.code_column(words, row_bits, codes[:, column])
+            n_codes[column] = (int(words[-1]) >> row_bits) + 1
+            if max_bins is not None:
+                codes[:, column], least, largest = _cut_into_bins(codes[:, column], part[:, number], max_bins)
+                n_codes[column] = len(least)
+                bounds.append((least, largest))
+    codes = codes.astype(np.min_scalar_type(int(n_codes.max()) - 1), copy=False)
+    first = np.cumsum(n_codes, dtype=np.int64) - n_codes
+    if max_bins is None:
+        return CodedColumns(codes, n_codes, first, None, None)
+    low, high = (np.concatenate(side) for side in zip(*bounds, strict=True))
+    return CodedColumns(codes, n_codes, first, low, high)
+
+
+def _cut_into_bins(codes: np.ndarray, values: np.ndarray, max_bins: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the bin of each row, and the least and largest value of each bin."""
+    counts = np.bincount(codes)
+    distinct = np.empty(len(counts))
+    distinct[codes] = values
+    known = np.isfinite(distinct)  # missing values are an extreme, and have a bin of their own
+    bins = np.arange(len(counts))
+    if np.count_nonzero(known) > max_bins:
+        bins[known] = bins_of_ranks(counts[known], max_bins) + (not known[0])
+        bins[~known] = 0 if not known[0] else bins[known].max() + 1
+    first = np.flatnonzero(np.diff(bins, prepend=-1))
+    last = np.append(first[1:], len(counts)) - 1
+    return bins[codes], distinct[first], distinct[last]
+
+
+def bins_of_ranks(counts: np.ndarray, n_bins: int) -> np.ndarray:
+    """Return the bin of each distinct value, from the number of rows that have it.
+
+    Bins hold nearly equally many rows. A value with more rows than a bin should have is a bin of its own.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> bins_of_ranks(np.array([1, 1, 1, 5, 1, 1]), 3)
+    array([0, 0, 0, 1, 2, 2])
+    """
+    middle = np.cumsum(counts) - (counts + 1) / 2
+    raw = (middle * n_bins / counts.sum()).astype(np.int64)
+    return np.asarray(np.cumsum(np.diff(raw, prepend=raw[0]) > 0))
+
+
+def class_marks(codes: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Return the multiplicity of each row and, above its bits, its class."""
+    return np.asarray((codes.astype(np.uint32) << np.uint32(16)) | counts.astype(np.uint32))
+
+
+def fixed_point(target: np.ndarray) -> np.ndarray:
+    """Return a target as whole numbers of at most 30 bits, in units of a power of two.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> fixed_point(np.array([0.0, 1.0, -0.25])) / 2**29
+    array([ 0.  ,  1.  , -0.25])
+    """
+    largest = float(np.abs(target).max())
+    if largest == 0.0:
+        return np.zeros(len(target), np.int32)
+    exponent = TARGET_BITS - int(np.frexp(largest)[1])
+    return np.asarray(np.rint(np.ldexp(target, exponent)).astype(np.int32))

@@ -1,0 +1,202 @@
+"""The columns of a training table, and the forms of them that trees grow from: sorted lists and codes.
+
+Each form is made when it is first asked for, once for all members of an ensemble.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from threading import Lock
+
+import numpy as np
+
+from tremula._kernels.sort import rank_rows as _rank_rows
+from tremula._kernels.sort import sort_columns as _sort_columns
+from tremula._kernels.words import ROW_BITS, WIDE_ROW_BITS
+from tremula.trees.coding import CodedColumns, code_columns
+from tremula.trees.missing_values import NO_TWIN, CompleteTable, complete_table
+
+# A table of fewer rows has packed words, see `_kernels/words.pxd`.
+MAX_PACKED_ROWS = 1 << ROW_BITS
+
+
+@dataclass(frozen=True)
+class SortedLists:
+    """The known values of columns in order: words of row and rank, a list per attribute."""
+
+    lists: np.ndarray
+    lengths: np.ndarray
+
+
+# Threads that grow members of one ensemble sort and code its columns once.
+_PREPARING = Lock()
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns of a table, and what trees grow from: sorted lists or codes, made when first asked for.
+
+    Attributes
+    ----------
+    values : float64 array (n_rows, n_attributes)
+        Nominal columns hold level codes; NaN is missing.
+    n_levels : int32 array (n_attributes,)
+        0 for a numeric attribute.
+    gap : float
+        A value at most this much above its predecessor cannot be told from it (C4.5: 1e-5).
+    row_bits : int
+        Bits of a word that hold the row.
+    serves_once : bool
+        Whether the next tree may use the lists up.
+    max_bins : int, optional
+        Number of codes of a numeric column; None gives each value its own.
+    given_lists : SortedLists, optional
+        Lists that were sorted before.
+    has_missing_branch : bool
+        Whether trees learn which branch missing values take, instead of dividing their rows between all.
+    table : CompleteTable, optional
+        What these columns were made of, if missing values were replaced.
+    """
+
+    values: np.ndarray
+    n_levels: np.ndarray
+    gap: float = 0.0
+    row_bits: int = ROW_BITS
+    serves_once: bool = False
+    max_bins: int | None = None
+    given_lists: SortedLists | None = None
+    has_missing_branch: bool = False
+    table: CompleteTable | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the table."""
+        return int(self.values.shape[0])
+
+    @property
+    def n_attributes(self) -> int:
+        """Columns of the table."""
+        return int(self.values.shape[1])
+
+    @property
+    def lists(self) -> np.ndarray:
+        """The sorted list of each attribute."""
+        return self.sorted.lists
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Number of known values of each attribute."""
+        return self.sorted.lengths
+
+    def __getstate__(self) -> dict[str, object]:
+        """Leave out what can be made again."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @cached_property
+    def is_complete(self) -> bool:
+        """Whether no value is missing."""
+        return not bool(np.isnan(self.values).any())
+
+    @property
+    def to_grow_from(self) -> Columns:
+        """These columns; or, if trees learn the branch of missing values and there are any, those without them."""
+        if self.is_complete or not self.has_missing_branch:
+            return self
+        with _PREPARING:
+            return self._completed
+
+    @cached_property
+    def _completed(self) -> Columns:
+        table = complete_table(self.values, self.n_levels)
+        return replace(self, values=table.values, n_levels=table.n_levels, has_missing_branch=False, table=table)
+
+    @cached_property
+    def n_judged(self) -> int:
+        """Number of attributes: columns but for the twins of others."""
+        return self.n_attributes if self.table is None else self.table.n_attributes
+
+    @cached_property
+    def twins(self) -> np.ndarray:
+        """The twin of each column, or NO_TWIN."""
+        return np.full(self.n_attributes, NO_TWIN, np.int32) if self.table is None else self.table.twins
+
+    @cached_property
+    def missing_level(self) -> np.ndarray:
+        """The level of each column that stands for missing ones, or -1."""
+        return np.full(self.n_attributes, -1, np.int32) if self.table is None else self.table.missing_level
+
+    @property
+    def sorted(self) -> SortedLists:
+        """The sorted lists of all attributes."""
+        with _PREPARING:
+            return self._sorted
+
+    @property
+    def coded(self) -> CodedColumns:
+        """The codes of all values; for columns that are complete."""
+        with _PREPARING:
+            return self._coded
+
+    @cached_property
+    def _sorted(self) -> SortedLists:
+        if self.given_lists is not None:
+            return self.given_lists
+        lists = np.empty((self.n_attributes, self.n_rows), np.uint64)
+        lengths = np.empty(self.n_attributes, np.int64)
+        _sort_columns(self.values, self.gap, self.row_bits, lists, lengths)
+        return SortedLists(lists, lengths)
+
+    @cached_property
+    def _coded(self) -> CodedColumns:
+        return code_columns(self.values, self.n_levels, self.max_bins)
+
+    @property
+    def has_few_values(self) -> bool:
+        """Whether a table of the distinct values is small, and serves several trees: quicker to look up than rows."""
+        return not self.serves_once and int(self.coded.n_codes.sum(dtype=np.int64)) <= self.n_rows
+
+    @property
+    def distinct_values(self) -> np.ndarray:
+        """The value of each code, to compute thresholds from."""
+        with _PREPARING:
+            return self._distinct_values
+
+    @cached_property
+    def _distinct_values(self) -> np.ndarray:
+        return self._coded.distinct_values(self.values)
+
+    @cached_property
+    def values_by_column(self) -> np.ndarray:
+        """The values with those of a column side by side, for trees that read them again and again."""
+        return np.asfortranarray(self.values)
+
+    @cached_property
+    def ranks(self) -> np.ndarray:
+        """The rank of every value in its column, by column and row; for columns that are complete."""
+        ranks = np.empty(self.lists.shape, np.uint32)
+        _rank_rows(self.lists, self.row_bits, ranks)
+        return ranks
+
+
+def read_columns(values: np.ndarray, n_levels: np.ndarray, gap: float = 0.0) -> Columns:
+    """Return the columns of a table for trees to grow from.
+
+    Parameters
+    ----------
+    values : float64 array (n_rows, n_attributes)
+        Nominal columns hold level codes; NaN is missing.
+    n_levels : int32 array (n_attributes,)
+        0 for a numeric attribute.
+    gap : float, default=0.0
+        A value at most this much above its predecessor cannot be told from it (C4.5: 1e-5).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> columns = read_columns(np.array([[2.0], [1.0]]), np.zeros(1, np.int32))
+    >>> columns.lists & 1  # the row of each value, in order
+    array([[1, 0]], dtype=uint64)
+    """
+    row_bits = ROW_BITS if len(values) < MAX_PACKED_ROWS else WIDE_ROW_BITS
+    return Columns(values, np.ascontiguousarray(n_levels, np.int32), gap, row_bits)

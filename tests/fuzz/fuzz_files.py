@@ -1,0 +1,205 @@
+"""Loads mutated model files and asks what loads: `python -m tests.fuzz.fuzz_files --seconds 60`.
+
+Mutated inputs are numbered; a number always gives the same input, so `--only NUMBER` shows a finding again. Inputs run
+in a process of their own: a crash ends that process, is noted, and the next input goes on in another.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import json
+import os
+import random
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import NotFittedError
+
+import tremula as tm
+from tremula.errors import TremulaError
+
+from .mutator import mutate
+from .questions import all_questions
+from .stored_models import write_models
+
+MODULE = "tests.fuzz.fuzz_files"
+REPOSITORY = Path(__file__).parents[2]
+MEBIBYTE = 2**20
+MAX_SECONDS = 2.0  # processor time of one load or one question
+MAX_GROWTH = 300  # MiB that one input of a few kilobytes may add to the peak of the process
+STUCK_AFTER = 300.0  # seconds without progress, after which a process is ended; the machine may be busy
+CLEAR = (TremulaError, NotFittedError)
+
+
+def make_input(contents: list[bytes], number: int) -> bytes:
+    """Return the mutated file of a number."""
+    draw = random.Random(number)
+    return mutate(draw.choice(contents), contents, draw)
+
+
+class Findings:
+    """What one process saw: how many inputs, how they ended, and what should not have happened."""
+
+    def __init__(self) -> None:
+        self.counts: collections.Counter[str] = collections.Counter()
+        self.faults: dict[str, tuple[int, str]] = {}
+        self.peak = peak_memory()
+
+    def fault(self, kind: str, number: int, details: str) -> None:
+        """Note a fault, once for each kind."""
+        self.counts["faults"] += 1
+        self.faults.setdefault(kind, (number, details))
+
+    def try_input(self, contents: list[bytes], number: int, folder: Path, all_of_them: bool) -> None:
+        """Load one input and ask what loads."""
+        path = folder / "input.tremula"
+        path.write_bytes(make_input(contents, number))
+        self.counts["inputs"] += 1
+        loaded, model = self._call("load", number, lambda: tm.load(path))
+        if not loaded:
+            self.counts["refused"] += 1
+        else:
+            self.counts["loaded"] += 1
+            self._ask(model, number, all_of_them)
+        grown = peak_memory() - self.peak
+        if grown > MAX_GROWTH:
+            self.fault("memory", number, f"the peak of memory grew by {grown} MiB")
+        self.peak = max(self.peak, peak_memory())
+
+    def _ask(self, model: Any, number: int, all_of_them: bool) -> None:
+        draw, numbers = random.Random(number), np.random.default_rng(number)
+        made, questions = self._call("list questions", number, lambda: all_questions(model, numbers))
+        if not made:
+            return
+        chosen = [name for name in questions if all_of_them or name == "predict" or draw.random() < 0.3]
+        for name in chosen:
+            self.counts["questions"] += 1
+            answered, _ = self._call(name, number, questions[name])
+            self.counts["answered"] += answered
+
+    def _call(self, name: str, number: int, question: Any) -> tuple[bool, Any]:
+        start = time.process_time()
+        answer, succeeded = None, False
+        try:
+            answer, succeeded = question(), True
+        except CLEAR:
+            pass
+        except Exception as error:
+            text = traceback.format_exc()
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            self.fault(f"{name}: {type(error).__name__} at {Path(place.filename).name}:{place.lineno}", number, text)
+        seconds = time.process_time() - start
+        if seconds > MAX_SECONDS:
+            self.fault(f"{name}: slow", number, f"{seconds:.1f} s")
+        return succeeded, answer
+
+
+def peak_memory() -> int:
+    """Return the largest memory of this process so far, in MiB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+
+
+def work(folder: Path, first: int, seconds: float, n_inputs: int) -> None:
+    """Try inputs from a number on, and write what was found to standard output."""
+    warnings.simplefilter("ignore")
+    np.seterr(all="ignore")
+    contents = [path.read_bytes() for path in sorted((folder / "models").iterdir())]
+    if not os.environ.get("ASAN_OPTIONS"):
+        resource.setrlimit(resource.RLIMIT_AS, (8192 * MEBIBYTE,) * 2)
+    findings, number, end = Findings(), first, time.monotonic() + seconds
+    progress = os.open(folder / "progress", os.O_WRONLY | os.O_CREAT)
+    while time.monotonic() < end and number < first + n_inputs:
+        os.pwrite(progress, f"{number:20d}".encode(), 0)
+        findings.try_input(contents, number, folder, all_of_them=n_inputs == 1)
+        number += 1
+    print(json.dumps({"counts": findings.counts, "faults": findings.faults, "next": number}))
+
+
+def run(seconds: float, first: int, batch: int) -> dict[str, Any]:
+    """Try inputs for a time, in processes of their own, and return what was found."""
+    total: collections.Counter[str] = collections.Counter()
+    faults: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "models").mkdir()
+        write_models(folder / "models")
+        number, end = first, time.monotonic() + seconds
+        while time.monotonic() < end:
+            result = _run_batch(folder, number, end - time.monotonic(), batch)
+            total.update(result["counts"])
+            for kind, fault in result["faults"].items():
+                if kind not in faults:
+                    faults[kind] = fault
+                    print(f"fault in input {fault[0]}: {kind}", flush=True)
+            number = result["next"]
+    return {"first": first, "next": number, "counts": dict(total), "faults": faults}
+
+
+def _run_batch(folder: Path, first: int, seconds: float, batch: int) -> dict[str, Any]:
+    """Run one process; if it dies or is stuck, its last input is a fault."""
+    command = [sys.executable, "-m", MODULE, "--work", str(folder), "--first", str(first)]
+    command += ["--seconds", str(seconds), "--batch", str(batch)]
+    (folder / "progress").write_bytes(b"")
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=REPOSITORY)
+    last, since = b"", time.monotonic()
+    while True:
+        try:
+            out, err = process.communicate(timeout=2.0)
+            break
+        except subprocess.TimeoutExpired:
+            seen = (folder / "progress").read_bytes()
+            if seen != last or not seen:  # importing may take long
+                last, since = seen, time.monotonic()
+            elif time.monotonic() - since > STUCK_AFTER:
+                process.kill()
+    if process.returncode == 0:
+        return dict(json.loads(out.strip().splitlines()[-1]))
+    number = int((folder / "progress").read_bytes() or first)
+    kind = f"crash, code {process.returncode}"
+    n_inputs = number - first + 1
+    details = err[-6000:]
+    places = [line.split("tremula/")[-1] for line in details.splitlines() if ".pyx" in line or "_kernels" in line]
+    return {
+        "counts": {"inputs": n_inputs, "crashes": 1},
+        "faults": {f"{kind} {places[:1]}": (number, details)},
+        "next": number + 1,
+    }
+
+
+def main() -> None:
+    """Run the command."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--first", type=int, default=0, help="number of the first input")
+    parser.add_argument("--only", type=int, help="number of the one input to try, in a process of its own")
+    parser.add_argument("--batch", type=int, default=2000, help="inputs of one process")
+    parser.add_argument("--out", type=Path, help="JSON file for counts and faults")
+    parser.add_argument("--work", type=Path, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.work is not None:
+        work(options.work, options.first, options.seconds, options.batch)
+        return
+    if options.only is not None:
+        options.first, options.batch, options.seconds = options.only, 1, 1e-3
+    start = time.monotonic()
+    result = run(options.seconds, options.first, options.batch)
+    result["seconds"] = round(time.monotonic() - start)
+    if options.out is not None:
+        options.out.write_text(json.dumps(result, indent=1) + "\n")
+    for kind, (number, details) in result["faults"].items():
+        print(f"--- {kind} (input {number})\n{details}")
+    print({name: value for name, value in result.items() if name != "faults"})
+    sys.exit(1 if result["faults"] else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,162 @@
+"""Asks a loaded model everything that its public methods answer, on rows that fit it and on extreme ones."""
+
+from __future__ import annotations
+
+import io
+import pickle
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator, clone, is_classifier
+
+import tremula as tm
+
+N_ROWS = 6
+EXTREME = [0.0, 1.0, -1.0, 2.0, 3.0, 0.3, -0.7, 1e300, -1e300, 1e-310, 2.0**31, np.nan, np.nan]
+
+Question = Callable[[], Any]
+
+
+def all_questions(model: Any, numbers: np.random.Generator) -> dict[str, Question]:
+    """Return all questions that a model has a method for, by name."""
+    if isinstance(model, tm.Tree):
+        return _about_tree(model, numbers)
+    if not isinstance(model, BaseEstimator):
+        return {"repr": lambda: repr(model)}
+    questions: dict[str, Question] = {
+        "repr": lambda: (repr(model), str(model)),
+        "page": lambda: model._repr_html_() if hasattr(model, "_repr_html_") else None,
+        "clone": lambda: clone(model),
+        "pickle": lambda: pickle.loads(pickle.dumps(model)),
+        "save": lambda: _save(model),
+    }
+    if not hasattr(model, "encoder_"):
+        return questions
+    X = make_table(model, numbers)
+    y = _target(model, numbers)
+    for name in ("predict", "predict_proba", "apply", "decision_path", "predict_members", "smooth", "spread"):
+        questions[name] = lambda name=name: getattr(model, name)(X)
+    for name in ("staged_predict", "staged_predict_proba"):
+        questions[name] = lambda name=name: list(getattr(model, name)(X))
+    for name in ("export_text", "export_sql", "export_dot", "get_depth", "get_n_leaves", "as_tree_sum"):
+        questions[name] = lambda name=name: getattr(model, name)()
+    for name in ("feature_importances_", "estimators_", "can_count_inbag", "oob_score_", "report_"):
+        questions[name] = lambda name=name: repr(getattr(model, name))
+    for name in ("count_inbag", "permutation_importances"):
+        questions[name] = lambda name=name: getattr(model, name)(X, y)
+    questions |= _about_smoothing(model, X, numbers)
+    questions["members"] = lambda: _ask_members(model, numbers)
+    questions["certify"] = lambda: tm.certify(model, X, max_boxes=20)
+    questions["prune_together"] = lambda: tm.prune_together(model, X, y)
+    questions["prune_each"] = lambda: tm.prune_each(model, X, y)
+    return {name: question for name, question in questions.items() if _has(model, name)}
+
+
+def _has(model: Any, name: str) -> bool:
+    method = name.split()[0]
+    return method in ALWAYS or hasattr(type(model), method) or method in vars(model)
+
+
+ALWAYS = {"repr", "page", "clone", "pickle", "save", "members", "certify", "prune_together", "prune_each", "smoothed"}
+
+
+def make_table(model: Any, numbers: np.random.Generator) -> Any:
+    """Make rows with the columns and levels that a model says it has, some values extreme, missing or unknown."""
+    encoder = model.encoder_
+    levels = getattr(encoder, "levels", None)
+    n_columns = len(levels) if isinstance(levels, tuple) else int(getattr(model, "n_features_in_", 1))
+    if n_columns > 1000:
+        return np.zeros((1, n_columns % 1000))
+    columns = [_column(None if levels is None else levels[column], numbers) for column in range(n_columns)]
+    names = getattr(encoder, "names", None)
+    if all(column.dtype == np.float64 for column in columns) and names is None:
+        return np.column_stack(columns) if columns else np.empty((N_ROWS, 0))
+    frame = pd.concat([pd.Series(column) for column in columns], axis=1) if columns else pd.DataFrame()
+    frame.columns = list(names) if names is not None and len(names) == n_columns else range(n_columns)
+    return frame
+
+
+def _column(levels: Any, numbers: np.random.Generator) -> Any:
+    if levels is None:
+        return numbers.choice(EXTREME, N_ROWS)
+    values = np.asarray(levels)
+    if values.ndim != 1 or not len(values):
+        return np.full(N_ROWS, np.nan)
+    chosen = values[numbers.integers(len(values), size=N_ROWS)]
+    return chosen if numbers.random() < 0.7 else np.array([*chosen[1:].tolist(), "unknown"], dtype=object)
+
+
+def _target(model: Any, numbers: np.random.Generator) -> np.ndarray:
+    labels = getattr(model, "classes_", None)
+    if is_classifier(model) and isinstance(labels, np.ndarray) and labels.ndim == 1 and len(labels):
+        return np.asarray(labels[numbers.integers(len(labels), size=N_ROWS)])
+    return numbers.normal(size=N_ROWS)
+
+
+def _save(model: Any) -> Any:
+    with tempfile.TemporaryDirectory() as folder:
+        tm.save(model, Path(folder, "again"))
+        return tm.load(Path(folder, "again"))
+
+
+def _about_smoothing(model: Any, X: Any, numbers: np.random.Generator) -> dict[str, Question]:
+    """Questions about a smoothed model, or about a model that is smoothed."""
+    kind = tm.DualPerturbClassifier if is_classifier(model) else tm.DualPerturbRegressor
+    n_columns = X.shape[1]
+
+    def smoothed(method: str) -> Any:
+        wrapper = kind(
+            model, noise=0.1, method=method, scale=np.ones(n_columns), prefit=True, random_state=0, n_draws=3
+        )
+        return wrapper.fit(X).predict(X)
+
+    questions: dict[str, Question] = {f"smoothed by {method}": lambda m=method: smoothed(m) for method in METHODS}
+    if not isinstance(model, tm.DualPerturbClassifier | tm.DualPerturbRegressor):
+        return questions
+    errors = np.full(n_columns, 0.1)
+    for name in ("predict", "predict_proba", "gradient", "certified_radius", "certified_interval", "smooth"):
+        questions[f"{name} with errors"] = lambda name=name: getattr(model, name)(X, X_std=errors)
+    for name in ("gradient", "certified_radius", "certified_interval"):
+        questions[name] = lambda name=name: getattr(model, name)(X)
+    answers = "predict_proba" if is_classifier(model) else "predict"
+    questions[f"{answers} and deviations"] = lambda: getattr(model, answers)(X, return_std=True)
+    questions["answer_distribution"] = lambda: model.answer_distribution(X, n_draws=3)
+    return questions
+
+
+METHODS = ("exact", "path", "sample", "auto")
+
+
+def _ask_members(model: Any, numbers: np.random.Generator) -> None:
+    """Ask the trees inside a model directly."""
+    parts = [getattr(model, "tree_", None), *getattr(model, "members_", []), *getattr(model, "trees_", [])]
+    for part in parts:
+        tree = getattr(part, "rules", part)
+        if isinstance(tree, tm.Tree):
+            for question in _about_tree(tree, numbers).values():
+                question()
+
+
+def _about_tree(tree: Any, numbers: np.random.Generator) -> dict[str, Question]:
+    if tree.n_attributes > 1000:
+        return {"repr": lambda: repr(tree)}
+    X = numbers.choice(EXTREME, (N_ROWS, tree.n_attributes))
+    codes = numbers.integers(tree.n_outputs, size=N_ROWS)
+    return {
+        "repr": lambda: (repr(tree), tree._repr_html_()),
+        "predict_values": lambda: tree.predict_values(X),
+        "predict_codes": lambda: tree.predict_codes(X),
+        "apply": lambda: tree.apply(X),
+        "decision_path": lambda: tree.decision_path(X),
+        "node_values": tree.node_values,
+        "class_weights": lambda: tree.class_weights(X, codes, np.ones(N_ROWS)),
+        "moments": lambda: tree.moments(X, numbers.normal(size=N_ROWS), np.ones(N_ROWS)),
+        "pickle": lambda: pickle.loads(pickle.dumps(tree)),
+        "save": lambda: _save(tree),
+        "fortran": lambda: tree.predict_values(np.asfortranarray(X)),
+        "text": lambda: io.StringIO(repr(tree.values)),
+    }

@@ -1,0 +1,265 @@
+"""Mutated model files: each is refused clearly, or loads to a model that answers; and what the fuzz once found."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import tracemalloc
+import warnings
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tremula as tm
+from tremula.errors import FileDamaged, InvalidInput
+from tremula.persistence.archive import FREE_BYTES, MAX_RATIO
+from tremula.persistence.registry import storable_classes
+from tremula.trees.structure import NODE_DTYPE
+
+from .archive import Parts, read_parts, write_parts, zip_entries
+from .fuzz_files import Findings
+from .stored_models import table, write_models
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("models")
+    write_models(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def contents(folder: Path) -> list[bytes]:
+    return [path.read_bytes() for path in sorted(folder.iterdir())]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_mutated_files_are_refused_or_answer(contents: list[bytes], tmp_path: Path) -> None:
+    findings = Findings()
+    with np.errstate(all="ignore"):
+        for number in range(40):
+            findings.try_input(contents, number, tmp_path, all_of_them=False)
+    assert findings.faults == {}
+    assert findings.counts["refused"] > 10
+    assert findings.counts["loaded"] > 4
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_files_as_they_are_answer_every_question(folder: Path) -> None:
+    findings = Findings()
+    for path in sorted(folder.iterdir())[::9]:
+        loaded, model = findings._call("load", 0, lambda path=path: tm.load(path))
+        assert loaded, path.name
+        with np.errstate(all="ignore"):
+            findings._ask(model, 0, all_of_them=True)
+    assert findings.faults == {}
+
+
+def test_every_storable_class_is_in_a_file(contents: list[bytes]) -> None:
+    def names(value: Any) -> set[str]:
+        items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else []
+        own = {value["class"]} if isinstance(value, dict) and isinstance(value.get("class"), str) else set()
+        return own.union(*map(names, items))
+
+    seen = set().union(*(names(read_parts(content).description) for content in contents))
+    assert {kind.__name__ for kind in storable_classes()} - seen == {"Tree"}  # trees are arrays
+
+
+# --- what was found ---
+
+
+def change(folder: Path, name: str, changed: Path, change_parts: Callable[[Parts], Any]) -> Path:
+    (source,) = folder.glob(f"*_{name}.tremula")
+    parts = read_parts(source.read_bytes())
+    change_parts(parts)
+    changed.write_bytes(write_parts(parts))
+    return changed
+
+
+def fitted(parts: Parts) -> dict[str, Any]:
+    return dict.__getitem__(parts.description["model"], "fitted")
+
+
+def set_array(name: str, change_array: Callable[[np.ndarray], Any]) -> Callable[[Parts], None]:
+    def change_parts(parts: Parts) -> None:
+        parts.arrays[f"{name}.npy"] = np.asarray(change_array(parts.arrays[f"{name}.npy"].copy()))
+
+    return change_parts
+
+
+def set_fitted(**values: Any) -> Callable[[Parts], None]:
+    return lambda parts: fitted(parts).update(values)
+
+
+def replaced(place: Any, value: Any) -> Callable[[np.ndarray], np.ndarray]:
+    def change_array(array: np.ndarray) -> np.ndarray:
+        array[place] = value
+        return array
+
+    return change_array
+
+
+FOUND: dict[str, tuple[str, Callable[[Parts], Any], str]] = {
+    "levels of one tree only": (  # read beyond the levels of the first tree: a segmentation fault
+        "smoothed_forest",
+        set_array("trees/n_levels", replaced(6, 50)),
+        "does not fit the attributes, levels",
+    ),
+    "weights of nodes of another tree": (
+        "smoothed_forest",
+        lambda parts: fitted(parts)["node_weights_"].pop(),
+        "",
+    ),
+    "a level that is not there": (
+        "M5Regressor",
+        set_array("arrays/M5Regressor.tree_.terms.fill", replaced(2, 1e9)),
+        "a missing value becomes an unknown level",
+    ),
+    "places of levels twice": (
+        "M5Regressor",
+        set_array("arrays/M5Regressor.tree_.terms.places", replaced(slice(None), 0)),
+        "levels are not in an order",
+    ),
+    "terms of other attributes": (
+        "M5Regressor",
+        set_array("arrays/M5Regressor.tree_.terms.attribute", replaced(0, 10**6)),
+        "terms are not those of M5'",
+    ),
+    "a method hidden": ("C45Classifier", set_fitted(predict=1), "which hides its own"),
+    "a word for a tree": ("C45Classifier", set_fitted(tree_="tree"), "C45Classifier.tree_ has a wrong type"),
+    "classes as a table": ("C45Classifier", set_fitted(classes_={"objects": [[1], [2], [3]]}), "not distinct labels"),
+    "a billion jobs": (
+        "RandomForestClassifier",
+        lambda parts: parts.description["model"]["parameters"].update(n_jobs=10**9),
+        "jobs",
+    ),
+    "a billion draws": (
+        "smoothed_draws",
+        set_fitted(_fitted_with={"tuple": ["sample", "average", 1e-6, 10**9]}),
+        "n_draws=1000000000",
+    ),
+    "a value that is no number": ("BaggingRegressor", set_array("trees/values", replaced(0, np.nan)), "not finite"),
+    "an infinite weight": ("BaggingRegressor", set_array("trees/weight", lambda w: w * np.inf), "a weight is negative"),
+    "no members": ("BaggingClassifier", set_fitted(members_=[]), ""),
+    "trees as numbers": ("BaggingClassifier", set_fitted(members_=[1, 2]), "members_ has a wrong type"),
+    "moved thresholds of no attribute": (
+        "smoothed_paths",
+        lambda parts: parts.arrays.update({_moved(parts): np.array([[99.0, 0.0, 1.0]])}),
+        "a moved threshold is of an unknown attribute",
+    ),
+    "an array read twice": (
+        "AdaBoostM1Classifier",
+        lambda parts: fitted(parts).update(member_errors_=fitted(parts)["member_weights_"]),
+        "is referred to twice",
+    ),
+    "names of columns twice": (
+        "C45Classifier",
+        lambda parts: fitted(parts)["encoder_"]["parameters"].update(names={"tuple": ["a", "a", "b", "c"]}),
+        "columns do not have a name each",
+    ),
+}
+
+
+def _moved(parts: Parts) -> str:
+    (name,) = [name for name in parts.arrays if name.endswith("moved_thresholds_.npy")]
+    return name
+
+
+@pytest.mark.parametrize(("name", "change_parts", "message"), FOUND.values(), ids=FOUND)
+def test_what_the_fuzz_found_is_refused(
+    name: str, change_parts: Callable[[Parts], Any], message: str, folder: Path, tmp_path: Path
+) -> None:
+    path = change(folder, name, tmp_path / "changed", change_parts)
+    with pytest.raises((FileDamaged, InvalidInput), match=message or None):
+        tm.load(path).predict(table())
+
+
+# --- memory and time ---
+
+
+def unpacked_size(content: bytes) -> int:
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        return sum(entry.file_size for entry in archive.infolist())
+
+
+def test_a_bomb_is_not_unpacked(tmp_path: Path) -> None:
+    bomb = zip_entries({"model.json": b" " * (20 * 2**20)})
+    (tmp_path / "bomb").write_bytes(bomb)
+    tracemalloc.start()
+    with pytest.raises(FileDamaged, match="more than 100 times its size"):
+        tm.load(tmp_path / "bomb")
+    assert tracemalloc.get_traced_memory()[1] < 4 * len(bomb) + FREE_BYTES
+    tracemalloc.stop()
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_other_ways_to_pack_are_refused(method: int, tmp_path: Path) -> None:
+    (tmp_path / "packed").write_bytes(zip_entries({"model.json": b"{}"}, method))
+    with pytest.raises(FileDamaged, match="packed by another method"):
+        tm.load(tmp_path / "packed")
+
+
+def test_a_model_that_packs_too_well_is_stored_as_it_is(tmp_path: Path) -> None:
+    model = tm.BaggingClassifier(tm.CARTClassifier(max_depth=1), n_estimators=60, random_state=0)
+    model.fit(np.random.default_rng(0).random((40, 4000)), np.arange(40) % 2)
+    tm.save(model, tmp_path / "wide")
+    content = (tmp_path / "wide").read_bytes()
+    assert unpacked_size(content) <= MAX_RATIO * len(content) + FREE_BYTES
+    assert len(tm.load(tmp_path / "wide").members_) == 60
+
+
+def widest_lists() -> bytes:
+    """A description of empty lists, which take most memory for their bytes."""
+    return json.dumps({"format": "tremula model", "format_version": 1, "model": [[]] * 100_000}).encode()
+
+
+def most_trees() -> dict[str, bytes]:
+    """As many trees of one node as a file can hold."""
+    n_trees = 300
+    tree = tm.Tree(np.array([(0, 1, -1, 0, 0, 0)], dtype=NODE_DTYPE), [[1.0]], [], [0], False)
+    from tremula.trees.packing import pack_trees
+
+    entries = {}
+    for name, array in pack_trees([tree] * n_trees).items():
+        buffer = io.BytesIO()
+        np.lib.format.write_array(buffer, array)
+        entries[f"trees/{name}.npy"] = buffer.getvalue()
+    described = {"format": "tremula model", "format_version": 1, "tremula_version": "0", "model": {"tree": 0}}
+    return {"model.json": json.dumps(described).encode(), **entries}
+
+
+@pytest.mark.parametrize("entries", [{"model.json": widest_lists()}, most_trees()], ids=["lists", "trees"])
+def test_memory_is_bounded_by_what_is_unpacked(entries: dict[str, bytes], tmp_path: Path) -> None:
+    """The guide to files states 50 bytes for each byte that is unpacked."""
+    (tmp_path / "wide").write_bytes(zip_entries(entries))
+    n_unpacked = sum(map(len, entries.values()))
+    tracemalloc.start()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with contextlib.suppress(FileDamaged):
+            tm.load(tmp_path / "wide")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 50 * n_unpacked
+
+
+def test_a_chain_of_nodes_is_answered(tmp_path: Path) -> None:
+    """Recursion over nodes would overflow the stack."""
+    depth = 50_000
+    nodes = np.zeros(2 * depth + 1, NODE_DTYPE)
+    splits = 2 * np.arange(depth)
+    nodes["attribute"], nodes["weight"] = -1, 1.0
+    nodes["attribute"][splits], nodes["threshold"][splits], nodes["index"][splits] = 0, np.arange(depth), -1
+    nodes["first_child"][splits], nodes["n_branches"][splits] = splits + 1, 2
+    tm.save(tm.Tree(nodes, [[1.0], [2.0]], [], [0], False), tmp_path / "chain")
+    tree = tm.load(tmp_path / "chain")
+    rows = np.array([[0.0], [depth / 2], [np.nan]])
+    assert tree.depth == depth
+    assert tree.apply(rows)[:2].tolist() == [1, depth + 1]
+    assert np.isfinite(tree.predict_values(rows)).all()
+    assert tree.decision_path(rows[:1]).nnz == 2
