@@ -9,23 +9,23 @@ from sklearn.base import is_regressor
 
 import tremula as tm
 from tremula.trees.leaf_shares import leaf_shares
-from tremula.trees.structure import LEVEL_UNSEEN, MULTIWAY_SPLIT, NUMERIC_SPLIT, branch_shares
+from tremula.trees.structure import LEVEL_UNSEEN, MISSING_FIRST, MISSING_SECOND, MULTIWAY_SPLIT, branch_shares
 from tremula.trees.tree import Tree
 
 
 def branch_of(tree: Tree, node: int, value: float) -> int | None:
     """Branch that a value takes, None if it takes all."""
     kind, threshold = int(tree.nodes["index"][node]), tree.threshold[node]
-    if np.isnan(value):
-        return None
-    if kind == NUMERIC_SPLIT:
+    n_levels = tree.n_levels[tree.attribute[node]]
+    if n_levels == 0:
+        if np.isnan(value):
+            return {MISSING_FIRST: 0, MISSING_SECOND: 1}.get(kind)
         return int(value >= threshold if tree.strict else value > threshold)
-    if value >= tree.n_levels[tree.attribute[node]]:
-        return None
+    is_known = value < n_levels  # False for NaN
     if kind == MULTIWAY_SPLIT:
-        return int(value)
-    branch = int(tree.subsets[kind + int(value)])
-    return None if branch == LEVEL_UNSEEN else branch
+        return int(value) if is_known else None
+    branch = int(tree.subsets[kind + int(value)]) if is_known else LEVEL_UNSEEN
+    return branch if branch != LEVEL_UNSEEN else {1.0: 0, 2.0: 1}.get(float(threshold))
 
 
 def walk(tree: Tree, row: np.ndarray, node: int = 0, share: float = 1.0) -> dict[int, float]:
@@ -50,10 +50,12 @@ def made_table(n_rows: int, seed: int) -> tuple[pd.DataFrame, np.ndarray]:
 
 LEARNERS = [
     tm.CARTRegressor(),
+    tm.CARTRegressor(missing="shares"),
     tm.REPTreeRegressor(prune=False),
     tm.REPTreeRegressor(),
     tm.C45Classifier(),
     tm.CARTClassifier(),
+    tm.CARTClassifier(missing="shares"),
 ]
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import tremula as tm
+from tremula.trees.structure import ALL_BRANCHES, missing_branches
 from tremula.trees.tree import NODE_DTYPE, Tree
 from tremula.uncertainty.leaf_rows import LeafRows, _sources_of_leaves
 from tremula.uncertainty.model_reader import read_trained
@@ -27,6 +30,36 @@ def test_weighted_mean_of_the_targets_is_the_prediction(name: str, weights: np.n
     behind = LeafRows(trained).values_behind(rows, trained.shares_of_all(len(rows)))
     means = np.add.reduceat(behind.values * behind.weights, behind.starts[:-1])
     np.testing.assert_allclose(means, model.predict(NEW), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(np.add.reduceat(behind.weights, behind.starts[:-1]), 1.0, rtol=1e-12)
+
+
+FOREST, EXTRA_TREES, BAGGING = tm.RandomForestRegressor, tm.ExtraTreesRegressor, tm.BaggingRegressor
+WAYS = ("branch", "shares")
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        *(FOREST(12, missing=missing, min_samples_leaf=size) for missing in WAYS for size in (1, 5)),
+        *(EXTRA_TREES(12, missing=missing, bootstrap=True) for missing in WAYS),
+        *(BAGGING(tm.CARTRegressor(missing=missing), 12) for missing in WAYS),
+        FOREST(12, max_bins=8),
+    ],
+    ids=repr,
+)
+def test_missing_values_and_unseen_levels_reach_the_rows_that_predict_them(model: Any) -> None:
+    model.set_params(random_state=0).fit(X, Y)
+    has_branch = any((missing_branches(tree.nodes) != ALL_BRANCHES).any() for tree in model.members_)
+    assert has_branch == ("shares" not in repr(model))
+    new = NEW.copy()
+    new.loc[::3, "b"] = np.nan  # never missing in training
+    new["c"] = new["c"].cat.add_categories("unseen")
+    new.loc[1::3, "c"] = "unseen"
+    trained = read_trained(model, X, Y, None, None)
+    rows = trained.read(new)
+    behind = LeafRows(trained).values_behind(rows, trained.shares_of_all(len(rows)))
+    means = np.add.reduceat(behind.values * behind.weights, behind.starts[:-1])
+    np.testing.assert_allclose(means, model.predict(new), rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(np.add.reduceat(behind.weights, behind.starts[:-1]), 1.0, rtol=1e-12)
 
 

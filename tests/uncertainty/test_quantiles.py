@@ -101,7 +101,7 @@ def test_every_ensemble_gives_quantiles(name: str) -> None:
     low, middle, high = uncertainty.predict_quantiles(new, [0.05, 0.5, 0.95]).T
     assert (low <= middle).all()
     assert (middle <= high).all()
-    assert ((low <= truth) & (truth <= high)).mean() > 0.75
+    assert ((low <= truth) & (truth <= high)).mean() > 0.65
     assert np.corrcoef(middle, truth)[0, 1] > 0.7
     out_of_bag = uncertainty.oob_quantiles([0.5])[:, 0]
     known = ~np.isnan(out_of_bag)

@@ -260,8 +260,8 @@ class Uncertainty(ProvenStabilityMixin):
         if n_unknown:
             warnings.warn(
                 f"the standard error of {counted(n_unknown, 'row')} is NaN: {self._trained.n_members} members are too "
-                f"few to tell it from the noise of their draws; train about as many as there are training rows, "
-                f"{self._trained.n_rows}",
+                f"few to tell it from the noise of their draws; train more, and at least about as many as there are "
+                f"training rows, {self._trained.n_rows}",
                 stacklevel=2,
             )
         errors = np.sqrt(np.where(variances < 0, np.nan, variances))
