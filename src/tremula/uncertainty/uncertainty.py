@@ -99,8 +99,9 @@ class Uncertainty(ProvenStabilityMixin):
         Notes
         -----
         Each row of a leaf has the weight by which it enters the mean of the leaf, times the weight of the member
-        (Meinshausen, 2006). A row with a missing value reaches several leaves, in shares. In a model tree a row stands
-        for the prediction plus its residual. What an Aspen adds to the mean of its members is added to all values.
+        (Meinshausen, 2006). Where the tree divides a row with a missing value, the row reaches several leaves, in
+        shares. In a model tree a row stands for the prediction plus its residual. What an Aspen adds to the mean of
+        its members is added to all values.
 
         Quantiles describe the targets in the leaves. They are not calibrated: with small leaves or few rows, fewer new
         targets may lie between two quantiles than their difference says. `predict_interval` is.
