@@ -124,6 +124,7 @@ def test_a_mistake(words: tuple[str, ...], message: str, capsys: pytest.CaptureF
     assert message in " ".join(capsys.readouterr().err.split())
 
 
+@pytest.mark.slow
 def test_forests_of_scikit_learn_in_a_pipeline_are_taken(capsys: pytest.CaptureFixture[str]) -> None:
     words = ("--target", "cost", "--drop", "note,kind", "--method", "sklearn-random-forest", "--out", "forest.skops")
     assert code_of("fit", "rows.csv", *words) == 0

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 
 import tremula as tm
 from tremula.perturb import AttributeSubset, Bootstrap, SmearedInputs
+
+QUICK = ("forest", "bagging of pruned trees", "smeared", "dagging")
 
 
 def made_table(n_rows: int, seed: int) -> tuple[pd.DataFrame, np.ndarray]:
@@ -24,6 +28,11 @@ def made_table(n_rows: int, seed: int) -> tuple[pd.DataFrame, np.ndarray]:
     table.loc[random.random(n_rows) < 0.15, "a"] = np.nan
     table.loc[random.random(n_rows) < 0.15, "c"] = None
     return table, target.to_numpy()
+
+
+def with_slow(names: Iterable[str]) -> list[Any]:
+    """Names as parameters; all but a few of them are of the slow tests."""
+    return [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in names]
 
 
 def classes_of(target: np.ndarray) -> np.ndarray:

@@ -17,7 +17,7 @@ import tremula as tm
 from tremula.errors import InvalidParameter
 from tremula.uncertainty.intervals import METHODS, jackknife_bounds
 
-from .made_tables import made_table, regressors
+from .made_tables import made_table, regressors, with_slow
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "uncertainty.json.gz"
 
@@ -108,7 +108,7 @@ def test_jackknife_is_that_of_mapie_for_the_same_members() -> None:
 # --- coverage ---
 
 
-@pytest.mark.parametrize("name", regressors())
+@pytest.mark.parametrize("name", with_slow(regressors()))
 def test_every_ensemble_covers_new_targets(name: str) -> None:
     shares, (new, truth) = [], made_table(600, 100)
     for seed in (1, 2):
@@ -118,6 +118,7 @@ def test_every_ensemble_covers_new_targets(name: str) -> None:
     assert np.mean(shares, axis=0) == pytest.approx([0.815] * 3, abs=0.085)
 
 
+@pytest.mark.slow
 def test_coverage_is_right_on_average_over_training_sets() -> None:
     shares = []
     for seed in range(10):

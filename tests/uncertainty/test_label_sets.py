@@ -17,7 +17,7 @@ import tremula as tm
 from tremula.errors import InvalidParameter, UnsupportedModel
 from tremula.uncertainty.label_sets import METHODS
 
-from .made_tables import classes_of, classifiers, made_table
+from .made_tables import classes_of, classifiers, made_table, with_slow
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "uncertainty.json.gz"
 
@@ -71,7 +71,7 @@ def test_sets_are_those_of_crepes(name: str, by_class: bool) -> None:
     assert [np.flatnonzero(each).tolist() for each in sets] == stored[name]
 
 
-@pytest.mark.parametrize("name", classifiers())
+@pytest.mark.parametrize("name", with_slow(classifiers()))
 def test_every_ensemble_covers_new_classes(name: str) -> None:
     new, truth = made_table(400, 100)
     shares = []

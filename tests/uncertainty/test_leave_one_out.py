@@ -91,6 +91,7 @@ def test_classes_are_in_the_set_by_their_distance_to_a_lead(n_classes: int) -> N
                 assert inflated_argmax(shares[None], epsilon)[0, code] == (distance < epsilon)
 
 
+@pytest.mark.slow
 def test_sets_keep_a_class_when_a_row_is_left_out() -> None:
     X, y = load_iris(return_X_y=True)
     keep = np.r_[50:150:2]

@@ -19,7 +19,7 @@ import tremula as tm
 from tremula.errors import InvalidParameter, UnsupportedModel
 from tremula.uncertainty.quantiles import weighted_quantiles
 
-from .made_tables import made_table, regressors
+from .made_tables import made_table, regressors, with_slow
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "uncertainty.json.gz"
 QUANTILES = np.array([0.0, 0.05, 0.25, 0.5, 0.75, 1.0])
@@ -93,7 +93,7 @@ def test_quantiles_equal_those_of_a_slow_loop() -> None:
     np.testing.assert_array_equal(answers, slow_quantiles(forest, X[:100], y[:100], X[100:120]))
 
 
-@pytest.mark.parametrize("name", regressors())
+@pytest.mark.parametrize("name", with_slow(regressors()))
 def test_every_ensemble_gives_quantiles(name: str) -> None:
     X, y = made_table(200, 0)
     new, truth = made_table(400, 1)

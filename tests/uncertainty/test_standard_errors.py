@@ -15,7 +15,7 @@ import tremula as tm
 from tremula.errors import UnsupportedModel
 from tremula.uncertainty.standard_errors import draw_products, jackknife_variances
 
-from .made_tables import classes_of, classifiers, made_table, regressors
+from .made_tables import classes_of, classifiers, made_table, regressors, with_slow
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "uncertainty.json.gz"
 
@@ -76,6 +76,7 @@ def test_errors_of_class_probabilities() -> None:
         np.testing.assert_allclose(errors, np.sqrt(np.where(expected < 0, np.nan, expected)), rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_errors_agree_with_the_spread_over_training_sets() -> None:
     new = make_friedman1(20, random_state=99)[0]
     answers, variances = [], []
@@ -89,7 +90,7 @@ def test_errors_agree_with_the_spread_over_training_sets() -> None:
     assert 0.8 < np.mean(typical) / np.mean(spread) < 1.4
 
 
-@pytest.mark.parametrize("name", [name for name in regressors() if name != "forest"])
+@pytest.mark.parametrize("name", with_slow(name for name in regressors() if name != "forest"))
 def test_every_regressor_has_errors(name: str) -> None:
     X, y = made_table(60, 0)
     uncertainty = tm.Uncertainty(regressors(150)[name].fit(X, y), X, y)
