@@ -160,11 +160,15 @@ def _change_sizes(parts: Parts, draw: random.Random) -> None:
 
 def _change_splits(parts: Parts, draw: random.Random) -> None:
     """Change the kinds of splits: the branch of missing values, thresholds without end, levels for numbers."""
-    index, threshold, n_branches = (parts.arrays[f"trees/{name}.npy"] for name in ("index", "threshold", "n_branches"))
+    names = [f"trees/{name}.npy" for name in ("index", "threshold", "n_branches")]
+    if any(name not in parts.arrays or parts.arrays[name].dtype.kind not in "iuf" for name in names):
+        return
+    index, threshold, n_branches = (parts.arrays[name] for name in names)
     splits = np.flatnonzero(n_branches) if n_branches.ndim == 1 else np.empty(0, int)
     if index.shape != n_branches.shape or threshold.shape != n_branches.shape or not len(splits):
         return
-    index, threshold = index.astype(np.int64), threshold.astype(np.float64)
+    with np.errstate(all="ignore"):
+        index, threshold = index.astype(np.int64), threshold.astype(np.float64)
     for _ in range(draw.choice([1, 2, len(splits)])):
         split = draw.choice(splits)
         if draw.random() < 0.2:
