@@ -148,7 +148,7 @@ def _change_sizes(parts: Parts, draw: random.Random) -> None:
         sizes[tree, 4] += 1
         sizes[other, 4] -= 1
     elif change == 2:  # an attribute more, or a level more
-        levels = parts.arrays["trees/n_levels.npy"]
+        levels = parts.arrays.get("trees/n_levels.npy", np.empty((0, 0)))
         place = int(sizes[:tree, 4].sum())
         if levels.ndim == 1 and 0 <= place <= len(levels):
             parts.arrays["trees/n_levels.npy"] = np.insert(levels, place, draw.choice([0, 2, 100]))

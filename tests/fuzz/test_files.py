@@ -187,6 +187,11 @@ FOUND: dict[str, tuple[str, Callable[[Parts], Any], str]] = {
     ),
     "a value that is no number": ("BaggingRegressor", set_array("trees/values", replaced(0, np.nan)), "not finite"),
     "an infinite weight": ("BaggingRegressor", set_array("trees/weight", lambda w: w * np.inf), "a weight is negative"),
+    "rows of fit without a number": (
+        "BaggingClassifier",
+        set_fitted(_drawn_from={"tuple": []}),
+        "rows of fit are not described",
+    ),
     "no members": ("BaggingClassifier", set_fitted(members_=[]), ""),
     "trees as numbers": ("BaggingClassifier", set_fitted(members_=[1, 2]), "members_ has a wrong type"),
     "moved thresholds of no attribute": (
