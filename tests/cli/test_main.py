@@ -93,6 +93,18 @@ def test_ctrl_c_has_a_code_of_its_own(monkeypatch: pytest.MonkeyPatch, capsys: p
     assert "Traceback" not in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("raised", [KeyboardInterrupt(), RuntimeError("Query interrupted")], ids=["Python", "DuckDB"])
+def test_ctrl_c_before_a_command_or_in_duckdb_is_one_line(
+    raised: BaseException, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise raised
+
+    monkeypatch.setattr("tremula.cli.main.app", interrupt)
+    assert exit_code("compare", "iris") == EXIT_INTERRUPTED
+    assert capsys.readouterr().err == "tremula: interrupted\n"
+
+
 def fail_with(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> None:
         raise error
