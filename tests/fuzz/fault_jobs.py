@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Callable
@@ -46,6 +47,7 @@ class Job(NamedTuple):
 
 def run_job(name: str, step: str, folder: str, expected: str) -> None:
     """Run one step of a job in this process, and leave with its exit code."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where a shell starts this in the background
     place = Path(folder)
     os.chdir(place)
     error = os.open(place / "stderr.txt", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
