@@ -89,6 +89,10 @@ class BudgetWarning(UserWarning):
     """Trees are smaller than requested because the privacy budget ran out."""
 
 
+class TreeTooLarge(TremulaError, MemoryError):
+    """A tree does not fit into memory, or has more splits of many levels than can be numbered."""
+
+
 class ModelChanged(TremulaError, RuntimeError):
     """A wrapped model was trained again, or changed, after the wrapper was fitted."""
 
