@@ -42,6 +42,18 @@ def random_tree(
     return tree
 
 
+def with_missing_branches(rng: np.random.Generator, tree: Tree) -> Tree:
+    """The tree with a branch for missing values at some of its splits."""
+    nodes = tree.nodes.copy()
+    named = ~tree.is_leaf & (rng.random(tree.n_nodes) < 0.6)
+    numeric, subset = named & (nodes["index"] == -1), named & (nodes["index"] >= 0)
+    nodes["index"][numeric] = rng.choice([-3, -4], size=numeric.sum())
+    nodes["threshold"][subset] = rng.choice([1.0, 2.0], size=subset.sum())
+    made = Tree(nodes, tree.values, tree.subsets, tree.n_levels, tree.strict)
+    made.check()
+    return made
+
+
 def random_rows(rng: np.random.Generator, n_rows: int = 100) -> np.ndarray:
     """Rows that often equal a threshold, some with missing values and levels that do not exist."""
     rows = rng.choice(GRID, size=(n_rows, len(N_LEVELS)))

@@ -7,70 +7,10 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from tremula.trees.tree import NODE_DTYPE, Tree
 
-from .random_trees import random_rows, random_tree
+from .naive_router import expected_value, heaviest_leaf, nodes_reached
+from .random_trees import random_rows, random_tree, with_missing_branches
 
 SEEDS = range(150)
-
-
-# --- the slow twin ---
-
-
-def branch_taken(tree: Tree, node: int, row: np.ndarray) -> int | None:
-    """Branch of a row at a split, None where it has no value that the split knows."""
-    record, x = tree.nodes[node], row[tree.attribute[node]]
-    if record["index"] == -1:
-        if np.isnan(x):
-            return None
-        return int(x >= record["threshold"] if tree.strict else x > record["threshold"])
-    if x not in range(tree.n_levels[record["attribute"]]):
-        return None
-    if record["index"] == -2:
-        return int(x)
-    branch = int(tree.subsets[record["index"] + int(x)])
-    return branch if branch < 2 else None
-
-
-def shares_of_branches(tree: Tree, node: int) -> list[float]:
-    children = range(tree.first_child[node], tree.first_child[node] + tree.n_branches[node])
-    weights = [float(tree.weight[child]) for child in children]
-    return [weight / sum(weights) if sum(weights) > 0 else 1 / len(weights) for weight in weights]
-
-
-def nodes_reached(tree: Tree, row: np.ndarray) -> list[tuple[int, float]]:
-    """Nodes that a row reaches, level by level, with its share in each."""
-    reached = [(0, 1.0)]
-    for node, share in reached:  # grows while it is read
-        if tree.is_leaf[node]:
-            continue
-        branch = branch_taken(tree, node, row)
-        for each, part in enumerate(shares_of_branches(tree, node)):
-            if branch == each:
-                reached.append((int(tree.first_child[node]) + each, share))
-            elif branch is None and share * part > 0:
-                reached.append((int(tree.first_child[node]) + each, share * part))
-    return reached
-
-
-def expected_value(tree: Tree, row: np.ndarray, node: int = 0) -> np.ndarray:
-    """Expected leaf value by its definition, from the node down."""
-    if tree.is_leaf[node]:
-        return tree.values[tree.nodes["index"][node]]
-    branch, first = branch_taken(tree, node, row), int(tree.first_child[node])
-    if branch is not None:
-        return expected_value(tree, row, first + branch)
-    total = np.zeros(tree.n_outputs)
-    for each, share in enumerate(shares_of_branches(tree, node)):
-        total += share * expected_value(tree, row, first + each)
-    return total
-
-
-def heaviest_leaf(tree: Tree, row: np.ndarray) -> int:
-    node = 0
-    while not tree.is_leaf[node]:
-        branch = branch_taken(tree, node, row)
-        children = tree.weight[tree.first_child[node] : tree.first_child[node] + tree.n_branches[node]]
-        node = int(tree.first_child[node]) + (int(np.argmax(children)) if branch is None else branch)
-    return node
 
 
 # --- kernels equal their twin ---
@@ -88,6 +28,7 @@ def test_leaves_are_those_of_the_naive_router(seed: int) -> None:
 def test_values_equal_their_definition_to_the_last_bit(seed: int, n_outputs: int) -> None:
     rng = np.random.default_rng(seed)
     tree, rows = random_tree(rng, n_outputs), random_rows(rng)
+    tree = with_missing_branches(rng, tree) if seed % 2 else tree
     values = tree.predict_values(rows)
     np.testing.assert_array_equal(values, [expected_value(tree, row) for row in rows])
     leaves = [(tree.nodes["index"][node], share) for node, share in nodes_reached(tree, rows[0]) if tree.is_leaf[node]]

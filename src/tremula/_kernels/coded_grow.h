@@ -6,6 +6,21 @@
 
 #include "coded_levels.h"
 
+/* Puts the rows of the sample in the order of their classes; those of one class stay in ascending order. */
+static void order_by_class(CodedTree *tree, int64_t n) {
+    int64_t *next = tree->class_end, place = 0;
+    for (int64_t code = 0; code < tree->n_classes; code++) next[code] = 0;
+    for (int64_t i = 0; i < n; i++) next[tree->marks[tree->rows[i]] >> CLASS_SHIFT_OF_MARK]++;
+    for (int64_t code = 0; code < tree->n_classes; code++) {
+        int64_t count = next[code];
+        next[code] = place;
+        place += count;
+    }
+    for (int64_t i = 0; i < n; i++)
+        tree->spare_rows[next[tree->marks[tree->rows[i]] >> CLASS_SHIFT_OF_MARK]++] = tree->rows[i];
+    memcpy(tree->rows, tree->spare_rows, n * sizeof(uint32_t));
+}
+
 /* The root, with all rows of the sample, on the stack unless it is a leaf; 0 if there is no memory. */
 static int plant_coded_root(CodedTree *tree, int64_t n_present) {
     int64_t n = 0;
@@ -27,6 +42,7 @@ static int plant_coded_root(CodedTree *tree, int64_t n_present) {
             tree->statistics[tree->marks[row] >> CLASS_SHIFT_OF_MARK] += count;
         }
     }
+    if (tree->target == CLASSES && tree->rules.random_threshold) order_by_class(tree, n);
     make_coded_leaf(tree, 0, weight);
     tree->n_nodes = 1;
     if (!is_coded_leaf(tree, tree->statistics, weight, 0))
@@ -59,9 +75,9 @@ IN_PLACE void open_classes(CodedTree *tree, OpenNode *node, const double *statis
     node->within = criterion == CODED_GINI ? (double)node->term / node->weight : within;
     node->branches = criterion == CODED_GINI ? 0.0 : quick_x_log_x(node->weight);
     for (int64_t i = 0; i < node->n_rows; i++) {
-        uint32_t mark = node->source.marks[node->rows[i]];
-        tree->node_marks[i] =
-            tree->class_number[mark >> CLASS_SHIFT_OF_MARK] << CLASS_SHIFT_OF_MARK | (mark & COUNT_MASK);
+        uint32_t mark = node->source.marks[node->rows[i]], number = tree->class_number[mark >> CLASS_SHIFT_OF_MARK];
+        tree->node_marks[i] = number << CLASS_SHIFT_OF_MARK | (mark & COUNT_MASK);
+        tree->class_end[number] = i + 1;
     }
 }
 
@@ -69,10 +85,12 @@ IN_PLACE void open_numbers(CodedTree *tree, OpenNode *node) {
     node->total = node->sum = 0;
     node->n_classes = 0;
     for (int64_t i = 0; i < node->n_rows; i++) {
-        tree->node_marks[i] = node->source.marks[node->rows[i]];
-        tree->node_targets[i] = node->source.targets[node->rows[i]];
-        node->total += tree->node_marks[i];
-        node->sum += (int64_t)tree->node_targets[i] * tree->node_marks[i];
+        uint32_t mark = node->source.marks[node->rows[i]];
+        int32_t target = node->source.targets[node->rows[i]];
+        tree->node_marks[i] = mark;
+        tree->node_targets[i] = target;
+        node->total += mark;
+        node->sum += (int64_t)target * mark;
     }
     node->within = (double)node->sum * (double)node->sum / (double)node->total;
 }
@@ -217,34 +235,54 @@ typedef struct {
     int has_missing;            /* a row has no value of the attribute */
 } Partition;
 
-/* Sends each row to its branch. Without a branch of its own: which way a row goes is hard to predict. */
-IN_PLACE Partition divide_coded_rows(CodedTree *tree, OpenNode *node, uint32_t *rows, int width, int criterion) {
+/* Sends each row to its branch. Masks stand for branches of the processor: which way a row goes is hard to predict. */
+IN_PLACE Partition divide_with(CodedTree *tree, const OpenNode *node, uint32_t *rows, int width, int is_subset,
+                               int has_classes) {
     const uint8_t *codes = node->source.codes, *branches = tree->best_branch_of_level;
     const uint32_t *marks = tree->node_marks;
     uint32_t *others = tree->spare_rows, *left = tree->left;
     int64_t attribute = node->best.attribute, stride = tree->table.stride, n = node->n_rows, n_first = 0, n_second = 0;
-    uint32_t missing = (uint32_t)tree->table.missing_code[attribute], last = (uint32_t)node->best.code;
+    uint32_t missing = (uint32_t)tree->table.missing_code[attribute], last = (uint32_t)node->best.code, has_missing = 0;
     uint64_t largest_first = 0, least_second = UINT64_MAX;      /* codes, and rows that have them */
-    int is_subset = node->best.is_subset, is_local = node->is_local, has_missing = 0;
-    memset(left, 0, node->n_classes * sizeof(uint32_t));
+    if (has_classes) memset(left, 0, node->n_classes * sizeof(uint32_t));
     for (int64_t i = 0; i < n; i++) {
         uint32_t row = rows[i], code = code_at(codes + row * stride, attribute, width);
-        int is_second = is_subset ? branches[code] : code > last;
-        uint64_t key = (uint64_t)code << 32 | row, in_first = is_second ? 0 : key, in_second = is_second ? key : UINT64_MAX;
-        if (!is_local) PREFETCH(codes + rows[i + AHEAD] * stride + attribute * width);
+        uint64_t is_second = is_subset ? branches[code] : code > last, mask = -is_second;
+        uint64_t key = (uint64_t)code << 32 | row, in_first = key & ~mask, in_second = key | ~mask;
+        PREFETCH(codes + rows[i + AHEAD] * stride + attribute * width);
         rows[n_first] = row;
         others[n_second] = row;
-        n_first += !is_second;
+        n_first += 1 - is_second;
         n_second += is_second;
         has_missing |= code == missing;
-        if (criterion != CODED_VARIANCE)
-            left[marks[i] >> CLASS_SHIFT_OF_MARK] += is_second ? 0 : marks[i] & COUNT_MASK;
+        if (has_classes) left[marks[i] >> CLASS_SHIFT_OF_MARK] += marks[i] & COUNT_MASK & ~(uint32_t)mask;
         largest_first = in_first > largest_first ? in_first : largest_first;
         least_second = in_second < least_second ? in_second : least_second;
     }
     memcpy(rows + n_first, others, n_second * sizeof(uint32_t));
     return (Partition){n_first, (uint32_t)(largest_first >> 32), (uint32_t)largest_first,
-                       (uint32_t)(least_second >> 32), (uint32_t)least_second, has_missing};
+                       (uint32_t)(least_second >> 32), (uint32_t)least_second, (int)has_missing};
+}
+
+/* A function of its own for each kind: all together would not leave enough registers. */
+#define DIVIDE(name, width, is_subset)                                                                                 \
+    NOT_IN_PLACE Partition name(CodedTree *tree, const OpenNode *node, uint32_t *rows) {                               \
+        if (tree->target == CLASSES) return divide_with(tree, node, rows, width, is_subset, 1);                        \
+        return divide_with(tree, node, rows, width, is_subset, 0);                                                     \
+    }
+
+DIVIDE(divide_bytes, 1, 0)
+DIVIDE(divide_levels_in_bytes, 1, 1)
+DIVIDE(divide_shorts, 2, 0)
+DIVIDE(divide_levels_in_shorts, 2, 1)
+DIVIDE(divide_wholes, 4, 0)
+DIVIDE(divide_levels_in_wholes, 4, 1)
+
+IN_PLACE Partition divide_coded_rows(CodedTree *tree, const OpenNode *node, uint32_t *rows, int width) {
+    int is_subset = node->best.is_subset;
+    if (width == 1) return is_subset ? divide_levels_in_bytes(tree, node, rows) : divide_bytes(tree, node, rows);
+    if (width == 2) return is_subset ? divide_levels_in_shorts(tree, node, rows) : divide_shorts(tree, node, rows);
+    return is_subset ? divide_levels_in_wholes(tree, node, rows) : divide_wholes(tree, node, rows);
 }
 
 /* Halfway between the neighbours, on the right side of both whatever the rounding. */
@@ -309,12 +347,12 @@ static int write_coded_test(CodedTree *tree, const OpenNode *node, const Partiti
 }
 
 /* Makes the children, and puts on the stack those that are no leaves; 0 if there is no memory. */
-IN_PLACE int split_coded_node(CodedTree *tree, const CodedFrame *frame, int width, int criterion) {
+IN_PLACE int split_coded_node(CodedTree *tree, const CodedFrame *frame, int width) {
     OpenNode *node = &tree->node;
     uint32_t *rows = tree->rows + frame->start;
     int64_t first_child = tree->n_nodes, bounds[3] = {frame->start, 0, frame->end};
     double weights[2];
-    Partition partition = divide_coded_rows(tree, node, rows, width, criterion);
+    Partition partition = divide_coded_rows(tree, node, rows, width);
     if (!reserve_coded_nodes(tree, first_child + 2) ||
         !reserve_room((void **)&tree->frames, &tree->frames_capacity, tree->n_frames + 2, sizeof(CodedFrame)) ||
         !write_coded_test(tree, node, &partition, tree->nodes + frame->node))
@@ -337,7 +375,7 @@ IN_PLACE int grow_all_coded(CodedTree *tree, int width, int criterion) {
         CodedFrame frame = tree->frames[--tree->n_frames];
         open_coded_node(tree, &frame, criterion);
         judge_coded_attributes(tree, &tree->node, width, criterion);
-        if (tree->node.best.attribute >= 0 && !split_coded_node(tree, &frame, width, criterion)) return 0;
+        if (tree->node.best.attribute >= 0 && !split_coded_node(tree, &frame, width)) return 0;
     }
     return 1;
 }

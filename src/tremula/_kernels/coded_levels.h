@@ -167,24 +167,29 @@ IN_PLACE int judge_levels(CodedTree *tree, OpenNode *node, int64_t attribute, in
     return 1;
 }
 
-/* The last code whose values are at most the threshold. */
-static int64_t code_up_to(const CodedTable *table, int64_t attribute, double threshold) {
-    const double *high = table->high + table->first[attribute];
-    int64_t below = 0, above = table->n_codes[attribute];
-    while (below < above) {
-        int64_t middle = (below + above) / 2;
-        if (high[middle] <= threshold) below = middle + 1;
-        else above = middle;
+/* The last code of a range whose values are at most the threshold; if there is none, the one before the range. Halves
+ * the range without a branch, which would be hard to predict. */
+IN_PLACE int64_t code_up_to(const CodedTable *table, int64_t attribute, const uint32_t range[2], double threshold) {
+    const double *high = table->high + table->first[attribute] + range[0];
+    int64_t n_below = 0, n_left = (int64_t)range[1] - range[0] + 1;
+    while (n_left > 0) {
+        int64_t half = n_left - n_left / 2;
+        n_below += half & -(int64_t)(high[n_below + half - 1] <= threshold);
+        n_left -= half;
     }
-    return below - 1;
+    return range[0] + n_below - 1;
 }
 
 /* Gathers the codes of the node's rows into `keys`; returns whether they differ, and their range. */
 IN_PLACE int gather_codes(CodedTree *tree, const OpenNode *node, int64_t attribute, int width, uint32_t range[2]) {
     uint32_t *codes = (uint32_t *)tree->keys, least = UINT32_MAX, largest = 0;
-    for (int64_t i = 0; i < node->n_rows; i++) {
-        uint32_t code = code_of_row(tree, node, i, attribute, width);
-        if (!node->is_local) PREFETCH_CODE(tree, node, i, attribute, width);
+    const uint8_t *values = node->source.codes + attribute * width;
+    const uint32_t *rows = node->rows;
+    int64_t n = node->n_rows, stride = tree->table.stride;
+    int is_local = node->is_local;
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t code = code_at(values + rows[i] * stride, 0, width);
+        if (!is_local) PREFETCH(values + rows[i + 2 * AHEAD] * stride);
         codes[i] = code;
         least = code < least ? code : least;
         largest = code > largest ? code : largest;
@@ -194,13 +199,28 @@ IN_PLACE int gather_codes(CodedTree *tree, const OpenNode *node, int64_t attribu
     return least < largest;
 }
 
+/* Counts the rows left of a cut by class. Rows are in the order of their classes: differences of running sums tell. */
+IN_PLACE void count_gathered(CodedTree *tree, const OpenNode *node, uint32_t code) {
+    const uint32_t *codes = (const uint32_t *)tree->keys, *marks = tree->node_marks;
+    uint32_t *sums = (uint32_t *)tree->spare_keys, sum = 0, before = 0;
+    for (int64_t i = 0; i < node->n_rows; i++) {
+        sum += marks[i] & COUNT_MASK & -(uint32_t)(codes[i] <= code);       /* without a branch, hard to predict */
+        sums[i] = sum;
+    }
+    for (int64_t k = 0; k < node->n_classes; k++) {
+        uint32_t here = sums[tree->class_end[k] - 1];
+        tree->left[k] = here - before;
+        before = here;
+    }
+}
+
 /* The worth of a cut after a code, from the gathered codes; NaN if a side is too light. */
 IN_PLACE double worth_of_gathered(CodedTree *tree, const OpenNode *node, uint32_t code, int criterion) {
     const uint32_t *codes = (const uint32_t *)tree->keys;
     int64_t n = node->n_rows, weight = 0, sum = 0, left_squares = 0, right_squares = 0, k;
     if (criterion == CODED_VARIANCE) {
         for (int64_t i = 0; i < n; i++) {
-            int64_t count = codes[i] <= code ? tree->node_marks[i] : 0;
+            int64_t count = tree->node_marks[i] & -(uint32_t)(codes[i] <= code);
             weight += count;
             sum += count * tree->node_targets[i];
         }
@@ -208,11 +228,7 @@ IN_PLACE double worth_of_gathered(CodedTree *tree, const OpenNode *node, uint32_
         return level_of_sums((double)sum, (double)weight, (double)(node->sum - sum), (double)(node->total - weight)) -
                node->within;
     }
-    memset(tree->left, 0, node->n_classes * sizeof(uint32_t));
-    for (int64_t i = 0; i < n; i++) {
-        uint32_t mark = tree->node_marks[i];
-        tree->left[mark >> CLASS_SHIFT_OF_MARK] += codes[i] <= code ? mark & COUNT_MASK : 0;
-    }
+    count_gathered(tree, node, code);
     if (criterion == CODED_ENTROPY) {
         double *left = tree->left_sums, *right = left + node->n_classes, *all = right + node->n_classes;
         for (k = 0; k < node->n_classes; k++) left[k] = tree->left[k];
@@ -263,7 +279,7 @@ IN_PLACE int judge_drawn(CodedTree *tree, OpenNode *node, int64_t attribute, int
     threshold = low + tree->random->next_double(tree->random->state) * (high - low);
     if (!(threshold < high)) threshold = low;
     if (node->n_rows == 2 && node->best.attribute >= 0) return 1;       /* two rows are divided in one way only */
-    code = node->n_rows == 2 ? (int64_t)range[0] : code_up_to(table, attribute, threshold);
+    code = node->n_rows == 2 ? (int64_t)range[0] : code_up_to(table, attribute, range, threshold);
     judge_drawn_cut(tree, node, attribute, code, threshold, criterion);
     if (has_missing) {
         gather_codes(tree, node, table->twins[attribute], width, all_codes);

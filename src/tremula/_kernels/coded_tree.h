@@ -2,7 +2,7 @@
  *
  * The code of a value is its place among the different values of its column. A missing number has the lowest code, so
  * that it takes the first branch of every cut; in the column's twin it has the largest. A missing level is a level of
- * its own. A node keeps the numbers of its rows, in ascending order. `mark` of a row: its class above 16 bits of multiplicity; with a numeric target, the multiplicity.
+ * its own. A node keeps the numbers of its rows, in ascending order; by class first, where thresholds are drawn. `mark` of a row: its class above 16 bits of multiplicity; with a numeric target, the multiplicity.
  */
 #ifndef TREMULA_CODED_TREE_H
 #define TREMULA_CODED_TREE_H
@@ -18,6 +18,11 @@
 #else
 #define IN_PLACE static inline
 #endif
+#endif
+#if defined(__GNUC__)
+#define NOT_IN_PLACE static __attribute__((noinline))
+#else
+#define NOT_IN_PLACE static
 #endif
 #if defined(__GNUC__)
 #define PREFETCH(address) __builtin_prefetch(address)
@@ -150,6 +155,7 @@ typedef struct {
     uint64_t *keys, *spare_keys;
     /* scratch by class, code and level */
     uint32_t *class_number, *class_code, *totals, *left;
+    int64_t *class_end;         /* behind the rows of each class present, where thresholds are drawn */
     double *left_sums, *group_sums;
     GroupKey *group_keys;       /* groups are the levels present in the node */
     int32_t *group_codes, *group_of_level;

@@ -86,6 +86,7 @@ cdef extern from "coded_grow.h" nogil:
         uint32_t* class_code
         uint32_t* totals
         uint32_t* left
+        int64_t* class_end
         double* left_sums
         double* group_sums
         GroupKey* group_keys
@@ -148,7 +149,7 @@ cdef void* take(Arena* arena, int64_t n, size_t size) noexcept nogil:
 
 cdef void allocate_for_rows(CodedTree* tree, Arena* arena, int64_t n_present) noexcept nogil:
     """What has an item for each row of the sample, or of the local copy."""
-    cdef int64_t n = n_present + AHEAD
+    cdef int64_t n = n_present + 2 * AHEAD
     tree.rows = <uint32_t*> take(arena, n, sizeof(uint32_t))
     tree.spare_rows = <uint32_t*> take(arena, n, sizeof(uint32_t))
     tree.node_marks = <uint32_t*> take(arena, n, sizeof(uint32_t))
@@ -173,6 +174,7 @@ cdef void allocate_for_classes(CodedTree* tree, Arena* arena, int64_t max_levels
     tree.class_code = <uint32_t*> take(arena, n_classes, sizeof(uint32_t))
     tree.totals = <uint32_t*> take(arena, n_classes, sizeof(uint32_t))
     tree.left = <uint32_t*> take(arena, n_classes, sizeof(uint32_t))
+    tree.class_end = <int64_t*> take(arena, n_classes, sizeof(int64_t))
     tree.left_sums = <double*> take(arena, 3 * n_classes, sizeof(double))
     tree.group_sums = <double*> take(arena, max_levels * n_classes, sizeof(double))
     tree.group_keys = <GroupKey*> take(arena, max_levels, sizeof(GroupKey))

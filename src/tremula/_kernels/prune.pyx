@@ -533,23 +533,57 @@ cdef double prune_subtree(Pruner* p, int64_t root, bint is_pruned, int64_t top) 
     return errors
 
 
-def prune_by_error(Node[::1] nodes, double[:, ::1] statistics, const uint8_t[::1] subsets,
-                   const int32_t[::1] n_levels, bint strict, tuple rows, dict estimate, bint raising,
-                   int64_t depth):
+cdef bint reserve_pruner(Pruner* p, int64_t n_rows) noexcept nogil:
+    """Allocate what pruning needs; False if there is not enough memory."""
+    p.rows = NULL
+    p.weights = NULL
+    p.branches = NULL
+    p.capacity = 0
+    p.distribution = <double*> malloc(p.n_classes * sizeof(double))
+    p.starts = <int64_t*> malloc(p.n_nodes * sizeof(int64_t))
+    p.ends = <int64_t*> malloc(p.n_nodes * sizeof(int64_t))
+    p.sizes = <int64_t*> malloc(p.n_nodes * sizeof(int64_t))
+    p.errors = <double*> malloc(p.n_nodes * sizeof(double))
+    p.extra = <double*> calloc(p.n_nodes * p.n_classes, sizeof(double))
+    p.is_reached = <uint8_t*> calloc(p.n_nodes, sizeof(uint8_t))
+    p.has_shares = <uint8_t*> calloc(p.n_nodes, sizeof(uint8_t))
+    return (p.distribution != NULL and p.starts != NULL and p.ends != NULL and p.sizes != NULL and p.errors != NULL
+            and p.extra != NULL and p.is_reached != NULL and p.has_shares != NULL and reserve_rows(p, 2 * n_rows))
+
+
+cdef void free_pruner(Pruner* p) noexcept nogil:
+    free(p.rows)
+    free(p.weights)
+    free(p.branches)
+    free(p.distribution)
+    free(p.starts)
+    free(p.ends)
+    free(p.sizes)
+    free(p.errors)
+    free(p.extra)
+    free(p.is_reached)
+    free(p.has_shares)
+
+
+def prune_by_error(Node[::1] nodes, double[:, ::1] statistics, tuple levels, bint strict, tuple rows, dict estimate,
+                   bint raising, int64_t depth):
     """C4.5's error-based pruning, in place; statistics and weights become those of the pruned tree.
 
-    `rows` are values, class codes and weights of the training rows; `estimate` has the fields of `Estimate`. The time
-    grows with rows times depth; with the square of the depth where rows have missing values.
+    `levels` are the subsets of the tree and the numbers of levels; `rows` are values, class codes and weights of the
+    training rows; `estimate` has the fields of `Estimate`. The time grows with rows times depth; with the square of the
+    depth where rows have missing values.
     """
+    cdef const uint8_t[::1] subsets = levels[0]
+    cdef const int32_t[::1] n_levels = levels[1]
     cdef const double[:, :] values = rows[0]
     cdef const int32_t[::1] codes = rows[1]
     cdef const double[::1] weights = rows[2]
     cdef Pruner p
-    cdef int64_t row, n = 0, n_nodes = nodes.shape[0]
+    cdef int64_t row, n = 0
     cdef double outcome = FAILED
     cdef uint8_t no_subsets = 0
     p.nodes = &nodes[0]
-    p.n_nodes = n_nodes
+    p.n_nodes = nodes.shape[0]
     p.statistics = &statistics[0, 0]
     p.n_classes = statistics.shape[1]
     p.subsets = &subsets[0] if subsets.shape[0] > 0 else &no_subsets
@@ -562,22 +596,8 @@ def prune_by_error(Node[::1] nodes, double[:, ::1] statistics, const uint8_t[::1
     p.estimate = estimate
     p.raising = raising
     p.is_deep = depth > MAX_DEPTH
-    p.rows = NULL
-    p.weights = NULL
-    p.branches = NULL
-    p.capacity = 0
-    p.distribution = <double*> malloc(p.n_classes * sizeof(double))
-    p.starts = <int64_t*> malloc(n_nodes * sizeof(int64_t))
-    p.ends = <int64_t*> malloc(n_nodes * sizeof(int64_t))
-    p.sizes = <int64_t*> malloc(n_nodes * sizeof(int64_t))
-    p.errors = <double*> malloc(n_nodes * sizeof(double))
-    p.extra = <double*> calloc(n_nodes * p.n_classes, sizeof(double))
-    p.is_reached = <uint8_t*> calloc(n_nodes, sizeof(uint8_t))
-    p.has_shares = <uint8_t*> calloc(n_nodes, sizeof(uint8_t))
     with nogil:
-        if (p.distribution != NULL and p.starts != NULL and p.ends != NULL and p.sizes != NULL and p.errors != NULL
-                and p.extra != NULL and p.is_reached != NULL and p.has_shares != NULL
-                and reserve_rows(&p, 2 * values.shape[0])):
+        if reserve_pruner(&p, values.shape[0]):
             for row in range(values.shape[0]):
                 if weights[row] > 0.0:
                     p.rows[n] = <int32_t> row
@@ -585,17 +605,7 @@ def prune_by_error(Node[::1] nodes, double[:, ::1] statistics, const uint8_t[::1
                     n += 1
             p.starts[0], p.ends[0] = 0, n
             outcome = prune_subtree(&p, 0, False, n)
-        free(p.rows)
-        free(p.weights)
-        free(p.branches)
-        free(p.distribution)
-        free(p.starts)
-        free(p.ends)
-        free(p.sizes)
-        free(p.errors)
-        free(p.extra)
-        free(p.is_reached)
-        free(p.has_shares)
+        free_pruner(&p)
     if outcome == TOO_DEEP:
         raise RecursionError(f"a tree of depth {depth} with missing values cannot be pruned: set max_depth")
     if outcome < 0.0:

@@ -348,14 +348,15 @@ class Aspen(
         return tree_sum_of_blend(*parts, self._filling, self.encoder_.n_levels, self._task())
 
     def _read_table(self, X: Any) -> np.ndarray:
-        check_is_fitted(self, "members_")
+        if "members_" not in self.__dict__:  # the check takes a good part of the time of one row
+            check_is_fitted(self, "members_")
         return self._filling.fill(self._encode_columns(self.encoder_, X))
 
     def _blend(self) -> Blend:
         return Blend(self.members_, self.member_weights_, self.corrections_, self._task(), self._n_outputs)
 
     def _predict_outputs(self, rows: np.ndarray) -> np.ndarray:
-        return self._blend().predict(rows, self.n_jobs)
+        return self._blend().predict(rows, self.n_jobs, model=self)
 
     def _staged_outputs(self, rows: np.ndarray) -> Iterator[np.ndarray]:
         return self._blend().staged_predict(rows)

@@ -9,8 +9,9 @@ import numpy as np
 
 from tremula.aspen.boosted_corrections import add_corrections
 from tremula.aspen.task import Task
-from tremula.combine import Member, combine_members, staged_means
+from tremula.combine import Member, staged_means
 from tremula.parallel import map_row_blocks
+from tremula.trees.combined_trees import combined_trees
 from tremula.trees.tree import Tree
 
 
@@ -24,13 +25,19 @@ class Blend:
     task: Task
     n_outputs: int
 
-    def predict(self, rows: np.ndarray, n_jobs: int | None) -> np.ndarray:
-        """Class probabilities, or numbers, of shape (n_rows, n_outputs)."""
-        return map_row_blocks(self._predict_block, rows, n_jobs)
+    def predict(self, rows: np.ndarray, n_jobs: int | None, model: object) -> np.ndarray:
+        """Class probabilities, or numbers, of shape (n_rows, n_outputs); copies of the trees go with the model."""
+        members = combined_trees(model, self.members, self.n_outputs)
+        corrections = combined_trees(model, self.corrections, self.n_outputs, part="corrections")
+        members.expect(len(rows))
+        corrections.expect(len(rows))
 
-    def _predict_block(self, rows: np.ndarray) -> np.ndarray:
-        means = combine_members(self.members, rows, len(rows), self.n_outputs, "average", self.weights)
-        return self._corrected(means, add_corrections(self.corrections, rows, self.n_outputs))
+        def predict_block(block: np.ndarray) -> np.ndarray:
+            corrected = np.zeros((len(block), self.n_outputs))
+            corrections.add(block, None, corrected)
+            return self._corrected(members.means(block, self.weights), corrected)
+
+        return map_row_blocks(predict_block, rows, n_jobs)
 
     def _corrected(self, means: np.ndarray, corrections: np.ndarray) -> np.ndarray:
         return self.task.predictions(self.task.margins(means) + corrections)

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from tremula.combine import combine_members
 from tremula.data.encoding import ColumnEncoder
 from tremula.data.table_input import TableInputMixin
 from tremula.errors import InvalidInput
@@ -22,6 +21,7 @@ from tremula.queries.oracle import Oracle
 from tremula.queries.question import Schema
 from tremula.queries.sql.export import ensemble_sql
 from tremula.seeds import make_root_seed, member_generator
+from tremula.trees.combined_trees import combined_trees
 from tremula.trees.growing import attributes_to_draw
 from tremula.trees.tree import Tree
 from tremula.trees.tree_sum import TreeSum, mean_of_trees
@@ -107,11 +107,14 @@ class SimulatedBagging(TableInputMixin, OutputsMixin, BaseEstimator):
         self._set_columns(encoder.n_columns, encoder.names)
 
     def _read_table(self, X: Any) -> NDArray[np.float64]:
-        check_is_fitted(self, "members_")
+        if "members_" not in self.__dict__:  # the check takes a good part of the time of one row
+            check_is_fitted(self, "members_")
         return self._encode_columns(self.encoder_, X)
 
     def _predict_outputs(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        return combine_members(self.members_, rows, len(rows), self._n_outputs, self.combine)
+        trees = combined_trees(self, self.members_, self._n_outputs, self.combine)
+        trees.expect(len(rows))
+        return trees.means(rows)
 
     def as_tree_sum(self) -> TreeSum:
         """Return the ensemble as a weighted sum of trees, which smoothing works on."""

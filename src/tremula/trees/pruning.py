@@ -109,7 +109,7 @@ def prune_by_error(
     limit = {"confidence": estimate.confidence, "z_squared": estimate.z_squared, "tail": estimate.tail}
     depth = int(depths_of(nodes).max())
     try:
-        kernel.prune_by_error(nodes, statistics, grown.subsets, n_levels, strict, rows, limit, raising, depth)
+        kernel.prune_by_error(nodes, statistics, (grown.subsets, n_levels), strict, rows, limit, raising, depth)
     except RecursionError as error:
         raise InvalidInput(str(error)) from error
     return _compact(nodes, GrownTree(nodes, statistics, grown.subsets))[0]

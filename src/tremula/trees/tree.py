@@ -166,6 +166,11 @@ class Tree:
     def _labels(self) -> NDArray[np.intp]:
         return np.asarray(self.values.argmax(axis=1))
 
+    @cached_property
+    def _view(self) -> Any:
+        """The arrays as kernels read them."""
+        return route.TreeView(self.nodes, self.subsets, self.n_levels, self.strict, self.values)
+
     def check(self) -> None:
         """Raise ValueError unless the arrays are a valid tree; for trees read from files."""
         check_structure(self.nodes, len(self.values), self.subsets, self.n_levels)
@@ -187,7 +192,7 @@ class Tree:
         """Return the leaf of every row; if a value is missing, the row takes the heaviest branch, of ties the first."""
         rows = self._rows(X)
         out = np.empty(len(rows), dtype=np.int32)
-        route.apply(self.nodes, self.subsets, self.n_levels, self.strict, rows, out)
+        route.apply(self._view, rows, out)
         return out
 
     def predict_values(self, X: ArrayLike) -> NDArray[np.float64]:
@@ -208,18 +213,17 @@ class Tree:
         """Predict the class code of every row: the largest column of `predict_values`, of ties the first."""
         rows = self._rows(X)
         out = np.empty(len(rows), dtype=np.intp)
-        mixture = route.Mixture(self.values, self.depth)
-        route.label_rows(self.nodes, self.subsets, self.n_levels, self.strict, mixture, self._labels, rows, out)
+        mixture = route.Mixture(self.depth, self.n_outputs)
+        route.label_rows(self._view, mixture, self._labels, rows, out)
         return out
 
     def decision_path(self, X: ArrayLike) -> csr_array:
         """Return the nodes that every row reaches with a positive share, as a matrix of shape (n_rows, n_nodes)."""
         rows = self._rows(X)
         starts = np.zeros(len(rows) + 1, dtype=np.intp)
-        arguments = (self.nodes, self.subsets, self.n_levels, self.strict, rows, starts)
-        route.list_visited(*arguments, np.empty(0, dtype=np.int32))
+        route.list_visited(self._view, rows, starts, np.empty(0, dtype=np.int32))
         visited = np.empty(starts[-1], dtype=np.int32)
-        route.list_visited(*arguments, visited)
+        route.list_visited(self._view, rows, starts, visited)
         paths = csr_array((np.ones(len(visited), dtype=np.intp), visited, starts), shape=(len(rows), self.n_nodes))
         paths.sort_indices()
         return paths
@@ -231,7 +235,7 @@ class Tree:
         codes, weights = _aligned(codes, np.int32, rows), _aligned(weights, np.float64, rows)
         if len(codes) and not 0 <= codes.min() <= codes.max() < self.n_outputs:
             raise ValueError(f"class codes lie in {codes.min()}..{codes.max()}: expected 0..{self.n_outputs - 1}")
-        route.add_class_weights(self.nodes, self.subsets, self.n_levels, self.strict, rows, codes, weights, out)
+        route.add_class_weights(self._view, rows, codes, weights, out)
         return out
 
     def moments(self, X: ArrayLike, targets: ArrayLike, weights: ArrayLike) -> NDArray[np.float64]:
@@ -239,12 +243,11 @@ class Tree:
         rows = self._rows(X)
         out = np.zeros((self.n_nodes, 3))
         targets, weights = _aligned(targets, np.float64, rows), _aligned(weights, np.float64, rows)
-        route.add_moments(self.nodes, self.subsets, self.n_levels, self.strict, rows, targets, weights, out)
+        route.add_moments(self._view, rows, targets, weights, out)
         return out
 
     def _add_values(self, rows: NDArray[np.float64], weight: float, out: NDArray[np.float64]) -> None:
-        mixture = route.Mixture(self.values, self.depth)
-        route.add_values(self.nodes, self.subsets, self.n_levels, self.strict, mixture, rows, weight, out)
+        route.add_values(self._view, route.Mixture(self.depth, self.n_outputs), rows, weight, out)
 
     def _rows(self, X: ArrayLike) -> NDArray[np.float64]:
         rows = np.asarray(X, dtype=np.float64)

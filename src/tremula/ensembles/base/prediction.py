@@ -18,6 +18,7 @@ from tremula.ensembles.base.member import EstimatorMember, PerClassMember
 from tremula.parallel import map_row_blocks
 from tremula.persistence.soundness import require, require_numbers
 from tremula.prediction import StagedOutputsMixin
+from tremula.trees.combined_trees import combined_trees
 from tremula.trees.importances import attribute_importances
 from tremula.trees.tree import Tree
 
@@ -101,9 +102,11 @@ class CombinedPredictionMixin(StagedOutputsMixin):
     def _predict_outputs(self, rows: Any) -> np.ndarray:
         """Combine the members' predictions, for several blocks of rows in parallel."""
         weights = getattr(self, "member_weights_", None)
-
-        def predict(block: Any) -> np.ndarray:
-            return combine_members(self.members_, block, block.shape[0], self._n_outputs, self.combine, weights)
-
-        combined = predict(rows) if self.encoder_ is None else map_row_blocks(predict, rows, self.n_jobs)
+        if self.encoder_ is None:
+            n_rows = rows.shape[0]
+            combined = combine_members(self.members_, rows, n_rows, self._n_outputs, self.combine, weights)
+        else:
+            trees = combined_trees(self, self.members_, self._n_outputs, self.combine)
+            trees.expect(len(rows))
+            combined = map_row_blocks(lambda block: trees.means(block, weights), rows, self.n_jobs)
         return self._as_outputs(combined)

@@ -105,5 +105,6 @@ class TableMixin(TableInputMixin):
         return validate_data(self, X, reset=reset, dtype=None, accept_sparse="csr", ensure_all_finite=False)
 
     def _read_table(self, X: Any) -> Any:
-        check_is_fitted(self, "members_")
+        if "members_" not in self.__dict__:  # the check takes a good part of the time of one row
+            check_is_fitted(self, "members_")
         return self._read_foreign(X, reset=False) if self.encoder_ is None else self._encode_columns(self.encoder_, X)

@@ -55,7 +55,8 @@ def as_counts(weights: np.ndarray | None, n_rows: int) -> np.ndarray:
 def leaves_of_rows(nodes: np.ndarray, values: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Return the leaf of each row, -1 for rows of weight 0."""
     leaves = np.empty(len(values), np.int32)
-    route.apply(nodes, np.empty(0, np.uint8), np.zeros(values.shape[1], np.int32), False, values, leaves)
+    n_levels = np.zeros(values.shape[1], np.int32)
+    route.apply(route.TreeView(nodes, np.empty(0, np.uint8), n_levels, False, np.empty((0, 1))), values, leaves)
     leaves[weights == 0] = -1
     return leaves
 
