@@ -18,7 +18,7 @@ def too_large(n_levels: NDArray[np.int32]) -> TreeTooLarge:
     most = int(n_levels.max(initial=0))
     cause = f": a split of an attribute with {most:,} levels takes {most:,} bytes" if most else ""
     return TreeTooLarge(
-        f"the tree does not fit into memory, or into {MAX_SUBSETS:,} bytes for splits of levels{cause}; limit max_depth, "
+        f"the tree does not fit into memory, or into {MAX_SUBSETS:,} bytes for splits of levels{cause}; set max_depth, "
         "raise min_samples_leaf, or give fewer rows or levels"
     )
 
