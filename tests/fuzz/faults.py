@@ -28,7 +28,7 @@ SERVER.set_forkserver_preload(["tests.fuzz.fault_jobs"])
 KILL, INTERRUPT = "kill", "int"
 SIGNALS = {KILL: signal.SIGKILL, INTERRUPT: signal.SIGINT}
 INTERRUPTED = 130
-MOST_SECONDS = 300.0
+MOST_SECONDS = 100.0  # after which a process hangs
 
 
 class Disturbance:
@@ -116,6 +116,10 @@ class Disturbance:
         if process.exitcode is None and process.pid is not None:
             os.kill(process.pid, SIGNALS[self.signal_name])
             process.join(MOST_SECONDS)
+            if process.exitcode is None:
+                self._note("it hangs")
+                process.kill()
+                process.join()
         if process.exitcode == 0:
             return True
         self.counts["moments"] += 1

@@ -18,7 +18,7 @@ import pytest
 from tremula.errors import InvalidParameter
 from tremula.lab.experiments.cell import Cell, Experiment, Outcome
 from tremula.lab.experiments.claims import RUNNING, Runner
-from tremula.lab.experiments.duckdb_file import NotAStore, StoreBusy, StoreError, StoreFull
+from tremula.lab.experiments.duckdb_file import ENGINE, NotAStore, StoreBusy, StoreError, StoreFull
 from tremula.lab.experiments.result import Result
 from tremula.lab.experiments.store import Store
 from tremula.lab.experiments.stored_rows import StoreVersionError
@@ -274,6 +274,35 @@ def test_after_an_error_within_a_transaction_nothing_of_it_is_kept(path: Path) -
     with pytest.raises(ValueError, match="much"):
         store.keep_all(EXPERIMENT, [Result(CELLS[1], OUTCOME), Result(CELLS[2], broken)])
     assert len(store.results(EXPERIMENT)) == 1
+    store.keep(EXPERIMENT, CELLS[1], OUTCOME)
+    assert len(store.results(EXPERIMENT)) == 2
+
+
+class InterruptedConnection:
+    """Attaches a file, and is interrupted before it can say so."""
+
+    def __init__(self, connection: Any) -> None:
+        self.connection = connection
+        self.is_interrupted = False
+
+    def execute(self, statement: str, *values: Any) -> Any:
+        result = self.connection.execute(statement, *values)
+        if not self.is_interrupted:
+            self.is_interrupted = True
+            raise KeyboardInterrupt
+        return result
+
+    def close(self) -> None:
+        self.connection.close()
+
+
+def test_ctrl_c_while_a_file_is_attached_leaves_the_store_usable(path: Path) -> None:
+    """The file stayed attached, and every later transaction waited for minutes."""
+    store = Store(path, patience=2.0)
+    store.keep(EXPERIMENT, CELLS[0], OUTCOME)
+    ENGINE.connection = InterruptedConnection(ENGINE.connect())
+    with pytest.raises(KeyboardInterrupt):
+        store.keep(EXPERIMENT, CELLS[1], OUTCOME)
     store.keep(EXPERIMENT, CELLS[1], OUTCOME)
     assert len(store.results(EXPERIMENT)) == 2
 

@@ -181,8 +181,8 @@ class DuckFile:
     def _attached(self, path: Path, options: str) -> Iterator[Any]:
         duckdb = _import_duckdb()
         with ENGINE.lock:
-            connection = self._attach(path, options)
-            try:
+            try:  # around the attachment too: a file that stayed attached after Ctrl-C would seem in use
+                connection = self._attach(path, options)
                 connection.execute("USE store")
                 connection.execute("BEGIN")
                 yield connection
