@@ -23,7 +23,7 @@ def write_atomically(path: str | os.PathLike[str], content: bytes) -> None:
             os.fsync(file.fileno())
         os.replace(temporary, target)
     except OSError as error:
-        if error.filename is None:  # such as a full disk
+        if error.errno is not None and error.filename is None:  # such as a full disk
             error.filename = os.fspath(target)
         raise
     finally:
