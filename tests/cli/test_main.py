@@ -1,6 +1,8 @@
 """The command as a whole: version, help, exit codes, messages instead of tracebacks."""
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import entry_points, version
 
 import pytest
@@ -101,6 +103,20 @@ def test_ctrl_c_before_a_command_or_in_duckdb_is_one_line(
         raise raised
 
     monkeypatch.setattr("tremula.cli.main.app", interrupt)
+    assert exit_code("compare", "iris") == EXIT_INTERRUPTED
+    assert capsys.readouterr().err == "tremula: interrupted\n"
+
+
+def test_ctrl_c_after_a_command_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    @contextmanager
+    def interrupted_output() -> Iterator[None]:
+        yield
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tremula.cli.main.printable_output", interrupted_output)
+    monkeypatch.setattr("tremula.cli.main.app", lambda **_: None)
     assert exit_code("compare", "iris") == EXIT_INTERRUPTED
     assert capsys.readouterr().err == "tremula: interrupted\n"
 

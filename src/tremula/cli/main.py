@@ -112,7 +112,13 @@ def run(arguments: Sequence[str] | None = None) -> None:
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
     words = [word for word in given if word != DEBUG]
-    debug = len(words) < len(given)
+    try:
+        _run(words, debug=len(words) < len(given))
+    except KeyboardInterrupt:  # after the command, before the interpreter ends
+        _leave("interrupted", EXIT_INTERRUPTED, debug=False)
+
+
+def _run(words: Sequence[str], debug: bool) -> None:
     with warnings.catch_warnings(), printable_output():
         if not debug:
             warnings.showwarning = _show_warning
