@@ -1,13 +1,11 @@
 """Variances by pairs of leaves against a slow, obvious twin that multiplies the sides of both boxes."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from tremula.smoothing.spread import value_ranges, variances
 from tremula.trees.tree import Tree
-from tremula.trees.tree_sum import TreeSum, mean_of_trees
+from tremula.trees.tree_sum import TreeSum, sum_of_trees
 
 from .random_trees import N_LEVELS, random_rows, random_tree
 from .test_soften import LEVEL_SHARES, boxes, chance, is_known, level_chances, random_noise
@@ -58,8 +56,8 @@ def random_sum(rng: np.random.Generator, most_splits: int = 5) -> TreeSum:
     trees = [random_tree(rng, most_splits=most_splits) for _ in range(3)]
     trees += [random_tree(rng, n_outputs=1, most_splits=most_splits) for _ in range(2)]
     trees = [Tree(tree.nodes, tree.values, tree.subsets, tree.n_levels, trees[0].strict) for tree in trees]
-    model = mean_of_trees(trees, weights=np.array([1.0, 2.0, 0.5, 1.0, 3.0]))
-    return replace(model, outputs=np.array([-1, -1, -1, 2, 0]), offset=rng.normal(size=3))
+    weights = np.array([1.0, 2.0, 0.5, 1.0, 3.0]) / 7.5
+    return sum_of_trees(trees, rng.normal(size=3), outputs=[-1, -1, -1, 2, 0], weights=weights)
 
 
 # --- the kernel equals the twin ---
