@@ -7,6 +7,7 @@ is an `AssertionError`.
 
 from __future__ import annotations
 
+import faulthandler
 import json
 import os
 import signal
@@ -53,6 +54,7 @@ def run_job(name: str, step: str, folder: str, expected: str) -> None:
     error = os.open(place / "stderr.txt", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     output = os.open(place / "stdout.txt", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     os.dup2(error, 2)
+    faulthandler.register(signal.SIGUSR1, file=error)  # shows where a process hangs
     os.dup2(output, 1)
     try:
         (place / BEGAN).touch()

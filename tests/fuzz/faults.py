@@ -28,7 +28,7 @@ SERVER.set_forkserver_preload(["tests.fuzz.fault_jobs"])
 KILL, INTERRUPT = "kill", "int"
 SIGNALS = {KILL: signal.SIGKILL, INTERRUPT: signal.SIGINT}
 INTERRUPTED = 130
-MOST_SECONDS = 100.0  # after which a process hangs
+MOST_SECONDS = 60.0  # after which a process hangs
 
 
 class Disturbance:
@@ -117,7 +117,9 @@ class Disturbance:
             os.kill(process.pid, SIGNALS[self.signal_name])
             process.join(MOST_SECONDS)
             if process.exitcode is None:
-                self._note("it hangs")
+                os.kill(process.pid, signal.SIGUSR1)
+                time.sleep(1.0)
+                self._note(f"it hangs: {said(self.folder)[-3000:]}")
                 process.kill()
                 process.join()
         if process.exitcode == 0:

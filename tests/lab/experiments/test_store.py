@@ -3,9 +3,12 @@
 import math
 import os
 import resource
+import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -305,6 +308,31 @@ def test_ctrl_c_while_a_file_is_attached_leaves_the_store_usable(path: Path) -> 
         store.keep(EXPERIMENT, CELLS[1], OUTCOME)
     store.keep(EXPERIMENT, CELLS[1], OUTCOME)
     assert len(store.results(EXPERIMENT)) == 2
+
+
+def test_ctrl_c_within_a_transaction_is_raised_after_it(path: Path) -> None:
+    """Ctrl-C where the transaction was about to end left the lock taken: a run waited for its own thread for ever."""
+    store = Store(path)
+
+    def press_within() -> None:
+        with store._transaction(write=True) as connection:
+            os.kill(os.getpid(), signal.SIGINT)
+            assert connection.execute("SELECT 1").fetchone() == (1,)
+
+    with pytest.raises(KeyboardInterrupt):
+        press_within()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(store.keep, EXPERIMENT, CELLS[0], OUTCOME).result(timeout=20)
+    assert len(store.results(EXPERIMENT)) == 1
+
+
+def test_ctrl_c_ends_the_waiting_for_another_program(path: Path) -> None:
+    Store(path).keep(EXPERIMENT, CELLS[0], OUTCOME)
+    with duckdb.connect(str(path)):
+        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+        with pytest.raises(KeyboardInterrupt):
+            Store(path, patience=60).keep(EXPERIMENT, CELLS[1], OUTCOME)
 
 
 def fill(store: Store, cells: list[Cell]) -> None:
