@@ -27,6 +27,7 @@ ARROWS = (
     {"lab"},
     {"tremula"},
     {"diagnostics", "aspen"},
+    {"uncertainty"},
     {"ensembles", "smoothing", "queries"},
     {"perturb", "trees"},
     {"prediction"},

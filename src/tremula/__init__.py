@@ -1,6 +1,8 @@
 """Perturb-and-combine tree ensembles: perturb the data, the tree or the row to predict, and combine the predictions."""
 
 from importlib.metadata import version as _version
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
 
 from tremula import diagnostics, queries
 from tremula.aspen.classifier import AspenClassifier
@@ -75,6 +77,7 @@ __all__ = [
     "SmearedBaggingRegressor",
     "ThreeBoostClassifier",
     "Tree",
+    "Uncertainty",
     "certify",
     "diagnostics",
     "load",
@@ -86,3 +89,15 @@ __all__ = [
 ]
 
 __version__ = _version("tremula")
+
+if _TYPE_CHECKING:
+    from tremula.uncertainty.uncertainty import Uncertainty
+
+
+def __getattr__(name: str) -> _Any:
+    """Import on first use what training and predicting do not need, so that ``import tremula`` stays fast."""
+    if name != "Uncertainty":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from tremula.uncertainty.uncertainty import Uncertainty
+
+    return Uncertainty

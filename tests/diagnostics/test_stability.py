@@ -86,3 +86,12 @@ def test_the_reading_of_an_unstable_learner_follows_the_gain(gain: tuple[float, 
 def test_one_model_has_nobody_to_disagree_with() -> None:
     with pytest.raises(InvalidParameter, match="n_models=1"):
         stability(C45Classifier(), np.zeros((10, 1)), np.arange(10) % 2, n_models=1)
+
+
+def test_the_change_of_bagging_without_a_row_is_bounded() -> None:
+    X, y = load_wine(return_X_y=True)
+    tree, neighbours = (stability(model, X, y, n_models=10, random_state=0) for model in (C45Classifier(), NEIGHBOURS))
+    assert tree.bagged_bound == neighbours.bagged_bound == pytest.approx(np.sqrt(2 / 3 * 1.72 / 178), rel=0.01)
+    assert neighbours.bagged_change < tree.bagged_change < tree.bagged_bound
+    assert tree.bagged_change == pytest.approx(tree.bagged_bound * np.sqrt(tree.disagreement / (2 / 3)))
+    assert "change of bagging without a row" in tree._repr_html_()

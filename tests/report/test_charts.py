@@ -7,7 +7,7 @@ import pytest
 from tremula.report import analysis_charts, difference_charts, prediction_charts, ranking_charts
 from tremula.report.page import draw_charts
 from tremula.report.pair_matrix import matrices, sentences
-from tremula.report.summary_access import joined, mean_ranks, pairs_of
+from tremula.report.summary_access import joined, mean_ranks, pairs_of, ranked
 
 ERROR = {"name": "error", "label": "error", "unit": "%", "less_is_better": True}
 AREA = {"name": "auc", "label": "area under ROC", "unit": "", "less_is_better": False}
@@ -59,6 +59,21 @@ def test_ties_share_their_rank(summary: dict[str, Any]) -> None:
 
 def test_more_is_better_turns_the_ranks(summary: dict[str, Any]) -> None:
     assert mean_ranks(summary, AREA)["tree"] == 3
+
+
+def test_a_coverage_is_best_where_it_is_as_asked_for(summary: dict[str, Any]) -> None:
+    coverage = {"name": "coverage", "label": "coverage", "unit": "%", "less_is_better": True, "aim": 90.0}
+    for method, mean in zip(summary["methods"], (97.0, 89.0, 92.0)):
+        method["metrics"]["coverage"] = {"mean": mean, "folds": [mean, mean, mean]}
+    summary["metrics"] = [*summary["metrics"], coverage]
+    assert mean_ranks(summary, coverage) == {"forest": 3, "bagging": 1, "tree": 2}
+    assert [method["name"] for method in ranked(summary, coverage)] == ["bagging", "tree", "forest"]
+    times = values(ranking_charts.time_against_error(summary), "coverage")
+    assert {row["label"]: row["front"] for row in times} == {
+        "one tree": True,
+        "random forest": False,
+        "bagging of 50 trees": True,
+    }
 
 
 def test_runs_that_lie_within_others_are_not_drawn() -> None:

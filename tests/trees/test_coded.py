@@ -10,7 +10,7 @@ import pytest
 
 from tremula._kernels import grow_coded
 from tremula.errors import InvalidParameter
-from tremula.trees import growing
+from tremula.trees import coding, growing
 from tremula.trees.coding import bins_of_ranks, code_columns, fixed_point
 from tremula.trees.columns import read_columns
 from tremula.trees.growing import GrownTree, Rules
@@ -217,3 +217,16 @@ def test_which_trees_are_grown_from_codes() -> None:
     nominal = read_columns(np.zeros((50, 2)), np.array([3, 0], np.int32))
     assert not growing.is_coded(nominal, None, replace(forest, n_drawn=1), weights, 2)
     assert growing.is_coded(nominal, None, replace(forest, n_drawn=1, subsets=True), weights, 2)
+
+
+@pytest.mark.usefixtures("processor")
+@pytest.mark.parametrize("name", RULES)
+def test_codes_by_column_give_the_same_trees(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(growing, "is_coded", lambda *_: True)
+    for table in counted(draw_tables(3, regression="variance" in name, missing=(0.0,))):
+        by_row = grow(table, RULES[name], seed=5)
+        with monkeypatch.context() as context:
+            context.setattr(coding, "LONG_ROW", 0)
+            by_column = grow(table, RULES[name], seed=5)
+        assert by_row.nodes.tobytes() == by_column.nodes.tobytes()
+        assert by_row.subsets.tobytes() == by_column.subsets.tobytes()

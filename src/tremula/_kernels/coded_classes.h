@@ -179,8 +179,8 @@ IN_PLACE void fill_class_cells(CodedTree *tree, const OpenNode *node, int64_t at
     memset(cells, 0, (others - cells + n_cells) * sizeof(uint32_t));
     for (; i < n - 1; i += 2) {
         if (!node->is_local) {
-            PREFETCH_CODE(tree, node, i, attribute, width);
-            PREFETCH_CODE(tree, node, i + 1, attribute, width);
+            PREFETCH_CODE(tree, node, i, attribute);
+            PREFETCH_CODE(tree, node, i + 1, attribute);
         }
         count_row(tree, node, i, attribute, width, shift, cells);
         count_row(tree, node, i + 1, attribute, width, shift, others);

@@ -238,7 +238,7 @@ typedef struct {
 /* Sends each row to its branch. Masks stand for branches of the processor: which way a row goes is hard to predict. */
 IN_PLACE Partition divide_with(CodedTree *tree, const OpenNode *node, uint32_t *rows, int width, int is_subset,
                                int has_classes) {
-    const uint8_t *codes = node->source.codes, *branches = tree->best_branch_of_level;
+    const uint8_t *codes = codes_of(tree, node, node->best.attribute), *branches = tree->best_branch_of_level;
     const uint32_t *marks = tree->node_marks;
     uint32_t *others = tree->spare_rows, *left = tree->left;
     int64_t attribute = node->best.attribute, stride = tree->table.stride, n = node->n_rows, n_first = 0, n_second = 0;
@@ -246,10 +246,10 @@ IN_PLACE Partition divide_with(CodedTree *tree, const OpenNode *node, uint32_t *
     uint64_t largest_first = 0, least_second = UINT64_MAX;      /* codes, and rows that have them */
     if (has_classes) memset(left, 0, node->n_classes * sizeof(uint32_t));
     for (int64_t i = 0; i < n; i++) {
-        uint32_t row = rows[i], code = code_at(codes + row * stride, attribute, width);
+        uint32_t row = rows[i], code = code_at(codes + row * stride, width);
         uint64_t is_second = is_subset ? branches[code] : code > last, mask = -is_second;
         uint64_t key = (uint64_t)code << 32 | row, in_first = key & ~mask, in_second = key | ~mask;
-        PREFETCH(codes + rows[i + AHEAD] * stride + attribute * width);
+        PREFETCH(codes + rows[i + AHEAD] * stride);
         rows[n_first] = row;
         others[n_second] = row;
         n_first += 1 - is_second;

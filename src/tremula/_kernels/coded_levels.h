@@ -167,28 +167,18 @@ IN_PLACE int judge_levels(CodedTree *tree, OpenNode *node, int64_t attribute, in
     return 1;
 }
 
-/* The last code of a range whose values are at most the threshold; if there is none, the one before the range. Halves
- * the range without a branch, which would be hard to predict. */
-IN_PLACE int64_t code_up_to(const CodedTable *table, int64_t attribute, const uint32_t range[2], double threshold) {
-    const double *high = table->high + table->first[attribute] + range[0];
-    int64_t n_below = 0, n_left = (int64_t)range[1] - range[0] + 1;
-    while (n_left > 0) {
-        int64_t half = n_left - n_left / 2;
-        n_below += half & -(int64_t)(high[n_below + half - 1] <= threshold);
-        n_left -= half;
-    }
-    return range[0] + n_below - 1;
-}
+#define FEW_VALUES 48          /* rows whose values are looked up all at once, */
+#define NEAR_VALUES 64          /* unless there are at most so many to search */
 
 /* Gathers the codes of the node's rows into `keys`; returns whether they differ, and their range. */
 IN_PLACE int gather_codes(CodedTree *tree, const OpenNode *node, int64_t attribute, int width, uint32_t range[2]) {
     uint32_t *codes = (uint32_t *)tree->keys, least = UINT32_MAX, largest = 0;
-    const uint8_t *values = node->source.codes + attribute * width;
+    const uint8_t *values = codes_of(tree, node, attribute);
     const uint32_t *rows = node->rows;
     int64_t n = node->n_rows, stride = tree->table.stride;
     int is_local = node->is_local;
     for (int64_t i = 0; i < n; i++) {
-        uint32_t code = code_at(values + rows[i] * stride, 0, width);
+        uint32_t code = code_at(values + rows[i] * stride, width);
         if (!is_local) PREFETCH(values + rows[i + 2 * AHEAD] * stride);
         codes[i] = code;
         least = code < least ? code : least;
@@ -245,6 +235,28 @@ IN_PLACE double worth_of_gathered(CodedTree *tree, const OpenNode *node, uint32_
     return (double)left_squares / (double)weight + (double)right_squares / (double)(node->total - weight) - node->within;
 }
 
+/* Largest code of the gathered ones whose values are at most the threshold; the one before the range if there is none.
+ * Few values are looked up all at once: they may be far away. Else the range is halved, without a branch. */
+IN_PLACE int64_t code_up_to(const CodedTree *tree, const OpenNode *node, int64_t attribute, const uint32_t range[2],
+                            double threshold) {
+    const double *high = tree->table.high + tree->table.first[attribute];
+    const uint32_t *codes = (const uint32_t *)tree->keys;
+    int64_t last = (int64_t)range[0] - 1, n_left = (int64_t)range[1] - range[0] + 1;
+    if (node->n_rows <= FEW_VALUES && n_left > NEAR_VALUES) {
+        for (int64_t i = 0; i < node->n_rows; i++) {
+            int64_t code = high[codes[i]] <= threshold ? (int64_t)codes[i] : last;
+            last = code > last ? code : last;
+        }
+        return last;
+    }
+    while (n_left > 0) {
+        int64_t half = n_left - n_left / 2;
+        last += half & -(int64_t)(high[last + half] <= threshold);
+        n_left -= half;
+    }
+    return last;
+}
+
 IN_PLACE void judge_drawn_cut(CodedTree *tree, OpenNode *node, int64_t attribute, int64_t code, double threshold,
                               int criterion) {
     double worth = worth_of_gathered(tree, node, (uint32_t)code, criterion);
@@ -279,7 +291,7 @@ IN_PLACE int judge_drawn(CodedTree *tree, OpenNode *node, int64_t attribute, int
     threshold = low + tree->random->next_double(tree->random->state) * (high - low);
     if (!(threshold < high)) threshold = low;
     if (node->n_rows == 2 && node->best.attribute >= 0) return 1;       /* two rows are divided in one way only */
-    code = node->n_rows == 2 ? (int64_t)range[0] : code_up_to(table, attribute, range, threshold);
+    code = node->n_rows == 2 ? (int64_t)range[0] : code_up_to(tree, node, attribute, range, threshold);
     judge_drawn_cut(tree, node, attribute, code, threshold, criterion);
     if (has_missing) {
         gather_codes(tree, node, table->twins[attribute], width, all_codes);

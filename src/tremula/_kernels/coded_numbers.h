@@ -110,7 +110,7 @@ IN_PLACE void fill_number_cells(CodedTree *tree, const OpenNode *node, int64_t a
     for (int64_t i = 0; i < node->n_rows; i++) {
         NumberCell *cell = cells + (code_of_row(tree, node, i, attribute, width) >> shift);
         int64_t product = (int64_t)tree->node_targets[i] * tree->node_marks[i];
-        if (!node->is_local) PREFETCH_CODE(tree, node, i, attribute, width);
+        if (!node->is_local) PREFETCH_CODE(tree, node, i, attribute);
         cell->sum += product;
         cell->weight += tree->node_marks[i];
         if (shift) cell->magnitude += product < 0 ? -product : product;

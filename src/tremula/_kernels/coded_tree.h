@@ -47,8 +47,9 @@ typedef struct {                /* as `nodes.pxd` has it */
 } CodedNode;
 
 typedef struct {
-    const uint8_t *codes;       /* by row, `width` bytes each */
-    int64_t stride;             /* bytes of a row */
+    const uint8_t *codes;       /* by row, `width` bytes each; by column where rows are long */
+    int64_t stride;             /* bytes from a row to the next */
+    int64_t attribute_stride;   /* bytes from an attribute to the next */
     int64_t n_rows;
     int width;                  /* 1, 2 or 4 */
     int64_t n_attributes;       /* columns in use */
@@ -164,14 +165,19 @@ typedef struct {
     double *levels_of_bins;     /* see `coded_bins.h` */
 } CodedTree;
 
-IN_PLACE uint32_t code_at(const uint8_t *codes, int64_t place, int width) {
-    if (width == 1) return codes[place];
-    if (width == 2) return ((const uint16_t *)codes)[place];
-    return ((const uint32_t *)codes)[place];
+IN_PLACE uint32_t code_at(const uint8_t *address, int width) {
+    if (width == 1) return *address;
+    if (width == 2) return *(const uint16_t *)address;
+    return *(const uint32_t *)address;
+}
+
+/* Where the codes of an attribute begin. */
+IN_PLACE const uint8_t *codes_of(const CodedTree *tree, const OpenNode *node, int64_t attribute) {
+    return node->source.codes + attribute * tree->table.attribute_stride;
 }
 
 IN_PLACE uint32_t code_of_row(const CodedTree *tree, const OpenNode *node, int64_t i, int64_t attribute, int width) {
-    return code_at(node->source.codes + node->rows[i] * tree->table.stride, attribute, width);
+    return code_at(codes_of(tree, node, attribute) + node->rows[i] * tree->table.stride, width);
 }
 
 /* The value that a threshold lies above or below, of a row that has it. */
@@ -184,8 +190,8 @@ IN_PLACE double value_of_code(const CodedTree *tree, const OpenNode *node, int64
 }
 
 /* Fetches the code of a row that is read a little later. */
-#define PREFETCH_CODE(tree, node, i, attribute, width)                                                                 \
-    PREFETCH((node)->source.codes + (node)->rows[(i) + AHEAD] * (tree)->table.stride + (attribute) * (width))
+#define PREFETCH_CODE(tree, node, i, attribute)                                                                        \
+    PREFETCH(codes_of(tree, node, attribute) + (node)->rows[(i) + AHEAD] * (tree)->table.stride)
 
 /* Whether the rows of the node have different codes; usually the first few tell. */
 IN_PLACE int codes_differ(const CodedTree *tree, const OpenNode *node, int64_t attribute, int width) {

@@ -28,6 +28,7 @@ cdef extern from "coded_grow.h" nogil:
     ctypedef struct CodedTable:
         const uint8_t* codes
         int64_t stride
+        int64_t attribute_stride
         int64_t n_rows
         int width
         int64_t n_attributes
@@ -156,8 +157,8 @@ cdef void allocate_for_rows(CodedTree* tree, Arena* arena, int64_t n_present) no
     tree.keys = <uint64_t*> take(arena, n, sizeof(uint64_t))
     tree.spare_keys = <uint64_t*> take(arena, n, sizeof(uint64_t))
     tree.local_rows = LOCAL_BYTES // tree.table.stride
-    if tree.table.n_rows <= 2 * tree.local_rows:        # as near as a copy would be
-        tree.local_rows = 0
+    if tree.table.n_rows <= 2 * tree.local_rows or tree.table.attribute_stride != tree.table.width:
+        tree.local_rows = 0                             # as near as a copy would be, or not by row
     tree.local_codes = <uint8_t*> take(arena, tree.local_rows * tree.table.stride, 1)
     tree.local_marks = <uint32_t*> take(arena, tree.local_rows, sizeof(uint32_t))
     tree.local_origins = <uint32_t*> take(arena, tree.local_rows, sizeof(uint32_t))
@@ -205,7 +206,7 @@ cdef bint grow_from(CodedTree* tree, Arena* arena, int64_t n_present, int64_t ma
 
 cdef int64_t take_table(CodedTree* tree, object columns) except -1:
     """Point to the arrays of the columns, which outlive the call; returns the largest number of levels."""
-    cdef const uint8_t[:, ::1] codes = columns.codes.view(np.uint8)
+    cdef const uint8_t[::1] codes = columns.codes.ravel("K").view(np.uint8)
     cdef const int32_t[::1] attributes = columns.attributes
     cdef const int32_t[::1] n_codes = columns.n_codes
     cdef const int32_t[::1] n_levels = columns.n_levels
@@ -216,9 +217,10 @@ cdef int64_t take_table(CodedTree* tree, object columns) except -1:
     cdef const double[::1] high = columns.high
     cdef const double[:, :] values = columns.values
     cdef int64_t a, max_levels = 0
-    tree.table.codes = &codes[0, 0]
-    tree.table.stride = codes.shape[1]
-    tree.table.n_rows = codes.shape[0]
+    tree.table.codes = &codes[0]
+    tree.table.stride = columns.codes.strides[0]
+    tree.table.attribute_stride = columns.codes.strides[1]
+    tree.table.n_rows = columns.codes.shape[0]
     tree.table.width = columns.codes.itemsize
     tree.table.n_attributes = attributes.shape[0]
     tree.table.attributes = &attributes[0]

@@ -39,6 +39,10 @@ class Blend:
 
         return map_row_blocks(predict_block, rows, n_jobs)
 
+    def outputs_of_means(self, means: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Calibrate and correct weighted means of the members' predictions of these rows."""
+        return self._corrected(means, add_corrections(self.corrections, rows, self.n_outputs))
+
     def _corrected(self, means: np.ndarray, corrections: np.ndarray) -> np.ndarray:
         return self.task.predictions(self.task.margins(means) + corrections)
 

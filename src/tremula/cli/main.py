@@ -49,6 +49,7 @@ COMMANDS: dict[Callable[..., None], tuple[str, ...]] = {
     ),
     predict: (
         "tremula predict model.tremula new.csv --out answers.csv",
+        "tremula predict model.tremula new.csv --interval 0.9 --training rows.csv",
     ),
     smooth: (
         "tremula smooth model.tremula --data held_out.csv --target income",

@@ -17,6 +17,7 @@ from rich.console import Console
 from tremula.cli.model_files import check_place, column_names, load_model, own_levels, plain_name
 from tremula.cli.options import split_words
 from tremula.cli.terminal import write_data
+from tremula.cli.uncertain_answers import UncertainAnswers
 from tremula.data.column import show
 from tremula.data.table_schema import TableSchema
 from tremula.display import harmless_cell
@@ -55,6 +56,23 @@ def predict(
         typer.Option("--out", "-o", help="CSV or Parquet file to write.", show_default="CSV on standard output"),
     ] = None,
     probabilities: Annotated[bool, typer.Option("--probabilities", help="Add the probability of each class.")] = False,
+    interval: Annotated[
+        float | None, typer.Option(help="Add an interval that contains the number with this probability, such as 0.9.")
+    ] = None,
+    quantiles: Annotated[
+        str | None, typer.Option(help="Add quantiles of the number, comma-separated, such as 0.05,0.5,0.95.")
+    ] = None,
+    label_set: Annotated[
+        float | None,
+        typer.Option("--set", help="Add a set of classes that contains the class with this probability, such as 0.9."),
+    ] = None,
+    training: Annotated[
+        str | None,
+        typer.Option(
+            help="Rows that the model was trained on, for --interval, --quantiles and --set.",
+            show_default="the file that the model was trained on",
+        ),
+    ] = None,
     keep: Annotated[str | None, typer.Option(help="Columns of DATA to copy, comma-separated, such as a key.")] = None,
     table: Annotated[str | None, typer.Option(help="Table of the database, if it is not part of the URL.")] = None,
     trust: Annotated[
@@ -67,6 +85,7 @@ def predict(
     Writes one prediction per row, in the order of the rows. If DATA has the target too, the error is printed on
     standard error.
     """
+    uncertain = UncertainAnswers.of(interval, label_set, quantiles, training)
     if out is not None:
         _check_out(out)
     fitted = _as_estimator(load_model(model, trust))
@@ -79,15 +98,18 @@ def predict(
             f"{data!r} is not a file of rows: give the path of a CSV, ARFF or Parquet file, or a database"
         )
     with open_table(data, table) as relation:
-        copied = _check_kept(relation, split_words(keep), _names_of_answers(fitted, probabilities))
+        names = [*_names_of_answers(fitted, probabilities), *uncertain.names]
+        copied = _check_kept(relation, split_words(keep), names)
         _name_as_given(fitted, relation.names)
         columns, schema = _read_columns(fitted, relation, copied)
         rows, notes = conform(columns, schema, relation.source)
         notes = [*relation.notes, *notes]
     table_given = own_levels(fitted, table_of(rows, with_names=hasattr(fitted, "feature_names_in_")))
     answers = {name: columns[name].as_objects().tolist() for name in copied}
-    answers |= dict(zip(_names_of_answers(fitted, probabilities), _ask(fitted, table_given, probabilities)))
-    for line in (*notes, *_judged(fitted, columns, answers[PREDICTION])):
+    given = [*_ask(fitted, table_given, probabilities), *uncertain.ask(fitted, table_given)]
+    answers |= dict(zip(names, given, strict=True))
+    judged = [*_judged(fitted, columns, answers[PREDICTION]), *uncertain.judge(fitted, columns, answers)]
+    for line in (*notes, *judged):
         Console(stderr=True, soft_wrap=True).print(line, markup=False, highlight=False)
     _write(answers, out, as_json)
 

@@ -29,7 +29,7 @@ from tremula.report.chart_style import (
     spec,
     with_unit,
 )
-from tremula.report.summary_access import OUTCOMES, Metric, Summary, each_metric, pairs_of, percent, ranked
+from tremula.report.summary_access import OUTCOMES, Metric, Summary, badness, each_metric, pairs_of, percent, ranked
 
 STANDINGS = ["best", "no difference shown", "worse than the best"]
 FEW_TICKS: Row = {"tickCount": 8}
@@ -134,19 +134,18 @@ def time_against_error(summary: Summary) -> Chart | None:
 
 def _timed(summary: Summary, metric: Metric) -> list[Row]:
     """Return the methods, the fastest first; those on the Pareto front are marked."""
-    sign = 1 if metric["less_is_better"] else -1
     rows = [
         {"label": method["label"], "rank": rank, "time": max(method["fit_milliseconds"], 1e-3)}
         | numbers(method, metric)
         for rank, method in enumerate(ranked(summary, metric), 1)
         if finite(method.get("fit_milliseconds"))
     ]
-    rows.sort(key=lambda row: (row["time"], sign * row["mean"]))
+    rows.sort(key=lambda row: (row["time"], badness(row["mean"], metric)))
     best = float("inf")
     for row in rows:
-        row["front"] = sign * row["mean"] < best
+        row["front"] = badness(row["mean"], metric) < best
         row["worth"] = FRONT[0 if row["front"] else 1]
-        best = min(best, sign * row["mean"])
+        best = min(best, badness(row["mean"], metric))
     return rows
 
 

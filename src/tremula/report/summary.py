@@ -20,6 +20,7 @@ from tremula.diagnostics.comparison.verdict import Verdict
 from tremula.lab.comparison.calibration import reliability
 from tremula.lab.comparison.cross_validation import CrossValidation
 from tremula.lab.comparison.methods import Method
+from tremula.lab.comparison.uncertainty_scores import COVERAGE
 from tremula.lab.datasets import Dataset
 from tremula.lab.experiments.result import Result
 from tremula.report.data_description import describe
@@ -39,6 +40,12 @@ READING = (
     "Whether two methods differ is decided by the test of the pair, not by whether their intervals overlap."
 )
 
+COVERING = (
+    f"Coverage is the share of test rows whose target is in its {100 * COVERAGE:g} % interval or set of classes, which "
+    "are calibrated on the rows that members left out; methods that leave no rows out have none. Narrow intervals and "
+    "small sets are better only if their coverage is as asked for."
+)
+
 
 @dataclass(frozen=True)
 class Metric:
@@ -50,22 +57,30 @@ class Metric:
     scale: float = 1.0
     less_is_better: bool = True
     scoring: str = ""
+    aim: float | None = None  # the best value, where neither less nor more is better
+    is_optional: bool = False  # left out if no method has it
 
     def as_dict(self) -> dict[str, Any]:
         """Return the entry of the summary."""
-        return {"name": self.name, "label": self.label, "unit": self.unit, "less_is_better": self.less_is_better}
+        entry = {"name": self.name, "label": self.label, "unit": self.unit, "less_is_better": self.less_is_better}
+        return entry if self.aim is None else {**entry, "aim": self.aim}
 
 
+COVERED = Metric("coverage", "coverage", "%", 100.0, aim=100 * COVERAGE, is_optional=True)
 METRICS: dict[str, tuple[Metric, ...]] = {
     "classification": (
         Metric("error", "error", "%", 100.0, scoring="error"),
         Metric("log_loss", "log loss", scoring="log_loss"),
         Metric("brier", "Brier score", scoring="Brier score"),
+        COVERED,
+        Metric("set_size", "set size", scoring="set size", is_optional=True),
     ),
     "regression": (
         Metric("rmse", "RMSE", scoring="RMSE"),
         Metric("mae", "MAE", scoring="MAE"),
         Metric("r2", "R²", less_is_better=False),
+        COVERED,
+        Metric("width", "interval width", scoring="interval width", is_optional=True),
     ),
 }
 
@@ -106,7 +121,7 @@ def summarize(
         With the keys ``task``, ``headline``, ``sentences``, ``dataset``, ``protocol``, ``metrics``, ``methods``
         (ranked), ``pairs``, ``calibration``, ``predicted``, ``guesses``, ``notes``, ``versions`` and ``command``.
     """
-    metrics = METRICS[dataset.task]
+    metrics = [metric for metric in METRICS[dataset.task] if not metric.is_optional or _is_measured(metric, validation)]
     ranked = _rank(methods, validation, metrics[0])
     rows = [_summarize_method(method, validation, metrics, rank) for rank, method in enumerate(ranked, start=1)]
     for row in rows:
@@ -131,10 +146,15 @@ def summarize(
         "pairs": pairs,
         "calibration": _calibration(ranked, validation) if dataset.task == "classification" else None,
         "predicted": _predicted(ranked, dataset, validation) if dataset.task == "regression" else None,
-        "notes": [*notes, READING, *_notes(dataset, validation)],
+        "notes": [*notes, READING, *_notes(dataset, validation), *([COVERING] if COVERED in metrics else [])],
         "versions": _versions(methods),
         "command": command,
     }
+
+
+def _is_measured(metric: Metric, validation: CrossValidation) -> bool:
+    """Whether some method has the metric on all splits."""
+    return any(all(metric.name in result.values for result in results) for results in validation.results.values())
 
 
 def only_finite(value: Any) -> Any:
@@ -198,6 +218,8 @@ def _mean_and_interval(results: Sequence[Result], validation: CrossValidation, m
     low, high = result.interval
     if metric.name == "error":
         low, high = _within_percent(low, high, results)
+    elif metric.unit == "%":
+        low, high = max(low, 0.0), min(high, 100.0)
     elif metric.less_is_better:
         low = max(low, 0.0)
     return {

@@ -41,12 +41,18 @@ def pairs_of(summary: Summary, metric: str) -> dict[tuple[str, str], Row]:
 
 def ranked(summary: Summary, metric: Metric) -> list[Mapping[str, Any]]:
     """Return the methods that have a value for a metric, the best first."""
-    sign = 1 if metric["less_is_better"] else -1
     means: dict[str, Any] = {
         method["name"]: (method["metrics"].get(metric["name"]) or {}).get("mean") for method in measured(summary)
     }
     having = [method for method in measured(summary) if finite(means[method["name"]])]
-    return sorted(having, key=lambda method: sign * means[method["name"]])
+    return sorted(having, key=lambda method: badness(means[method["name"]], metric))
+
+
+def badness(value: Any, metric: Metric) -> Any:
+    """Return a number that is less the better a value is; a coverage is best at the one asked for."""
+    if metric.get("aim") is not None:
+        return abs(value - metric["aim"])
+    return value if metric["less_is_better"] else -value
 
 
 def percent(summary: Summary) -> str:
@@ -73,7 +79,7 @@ def mean_ranks(summary: Summary, metric: Metric) -> dict[str, float]:
     values = np.array(folds, dtype=float)
     if not np.isfinite(values).all():
         return {}
-    ranks = rankdata(values if metric["less_is_better"] else -values, axis=0).mean(axis=1)
+    ranks = rankdata(badness(values, metric), axis=0).mean(axis=1)
     return {method["name"]: float(rank) for method, rank in zip(methods, ranks)}
 
 

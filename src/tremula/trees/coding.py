@@ -1,8 +1,8 @@
 """Tables held as codes by row, for trees that look at few attributes of a node, and the kernel that grows from them.
 
 The code of a value is its place among the distinct values of its column; a nominal value is its own code. One row is a
-few bytes side by side, so that all attributes that a node draws are read together. The trees are those that sorted
-lists give, ties included.
+few bytes side by side, so that all attributes that a node draws are read together; a table of long rows is held by
+column. The trees are those that sorted lists give, ties included.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from tremula._kernels.words import ROW_BITS, WIDE_ROW_BITS
 
 # Cells sorted at a time, which take 8 bytes each.
 CELLS_SORTED = 1 << 22
+# Bytes of a row from which codes are held by column: no cache line would serve two of the attributes that a node draws.
+LONG_ROW = 2048
 # Fixed-point targets have so many bits.
 TARGET_BITS = 30
 
@@ -29,6 +31,7 @@ class CodedColumns:
     Attributes
     ----------
     codes : uint8, uint16 or uint32 array (n_rows, n_attributes)
+        By row; by column where rows are long.
     n_codes : int32 array (n_attributes,)
         Number of codes of each column; for a nominal one, of its levels.
     first : int64 array (n_attributes,)
@@ -132,7 +135,8 @@ def code_columns(values: np.ndarray, n_levels: np.ndarray, max_bins: int | None 
                 codes[:, column], least, largest = _cut_into_bins(codes[:, column], part[:, number], max_bins)
                 n_codes[column] = len(least)
                 bounds.append((least, largest))
-    codes = codes.astype(np.min_scalar_type(int(n_codes.max()) - 1), copy=False)
+    kind = np.min_scalar_type(int(n_codes.max()) - 1)
+    codes = codes.astype(kind, order="F" if n_columns * kind.itemsize > LONG_ROW else "C", copy=False)
     first = np.cumsum(n_codes, dtype=np.int64) - n_codes
     if max_bins is None:
         return CodedColumns(codes, n_codes, first, None, None)

@@ -16,6 +16,7 @@ from tremula.diagnostics.decomposition.learning_sets import Sizes, divide
 from tremula.diagnostics.decomposition.losses import observed_target
 from tremula.diagnostics.decomposition.retraining import (
     Answers,
+    Task,
     ask_labels,
     ask_numbers,
     gather_answers,
@@ -27,6 +28,7 @@ from tremula.diagnostics.significance.intervals import check_confidence, interva
 from tremula.display import ShortTable, ShownAsTable
 from tremula.parameters import check_number
 from tremula.seeds import RandomState, make_generator, make_root_seed
+from tremula.uncertainty.leave_one_out import RowDraw, largest_change
 
 # Words for a disagreement below each of these.
 GRADES = ((0.05, "stable"), (0.1, "fairly stable"), (np.inf, "unstable"))
@@ -58,6 +60,11 @@ class Stability(ShownAsTable):
         Number of models.
     confidence : float
         Confidence of the interval.
+    n_rows : int
+        Number of rows that bagging would be trained on.
+    largest_disagreement : float
+        Disagreement that no learner exceeds: 1 - 1 / the number of classes; for numbers, a quarter of the squared range
+        of the target over its variance, as long as predictions stay within the range.
     """
 
     kind: str
@@ -69,6 +76,27 @@ class Stability(ShownAsTable):
     per_row: np.ndarray
     n_models: int
     confidence: float = 0.95
+    n_rows: int = 0
+    largest_disagreement: float = float("nan")
+
+    @property
+    def bagged_change(self) -> float:
+        """How far bagging of this learner moves when one row is left out, at most, by its disagreement.
+
+        The root of the mean over rows of the squared change: of the shares of votes, summed over classes; or of the
+        mean prediction, in standard deviations of the target. It is for bootstrap samples and many members.
+        """
+        return self._largest_change(max(self.disagreement, 0.0))
+
+    @property
+    def bagged_bound(self) -> float:
+        """The same for any learner: proven without looking at the models."""
+        return self._largest_change(self.largest_disagreement)
+
+    def _largest_change(self, variance: float) -> float:
+        if self.n_rows < 2:
+            return float("nan")
+        return largest_change(RowDraw(self.n_rows, self.n_rows, bootstrap=True), variance)
 
     @property
     def grade(self) -> str:
@@ -92,6 +120,7 @@ class Stability(ShownAsTable):
             ("error alone", f"{self.error:.4g}", ""),
             ("error combined", f"{self.combined_error:.4g}", ""),
             ("gain", f"{self.error - self.combined_error:.4g}", f"{least:.4g} to {most:.4g}"),
+            ("change of bagging without a row", f"{self.bagged_change:.4f}", f"at most {self.bagged_bound:.4f}"),
         ]
         return ShortTable(self.reading, ["", "value", f"{100 * self.confidence:g} % interval"], rows)
 
@@ -105,6 +134,13 @@ def _combined_losses(answers: Answers, target: np.ndarray, numeric: bool) -> np.
     if numeric:
         return np.asarray(((together - target) ** 2)[:, 0])
     return np.asarray((together.argmax(axis=1) != target.argmax(axis=1)).astype(np.float64))
+
+
+def _largest_disagreement(task: Task) -> float:
+    """Return the variance of the most different answers: half of them at each end, or each class as often."""
+    if task.classes is None:
+        return float(np.ptp(task.target) ** 2 / (4.0 * task.target.var()))
+    return 1.0 - 1.0 / len(task.classes)
 
 
 def stability(
@@ -192,4 +228,6 @@ def stability(
         per_row=disagreement,
         n_models=answers.n_models,
         confidence=confidence,
+        n_rows=n_rows,
+        largest_disagreement=_largest_disagreement(task),
     )

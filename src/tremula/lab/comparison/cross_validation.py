@@ -23,7 +23,7 @@ from tremula.lab.experiments.result import Result
 from tremula.lab.experiments.run import run_experiment
 from tremula.lab.experiments.store import PathLike, Store, open_store
 
-PROTOCOL = 2  # version of the measurements; results of an earlier version are not mixed with these
+PROTOCOL = 3  # version of the measurements; results of an earlier version are not mixed with these
 
 
 @dataclass(frozen=True, eq=False)

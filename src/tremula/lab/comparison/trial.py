@@ -16,6 +16,7 @@ from tremula.errors import TremulaError
 from tremula.folds import Split
 from tremula.lab.comparison.calibration import count_answers
 from tremula.lab.comparison.methods import Method
+from tremula.lab.comparison.uncertainty_scores import score_uncertainty
 from tremula.lab.datasets import Dataset
 from tremula.lab.experiments.cell import Cell, Outcome
 from tremula.losses import brier_losses, log_losses
@@ -31,8 +32,9 @@ class MethodFailed(TremulaError, RuntimeError):
 class TrainAndTest:
     """Measures a cell of a cross-validation.
 
-    The values are ``error`` (a share), ``log_loss`` and ``brier``, or ``rmse``, ``mae`` and ``r2``; ``leaves`` of a
-    single tree; and the counts that calibration needs.
+    The values are ``error`` (a share), ``log_loss`` and ``brier``, or ``rmse``, ``mae`` and ``r2``; ``coverage``, and
+    ``set_size`` or ``width``, of an ensemble that leaves rows out; ``leaves`` of a single tree; and the counts that
+    calibration needs.
     """
 
     methods: Mapping[str, Method]
@@ -57,6 +59,7 @@ class TrainAndTest:
             answers = np.asarray(model.predict(X[test])).reshape(len(test))
             predicted = time.perf_counter()
             values, predictions = SCORERS[self.dataset.task](model, X[test], y[test], answers, np.unique(y))
+            values |= score_uncertainty(model, X, y, (train, test), self.dataset.task)
         values |= _leaves(model)
         stored = predictions.astype(np.float32)
         return Outcome(values, len(test), trained - begin, predicted - trained, seed=seed, predictions=stored)
