@@ -37,7 +37,7 @@ from tremula.trees.composite_links import ChainLink
 from tremula.trees.links import EXPONENTIAL, IDENTITY, POSITIVE, SHARE, SOFTMAX, Link
 
 N_ROWS = 40
-NO_PUBLIC_FIT = {"Tree"}
+NO_PUBLIC_FIT = {"Tree", "Uncertainty"}
 
 
 def table() -> pd.DataFrame:
