@@ -6,6 +6,8 @@ Each message says what was given, what was expected and what to do next.
 import difflib
 from collections.abc import Iterable
 
+DUCKDB_INTERRUPTED = "Query interrupted"
+
 
 class TremulaError(Exception):
     """Base class of all errors raised by tremula."""
@@ -87,6 +89,10 @@ class BudgetWarning(UserWarning):
     """Trees are smaller than requested because the privacy budget ran out."""
 
 
+class TreeTooLarge(TremulaError, MemoryError):
+    """A tree does not fit into memory, or has more splits of many levels than can be numbered."""
+
+
 class ModelChanged(TremulaError, RuntimeError):
     """A wrapped model was trained again, or changed, after the wrapper was fitted."""
 
@@ -140,3 +146,18 @@ def counted(number: int, noun: str) -> str:
     """
     plural = "" if number == 1 else "es" if noun.endswith("s") else "s"
     return f"{number:,} {noun}{plural}"
+
+
+def is_interrupt(error: BaseException | None) -> bool:
+    """Whether an error, or what it was raised from, is Ctrl-C; DuckDB reports Ctrl-C as an error of its own.
+
+    Examples
+    --------
+    >>> is_interrupt(KeyboardInterrupt()), is_interrupt(RuntimeError("Query interrupted")), is_interrupt(OSError())
+    (True, True, False)
+    """
+    while error is not None:
+        if isinstance(error, KeyboardInterrupt) or str(error) == DUCKDB_INTERRUPTED:
+            return True
+        error = error.__cause__
+    return False

@@ -1,6 +1,8 @@
 """The command as a whole: version, help, exit codes, messages instead of tracebacks."""
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import entry_points, version
 
 import pytest
@@ -91,6 +93,32 @@ def test_ctrl_c_has_a_code_of_its_own(monkeypatch: pytest.MonkeyPatch, capsys: p
     monkeypatch.setattr("tremula.cli.compare.cross_validate", interrupt)
     assert exit_code("compare", "iris", "--no-report", "--no-store", "--no-model") == EXIT_INTERRUPTED
     assert "Traceback" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("raised", [KeyboardInterrupt(), RuntimeError("Query interrupted")], ids=["Python", "DuckDB"])
+def test_ctrl_c_before_a_command_or_in_duckdb_is_one_line(
+    raised: BaseException, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise raised
+
+    monkeypatch.setattr("tremula.cli.main.app", interrupt)
+    assert exit_code("compare", "iris") == EXIT_INTERRUPTED
+    assert capsys.readouterr().err == "tremula: interrupted\n"
+
+
+def test_ctrl_c_after_a_command_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    @contextmanager
+    def interrupted_output() -> Iterator[None]:
+        yield
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tremula.cli.main.printable_output", interrupted_output)
+    monkeypatch.setattr("tremula.cli.main.app", lambda **_: None)
+    assert exit_code("compare", "iris") == EXIT_INTERRUPTED
+    assert capsys.readouterr().err == "tremula: interrupted\n"
 
 
 def fail_with(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -72,6 +72,18 @@ def _asked(change: Callable[[pd.DataFrame], Any]) -> Case:
     return _plain()._replace(X=frame, asked=change(frame.copy()))
 
 
+def many_levels() -> Case:
+    """100,000 levels, and few rows to predict."""
+    case = _levels(100_000)
+    return case._replace(asked=case.X[:100])
+
+
+def many_classes() -> Case:
+    """70,000 classes, more than 16 bits hold, and few rows to predict."""
+    case = _classes(70_000)
+    return case._replace(asked=case.X[:50])
+
+
 CASES: dict[str, Callable[[], Case]] = {
     "no rows": lambda: _plain(0),
     "one row": lambda: _plain(1),

@@ -15,12 +15,16 @@ from typing import Any
 
 import numpy as np
 
+from tremula.trees.structure import MISSING_FIRST, MISSING_SECOND, MULTIWAY_SPLIT, NUMERIC_SPLIT
+
 from .archive import Parts, read_parts, with_checksum, write_parts, zip_entries
 
 INTEGERS = [0, 1, -1, 2, 3, 7, 127, 128, 255, 256, 2**15, 2**16, 2**24, 2**31 - 1, -(2**31), 2**32, 2**53, 2**63 - 1]
 FLOATS = [0.0, -0.0, 1.0, -1.0, 0.5, 1e-320, 1e308, -1e308, float("nan"), float("inf"), float("-inf"), 2.0**31, 1e16]
 DTYPES = ["?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8", ">f8", ">i4", "c16", "S2", "U3", "U0"]
 DTYPES += ["M8[D]", "m8[s]", "f16"]
+SPLIT_KINDS = [NUMERIC_SPLIT, MULTIWAY_SPLIT, MISSING_FIRST, MISSING_SECOND, -5, -(2**31), 0, 1, 2, 3]
+MISSING_LEVELS = [1.0, 2.0, float("nan"), 0.0, 3.0, 1.5, float("inf"), -1.0]  # thresholds of splits of levels
 PLAIN: list[Any] = [None, True, False, 0, 1, -1, 2**31, 10**30, 0.5, 1e308, "", "x", "<b>", "\x1b[31m", [], {}]
 PLAIN += [{"float": "nan"}, {"float": "inf"}, {"float": "x"}, {"tuple": []}, {"tuple": [1, 2]}, {"tuple": None}]
 PLAIN += [
@@ -49,7 +53,9 @@ def mutate(content: bytes, others: list[bytes], draw: random.Random) -> bytes:
             _change_array(parts, draw)
         elif kind < 0.58 and "trees/sizes.npy" in parts.arrays:
             _change_sizes(parts, draw)
-        elif kind < 0.66:
+        elif kind < 0.66 and "trees/index.npy" in parts.arrays:
+            _change_splits(parts, draw)
+        elif kind < 0.74:
             _graft(parts, read_parts(draw.choice(others)), draw)
         else:
             _change_description(parts, draw)
@@ -142,7 +148,7 @@ def _change_sizes(parts: Parts, draw: random.Random) -> None:
         sizes[tree, 4] += 1
         sizes[other, 4] -= 1
     elif change == 2:  # an attribute more, or a level more
-        levels = parts.arrays["trees/n_levels.npy"]
+        levels = parts.arrays.get("trees/n_levels.npy", np.empty((0, 0)))
         place = int(sizes[:tree, 4].sum())
         if levels.ndim == 1 and 0 <= place <= len(levels):
             parts.arrays["trees/n_levels.npy"] = np.insert(levels, place, draw.choice([0, 2, 100]))
@@ -150,6 +156,30 @@ def _change_sizes(parts: Parts, draw: random.Random) -> None:
     else:
         sizes[tree, 5] = draw.choice([0, 1, 2, -1])
     parts.arrays["trees/sizes.npy"] = sizes
+
+
+def _change_splits(parts: Parts, draw: random.Random) -> None:
+    """Change the kinds of splits: the branch of missing values, thresholds without end, levels for numbers."""
+    names = [f"trees/{name}.npy" for name in ("index", "threshold", "n_branches")]
+    if any(name not in parts.arrays or parts.arrays[name].dtype.kind not in "iuf" for name in names):
+        return
+    index, threshold, n_branches = (parts.arrays[name] for name in names)
+    splits = np.flatnonzero(n_branches) if n_branches.ndim == 1 else np.empty(0, int)
+    if index.shape != n_branches.shape or threshold.shape != n_branches.shape or not len(splits):
+        return
+    with np.errstate(all="ignore"):
+        index, threshold = index.astype(np.int64), threshold.astype(np.float64)
+    for _ in range(draw.choice([1, 2, len(splits)])):
+        split = draw.choice(splits)
+        if draw.random() < 0.2:
+            index[split] = draw.choice(SPLIT_KINDS)
+        elif index[split] >= 0:
+            threshold[split] = draw.choice(MISSING_LEVELS)
+        elif draw.random() < 0.5:
+            threshold[split] = draw.choice([float("inf"), float("-inf")])
+        else:
+            index[split] = draw.choice([NUMERIC_SPLIT, MISSING_FIRST, MISSING_SECOND])
+    parts.arrays["trees/index.npy"], parts.arrays["trees/threshold.npy"] = index, threshold
 
 
 # --- description ---

@@ -37,7 +37,7 @@ from tremula.trees.composite_links import ChainLink
 from tremula.trees.links import EXPONENTIAL, IDENTITY, POSITIVE, SHARE, SOFTMAX, Link
 
 N_ROWS = 40
-NO_PUBLIC_FIT = {"Tree"}
+NO_PUBLIC_FIT = {"Tree", "Uncertainty"}
 
 
 def table() -> pd.DataFrame:
@@ -153,6 +153,9 @@ def special_models() -> dict[str, Any]:
         "smoothed per tree": tm.DualPerturbRegressor(
             tm.BaggingRegressor(tm.CARTRegressor(max_depth=2), **few), per_attribute=True, per_tree=True
         ).fit(frame, target),
+        "smoothed infinities": tm.DualPerturbRegressor(tm.ExtraTreesRegressor(**few), noise=0.1, method="path").fit(
+            frame, target
+        ),
         "bare tree": tm.CARTRegressor(max_depth=2).fit(frame, target).tree_,
         "array": tm.RandomForestRegressor(**few).fit(frame[["size", "weight"]].to_numpy(), target),
         "smeared numbers": tm.PerturbCombineRegressor(perturb=[SmearedTarget(0.1)], **few).fit(frame, target),

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import os
+import resource
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, clone, is_classifier
 
 import tremula as tm
 from tremula.data.target import LEAST_RANGE, largest_target, least_range
-from tremula.errors import InvalidTarget, InvalidWeights, ManyLevelsWarning, TremulaError
+from tremula.errors import InvalidTarget, InvalidWeights, ManyLevelsWarning, TreeTooLarge, TremulaError
 
-from .extreme_tables import CASES, Case
+from .extreme_tables import CASES, Case, many_classes, many_levels
 
 PUBLIC = [getattr(tm, name) for name in tm.__all__]
 ESTIMATORS = [kind for kind in PUBLIC if isinstance(kind, type) and issubclass(kind, BaseEstimator)]
 FAST = {"C45Classifier", "CARTRegressor", "M5Regressor", "RandomForestClassifier"}
+FEW_CASES = ("no rows", "one row", "two rows", "weights of 0", "weights of 1e-300", "weights of 1e300", "300 classes")
+SLOW_WITH_LEVELS = {"AspenClassifier", "AspenRegressor", "DualPerturbClassifier"}  # minutes, or gigabytes
+SHALLOW_CLASSIFIERS = {"C45Classifier", "CARTClassifier", "REPTreeClassifier", "RandomForestClassifier"}
 OVERFLOWING = {"huge when asked"}  # a linear model of a number of 1e308 may be infinite
 NOT_TAKEN = "sample_weight"  # by learners from counts
 
@@ -36,8 +43,12 @@ def answer(model: Any, case: Case) -> np.ndarray:
 
 
 def check(kind: type[BaseEstimator], name: str) -> bool:
+    return check_case(kind, CASES[name](), name)
+
+
+def check_case(kind: type[BaseEstimator], case: Case, name: str, **parameters: Any) -> bool:
     """Whether a case is answered; an error must be one of tremula's, an answer finite, a warning tremula's too."""
-    case, model = CASES[name](), small(kind)
+    model = small(kind).set_params(**parameters)
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
         warnings.simplefilter("ignore", UserWarning)
@@ -66,6 +77,72 @@ def parameters() -> list[Any]:
 def test_extreme_tables_are_answered_or_refused(kind: type[BaseEstimator]) -> None:
     answered = [name for name in CASES if check(kind, name)]
     assert len(answered) > (0 if kind is tm.ID3Classifier else 20)  # most cases have numbers, which ID3 refuses
+
+
+@pytest.mark.parametrize("kind", [kind for kind in ESTIMATORS if kind.__name__ not in FAST])
+def test_fewest_rows_extreme_weights_and_many_classes_are_answered_or_refused(kind: type[BaseEstimator]) -> None:
+    """The cases that every estimator gets by default; all cases are slow."""
+    answered = {name for name in FEW_CASES if check(kind, name)}
+    assert "no rows" not in answered
+    assert not {"weights of 1e-300", "weights of 1e300"} & answered
+    assert "300 classes" in answered or kind is tm.ID3Classifier
+
+
+# --- more levels and classes than 16 bits hold, in a process with little memory ---
+
+
+def outcome_in_fork(work: Callable[[], bool], gibibytes: int, seconds: int) -> str:
+    """Return "answered" or "refused", or what went wrong; the process may take so much memory and processor time."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        resource.setrlimit(resource.RLIMIT_AS, (gibibytes * 2**30,) * 2)
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+        try:
+            outcome = "answered" if work() else "refused"
+        except BaseException as error:
+            outcome = f"{type(error).__name__}: {error}"
+        os.write(writer, outcome.encode())
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader) as pipe:
+        outcome = pipe.read()
+    status = os.waitpid(child, 0)[1]
+    return outcome or f"ended by signal {status}"
+
+
+@pytest.mark.parametrize("kind", [tm.C45Classifier, tm.CARTClassifier, tm.REPTreeRegressor, tm.M5Regressor])
+def test_a_hundred_thousand_levels(kind: type[BaseEstimator]) -> None:
+    assert check_case(kind, many_levels(), "levels")
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+@pytest.mark.parametrize("kind", [kind for kind in ESTIMATORS if kind.__name__ not in SLOW_WITH_LEVELS])
+def test_a_hundred_thousand_levels_are_answered_or_refused(kind: type[BaseEstimator]) -> None:
+    outcome = outcome_in_fork(lambda: check_case(kind, many_levels(), "levels"), gibibytes=5, seconds=120)
+    assert outcome in ("answered", "refused")
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+@pytest.mark.parametrize("kind", [kind for kind in ESTIMATORS if kind.__name__ in SHALLOW_CLASSIFIERS])
+def test_seventy_thousand_classes(kind: type[BaseEstimator]) -> None:
+    """With few leaves: each has a number for each class."""
+    outcome = outcome_in_fork(lambda: check_case(kind, many_classes(), "classes", max_depth=2), 5, 120)
+    assert outcome == "answered"
+
+
+@pytest.mark.parametrize("kind", [tm.CARTRegressor, tm.RandomForestRegressor])
+def test_a_tree_without_memory_says_what_to_do(kind: type[BaseEstimator], monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any) -> None:
+        raise MemoryError("growing a tree")
+
+    monkeypatch.setattr("tremula.trees.growing._grow", fail)
+    monkeypatch.setattr("tremula.trees.growing._grow_coded", fail)
+    X = pd.DataFrame({"word": ["a", "b"] * 10})
+    with pytest.raises(TreeTooLarge, match=r"an attribute with 2 levels.*set max_depth"):
+        small(kind).fit(X, np.arange(20.0))
 
 
 # --- what was found ---
@@ -165,8 +242,6 @@ def test_weights_whose_squares_are_none_are_refused(kind: type, weight: float) -
 
 
 def test_many_levels_become_one_number_in_m5() -> None:
-    import pandas as pd
-
     codes = np.random.default_rng(0).integers(2000, size=6000)
     frame = pd.DataFrame({"word": pd.Categorical([f"w{code}" for code in codes]), "x": np.arange(6000.0)})
     target = np.sin(codes) + 0.001 * frame["x"].to_numpy()

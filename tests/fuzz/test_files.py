@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import random
 import tracemalloc
 import warnings
 import zipfile
@@ -19,10 +20,11 @@ import tremula as tm
 from tremula.errors import FileDamaged, InvalidInput
 from tremula.persistence.archive import FREE_BYTES, MAX_RATIO
 from tremula.persistence.registry import storable_classes
-from tremula.trees.structure import NODE_DTYPE
+from tremula.trees.structure import MISSING_FIRST, MISSING_SECOND, NODE_DTYPE, NUMERIC_SPLIT
 
 from .archive import Parts, read_parts, write_parts, zip_entries
 from .fuzz_files import Findings
+from .mutator import mutate
 from .stored_models import table, write_models
 
 
@@ -68,6 +70,46 @@ def test_every_storable_class_is_in_a_file(contents: list[bytes]) -> None:
 
     seen = set().union(*(names(read_parts(content).description) for content in contents))
     assert {kind.__name__ for kind in storable_classes()} - seen == {"Tree"}  # trees are arrays
+
+
+def kinds_of_splits(content: bytes) -> set[str]:
+    """What the splits of a file do with missing values, and whether thresholds are infinite."""
+    try:
+        arrays = read_parts(content).arrays
+    except Exception:  # bytes were changed
+        return set()
+    if any(f"trees/{name}.npy" not in arrays for name in ("index", "threshold", "n_branches")):
+        return set()
+    index, threshold, n_branches = (arrays[f"trees/{name}.npy"] for name in ("index", "threshold", "n_branches"))
+    if not index.shape == threshold.shape == n_branches.shape:
+        return set()
+    is_split = n_branches != 0
+    on_subset = threshold[is_split & (index >= 0)]
+    numeric = is_split & np.isin(index, [NUMERIC_SPLIT, MISSING_FIRST, MISSING_SECOND])
+    present = {
+        "missing numbers first": (index[is_split] == MISSING_FIRST).any(),
+        "missing numbers second": (index[is_split] == MISSING_SECOND).any(),
+        "missing levels first": (on_subset == 1.0).any(),
+        "missing levels second": (on_subset == 2.0).any(),
+        "threshold above all numbers": (threshold[numeric] == np.inf).any(),
+        "threshold below all numbers": (threshold[numeric] == -np.inf).any(),
+        "unknown kind": (index[is_split] < MISSING_SECOND).any(),
+        "missing levels nowhere": np.isin(on_subset, [0.0, 3.0, 1.5]).any(),
+    }
+    return {name for name, is_present in present.items() if is_present}
+
+
+FORGED = {"unknown kind", "missing levels nowhere"}
+
+
+def test_every_kind_of_split_is_in_a_file_and_among_the_mutations(contents: list[bytes]) -> None:
+    learned = set().union(*map(kinds_of_splits, contents))
+    draw = random.Random(0)
+    trees = [content for content in contents if kinds_of_splits(content)]
+    mutated = set().union(*(kinds_of_splits(mutate(draw.choice(trees), contents, draw)) for _ in range(150)))
+    assert not learned & FORGED
+    assert len(learned) >= 5
+    assert mutated == learned | FORGED | {"threshold above all numbers", "threshold below all numbers"}
 
 
 # --- what was found ---
@@ -145,6 +187,11 @@ FOUND: dict[str, tuple[str, Callable[[Parts], Any], str]] = {
     ),
     "a value that is no number": ("BaggingRegressor", set_array("trees/values", replaced(0, np.nan)), "not finite"),
     "an infinite weight": ("BaggingRegressor", set_array("trees/weight", lambda w: w * np.inf), "a weight is negative"),
+    "rows of fit without a number": (
+        "BaggingClassifier",
+        set_fitted(_drawn_from={"tuple": []}),
+        "rows of fit are not described",
+    ),
     "no members": ("BaggingClassifier", set_fitted(members_=[]), ""),
     "trees as numbers": ("BaggingClassifier", set_fitted(members_=[1, 2]), "members_ has a wrong type"),
     "moved thresholds of no attribute": (

@@ -8,41 +8,53 @@ from typing import Any
 import pytest
 
 from tremula.data import target
+from tremula.trees import size_limit
 from tremula.trees.m5 import terms
 
-from . import fuzz_files
-from .trust_page import COLUMNS, END, PAGE, RUNS, START, read_run, with_table
+from . import fuzz_files, memory
+from .trust_page import COLUMNS, PAGE, RUNS, marks, read_run, with_tables
 
-STORED: list[dict[str, Any]] = json.loads(RUNS.read_text(encoding="utf-8"))
+STORED: dict[str, list[dict[str, Any]]] = json.loads(RUNS.read_text(encoding="utf-8"))
 
 
 def cells(line: str) -> list[str]:
-    return [cell.strip() for cell in line.strip("|").split("|")]
+    return [cell.strip().replace(",", "") for cell in line.removeprefix("|").removesuffix("|").split("|")]
 
 
 def test_the_page_is_written_from_the_runs() -> None:
     page = PAGE.read_text(encoding="utf-8")
-    assert page == with_table(page, STORED)
+    assert page == with_tables(page, STORED)
 
 
-def test_each_number_of_the_table_is_that_of_a_run() -> None:
+@pytest.mark.parametrize(("kind", "added"), [("files", "inputs"), ("faults", "moments"), ("memory", "repeats")])
+def test_each_number_of_a_table_is_that_of_a_run(kind: str, added: str) -> None:
     """Read the table as a reader does, without the code that wrote it."""
     page = PAGE.read_text(encoding="utf-8")
-    header, _, *lines, last = page.split(START)[1].split(END)[0].strip().splitlines()
-    assert cells(header) == list(COLUMNS.values())
-    shown = [[cell.replace(",", "") for cell in cells(line)] for line in lines]
-    assert shown == [[str(run[name]) for name in COLUMNS] for run in STORED]
-    assert cells(last)[2].replace(",", "") == str(sum(run["inputs"] for run in STORED))
+    start, end = marks(kind)
+    header, _, *lines, last = page.split(start)[1].split(end)[0].strip().splitlines()
+    assert cells(header) == [name.replace(",", "") for name in COLUMNS[kind].values()]
+    assert [cells(line) for line in lines] == [[str(run[name]) for name in COLUMNS[kind]] for run in STORED[kind]]
+    assert cells(last)[list(COLUMNS[kind]).index(added)] == str(sum(run[added] for run in STORED[kind]))
 
 
-@pytest.mark.parametrize("name", ["inputs", "crashes", "seconds"])
-def test_another_count_is_noticed(name: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "name"), [("files", "inputs"), ("files", "crashes"), ("faults", "faults"), ("memory", "bytes")]
+)
+def test_another_count_is_noticed(kind: str, name: str) -> None:
     page = PAGE.read_text(encoding="utf-8")
-    others = [{**STORED[0], name: STORED[0][name] + 1}, *STORED[1:]]
-    assert page != with_table(page, others)
+    first, *others = STORED[kind]
+    assert page != with_tables(page, {**STORED, kind: [{**first, name: first[name] + 1}, *others]})
 
 
-@pytest.mark.parametrize("run", STORED, ids=lambda run: f"{run['build']} {run['first']}")
+def test_no_stored_run_has_a_fault_or_a_leak() -> None:
+    assert [run for run in STORED["faults"] if run["faults"]] == []
+    assert [
+        run for run in STORED["memory"] if run["bytes"] > memory.MAX_BYTES or run["blocks"] > memory.MAX_BLOCKS
+    ] == []
+    assert {run["estimator"] for run in STORED["memory"]} == {kind.__name__ for kind in memory.ESTIMATORS}
+
+
+@pytest.mark.parametrize("run", STORED["files"], ids=lambda run: f"{run['build']} {run['first']}")
 def test_the_counts_of_a_run_add_up(run: dict[str, Any]) -> None:
     counted = run["refused"] + run["loaded"] + run["crashes"]
     assert run["inputs"] == counted or (run["crashes"] and run["inputs"] > counted)  # a crash loses those before it
@@ -65,3 +77,5 @@ def test_the_limits_of_the_page_are_those_of_the_code() -> None:
     assert f"targets up to {largest_sum} / (rows times largest weight), with {target.FEW_ROWS} rows" in page
     assert f"targets that range over {target.LEAST_RANGE:g} /" in page
     assert f"| {terms.MAX_TERMS} numbers for the levels" in page
+    assert f"{memory.MAX_BYTES:g} bytes or {memory.MAX_BLOCKS:g} blocks a fit is a leak" in page
+    assert f"beyond {size_limit.MAX_SUBSETS:,} bytes it is refused" in page

@@ -1,7 +1,7 @@
-"""Writes the table of runs into `docs/develop/trust.md`, from the counts in `runs.json`.
+"""Writes the tables of runs into `docs/develop/trust.md`, from the counts in `runs.json`.
 
-`python -m tests.fuzz.trust_page` rewrites it; `--add FILE --build NAME` first adds the counts that `fuzz_files --out`
-wrote. A test compares the page with the counts.
+`python -m tests.fuzz.trust_page` rewrites them; `--add FILE --kind faults` first adds the counts that `fuzz_files`,
+`faults` or `memory` wrote with `--out`. A test compares the page with the counts.
 """
 
 from __future__ import annotations
@@ -11,24 +11,55 @@ import json
 from pathlib import Path
 from typing import Any
 
+Run = dict[str, Any]
 RUNS = Path(__file__).parent / "runs.json"
 PAGE = Path(__file__).parents[2] / "docs" / "develop" / "trust.md"
-START, END = "<!-- runs -->", "<!-- end of runs -->"
+# The columns of each table; texts come first, then what is no sum, then what is added up in the last line.
 COLUMNS = {
-    "build": "build",
-    "first": "first input",
-    "inputs": "inputs",
-    "refused": "refused",
-    "loaded": "loaded",
-    "questions": "questions",
-    "crashes": "crashes",
-    "unclear": "unclear errors",
-    "slow": "slow or large",
-    "seconds": "seconds",
+    "files": {
+        "build": "build",
+        "first": "first input",
+        "inputs": "inputs",
+        "refused": "refused",
+        "loaded": "loaded",
+        "questions": "questions",
+        "crashes": "crashes",
+        "unclear": "unclear errors",
+        "slow": "slow or large",
+        "seconds": "seconds",
+    },
+    "faults": {
+        "job": "what",
+        "signal": "signal",
+        "moments": "moments",
+        "completed": "runs to the end",
+        "faults": "faults",
+        "seconds": "seconds",
+    },
+    "memory": {
+        "estimator": "estimator",
+        "repeats": "fits",
+        "bytes": "bytes a fit",
+        "blocks": "blocks a fit",
+        "resident": "resident size, KiB",
+    },
 }
+NOT_ADDED = {"build", "first", "job", "signal", "estimator", "bytes", "blocks", "resident"}
 
 
-def read_run(content: dict[str, Any], build: str) -> dict[str, Any]:
+def marks(kind: str) -> tuple[str, str]:
+    """Return the lines that a table is written between."""
+    return f"<!-- runs of {kind} -->", f"<!-- end of runs of {kind} -->"
+
+
+def read_runs(content: Any, kind: str, build: str = "normal") -> list[Run]:
+    """Return the runs that a script wrote."""
+    if kind == "files":
+        return [read_run(content, build)]
+    return [{name: run[name] for name in COLUMNS[kind]} for run in content]
+
+
+def read_run(content: Run, build: str) -> Run:
     """Return the counts of one run; an unclear error is one that is not tremula's, told apart by its place."""
     counts, kinds = content["counts"], list(content["faults"])
     crashes = counts.get("crashes", 0)
@@ -39,34 +70,42 @@ def read_run(content: dict[str, Any], build: str) -> dict[str, Any]:
     return {**run, "seconds": content["seconds"]}
 
 
-def write_table(runs: list[dict[str, Any]]) -> str:
+def write_table(runs: list[Run], kind: str) -> str:
     """Return the table of all runs, with their sum."""
-    lines = ["| " + " | ".join(COLUMNS.values()) + " |", "|---" + "|---:" * (len(COLUMNS) - 1) + "|"]
-    for run in runs:
-        cells = [run[name] if name == "build" else f"{run[name]:,}" for name in COLUMNS]
-        lines.append("| " + " | ".join(cells) + " |")
-    sums = {name: sum(run[name] for run in runs) for name in COLUMNS if name not in ("build", "first")}
-    lines.append("| together | | " + " | ".join(f"{sums[name]:,}" for name in sums) + " |")
-    return "\n".join(lines)
+    columns = COLUMNS[kind]
+    rule = "".join("|---" if name in ("build", "job", "signal", "estimator") else "|---:" for name in columns)
+    lines = ["| " + " | ".join(columns.values()) + " |", f"{rule}|"]
+    lines += ["| " + " | ".join(_shown(run[name]) for name in columns) + " |" for run in runs]
+    sums = ["" if name in NOT_ADDED else _shown(sum(run[name] for run in runs)) for name in columns]
+    return "\n".join([*lines, "| " + " | ".join(["together", *sums[1:]]) + " |"])
 
 
-def with_table(page: str, runs: list[dict[str, Any]]) -> str:
-    """Return the page with the table of these runs."""
-    before, rest = page.split(START)
-    return f"{before}{START}\n{write_table(runs)}\n{END}{rest.split(END)[1]}"
+def _shown(value: Any) -> str:
+    return value if isinstance(value, str) else f"{value:,}"
+
+
+def with_tables(page: str, runs: dict[str, list[Run]]) -> str:
+    """Return the page with the tables of these runs."""
+    for kind in COLUMNS:
+        start, end = marks(kind)
+        before, rest = page.split(start)
+        page = f"{before}{start}\n{write_table(runs[kind], kind)}\n{end}{rest.split(end)[1]}"
+    return page
 
 
 def main() -> None:
     """Run the command."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--add", type=Path, help="counts of one more run")
+    parser.add_argument("--kind", choices=list(COLUMNS), default="files", help="which script wrote them")
     parser.add_argument("--build", default="normal", help="how the kernels were compiled")
     options = parser.parse_args()
     runs = json.loads(RUNS.read_text(encoding="utf-8"))
     if options.add is not None:
-        runs.append(read_run(json.loads(options.add.read_text(encoding="utf-8")), options.build))
+        content = json.loads(options.add.read_text(encoding="utf-8"))
+        runs[options.kind] += read_runs(content, options.kind, options.build)
         RUNS.write_text(json.dumps(runs, indent=1) + "\n", encoding="utf-8")
-    PAGE.write_text(with_table(PAGE.read_text(encoding="utf-8"), runs), encoding="utf-8")
+    PAGE.write_text(with_tables(PAGE.read_text(encoding="utf-8"), runs), encoding="utf-8")
 
 
 if __name__ == "__main__":

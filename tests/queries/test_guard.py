@@ -162,6 +162,11 @@ def test_the_ledger_is_a_file_of_json_lines(tmp_path: Path) -> None:
     assert sum(line["suppressed"] for line in lines) > 0
 
 
+def test_a_ledger_of_no_questions_has_no_lines(tmp_path: Path) -> None:
+    GuardedOracle(behind()).export_ledger(tmp_path / "ledger.jsonl")
+    assert (tmp_path / "ledger.jsonl").read_text(encoding="utf-8") == ""
+
+
 def test_a_ledger_that_cannot_be_written_leaves_the_old_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = tmp_path / "ledger.jsonl"
     place.write_text("old", encoding="utf-8")

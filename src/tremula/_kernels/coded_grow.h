@@ -337,6 +337,7 @@ static int write_coded_test(CodedTree *tree, const OpenNode *node, const Partiti
                 value_of_code(tree, node, attribute, partition->next_code, partition->next_row, table->low));
         return 1;
     }
+    if (tree->n_subsets + n_levels > INT32_MAX) return 0; /* there is no number for the first of them */
     if (!reserve_room((void **)&tree->subsets, &tree->subsets_capacity, tree->n_subsets + n_levels, 1)) return 0;
     written->index = (int32_t)tree->n_subsets;
     written->threshold = partition->has_missing ? 1 + tree->best_branch_of_level[table->missing_code[attribute]] : NAN;

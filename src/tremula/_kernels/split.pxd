@@ -1,7 +1,7 @@
 """Carries a split out: makes the children, decides which are leaves, and has the lists divided among the others."""
 
 from libc.math cimport INFINITY, NAN, isnan
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
 
 from tremula._kernels.buffers cimport reserve_frames, reserve_items, reserve_nodes
@@ -44,11 +44,13 @@ cdef inline double threshold_of(Grower* g, const Cut* cut, const Stretch* list) 
 
 
 cdef inline bint segment_by_subset(Grower* g, const Cut* cut, const Stretch* list, Node* node) noexcept nogil:
-    """Segments of a split in two sets of levels; False if there is no memory."""
+    """Segments of a split in two sets of levels; False if there is no memory, or no number for the first of them."""
     cdef int64_t n_levels = g.columns.n_levels[list.attribute], order = (cut.place - 1) // g.groups.n_groups
     cdef int64_t n_first = cut.place - order * g.groups.n_groups, i, group, level
     cdef uint8_t* branches
     order_groups(g, order)
+    if g.output.n_subsets + n_levels > INT32_MAX:
+        return False
     if not reserve_items(<void**> &g.output.subsets, &g.output.subsets_capacity, g.output.n_subsets + n_levels,
                          sizeof(uint8_t)):
         return False

@@ -23,7 +23,7 @@ from tremula.cli.query import query
 from tremula.cli.reproduce import EXIT_CELLS_FAILED, reproduce
 from tremula.cli.smooth import smooth
 from tremula.cli.terminal import printable_output
-from tremula.errors import TremulaError
+from tremula.errors import TremulaError, is_interrupt
 
 # By convention 0 is success, 2 a usage error, and 130 an interrupt (from typer).
 EXIT_UNEXPECTED = 1
@@ -113,7 +113,13 @@ def run(arguments: Sequence[str] | None = None) -> None:
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
     words = [word for word in given if word != DEBUG]
-    debug = len(words) < len(given)
+    try:
+        _run(words, debug=len(words) < len(given))
+    except KeyboardInterrupt:  # after the command, before the interpreter ends
+        _leave("interrupted", EXIT_INTERRUPTED, debug=False)
+
+
+def _run(words: Sequence[str], debug: bool) -> None:
     with warnings.catch_warnings(), printable_output():
         if not debug:
             warnings.showwarning = _show_warning
@@ -123,14 +129,19 @@ def run(arguments: Sequence[str] | None = None) -> None:
             if stop.code == EXIT_INTERRUPTED:
                 print("tremula: interrupted", file=sys.stderr)
             raise
-        except OSError as error:  # first: a StoreError is also a TremulaError
-            _leave(_describe(error), EXIT_FILE_ERROR, debug)
-        except TremulaError as error:
-            _leave(str(error), EXIT_BAD_INPUT, debug)
-        except Exception as error:  # unexpected errors show no traceback either
-            _leave(
-                f"{_sentence(error)}. This is unexpected: run again with {DEBUG} for details", EXIT_UNEXPECTED, debug
-            )
+        except (Exception, KeyboardInterrupt) as error:
+            _leave(*_message_and_code(error), debug)
+
+
+def _message_and_code(error: BaseException) -> tuple[str, int]:
+    """Return what to print of an error, and the exit code."""
+    if is_interrupt(error):
+        return "interrupted", EXIT_INTERRUPTED
+    if isinstance(error, OSError):  # first: a StoreError is also a TremulaError
+        return _describe(error), EXIT_FILE_ERROR
+    if isinstance(error, TremulaError):
+        return str(error), EXIT_BAD_INPUT
+    return f"{_sentence(error)}. This is unexpected: run again with {DEBUG} for details", EXIT_UNEXPECTED
 
 
 def _show_warning(
@@ -147,7 +158,7 @@ def _describe(error: OSError) -> str:
     return error.strerror if error.filename is None else f"{str(error.filename)!r}: {error.strerror}"
 
 
-def _sentence(error: Exception) -> str:
+def _sentence(error: BaseException) -> str:
     """Return the type of an error and the first line of its message."""
     lines = str(error).strip().splitlines()
     return f"{type(error).__name__}: {lines[0]}".rstrip(".:") if lines else type(error).__name__

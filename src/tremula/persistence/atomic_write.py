@@ -22,5 +22,9 @@ def write_atomically(path: str | os.PathLike[str], content: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, target)
+    except OSError as error:
+        if error.errno is not None and error.filename is None:  # such as a full disk
+            error.filename = os.fspath(target)
+        raise
     finally:
         temporary.unlink(missing_ok=True)

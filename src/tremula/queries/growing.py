@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tremula.errors import BudgetExhausted, BudgetWarning
+from tremula.errors import BudgetExhausted, BudgetWarning, TreeTooLarge
 from tremula.queries.oracle import Oracle, count_rows
 from tremula.queries.question import EVERYWHERE, Path, Question, Schema, narrow
 from tremula.queries.resampling import resample, resample_moments
@@ -149,7 +149,13 @@ def _ask(oracle: Oracle, members: Sequence[Member]) -> dict[Path, NDArray[Any]]:
     questions = [
         Question(path, tuple(sorted(attributes)), parent=parent) for path, (attributes, parent) in asked.items()
     ]
-    return dict(zip(asked, oracle.count(questions), strict=True))
+    try:
+        return dict(zip(asked, oracle.count(questions), strict=True))
+    except MemoryError as error:
+        raise TreeTooLarge(
+            f"the counts of {len(questions):,} nodes, {oracle.schema.n_cells:,} cells each, do not fit into memory: "
+            "lower max_depth, or give fewer levels or bins"
+        ) from error
 
 
 def _add_leaves(member: Member, schema: Schema, growth: Growth, leaves: Leaves, depth: int) -> None:

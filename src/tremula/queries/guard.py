@@ -142,7 +142,7 @@ class GuardedOracle(ShownAsTable):
     def export_ledger(self, path: str | os.PathLike[str]) -> None:
         """Write the ledger to a file as JSON Lines, one line for each question; the file is replaced in one step."""
         lines = [json.dumps(asdict(entry), ensure_ascii=False) for entry in self.ledger]
-        write_atomically(path, ("\n".join(lines) + "\n").encode())
+        write_atomically(path, "".join(f"{line}\n" for line in lines).encode())
 
     def _check_joint(self, questions: Sequence[Question]) -> None:
         if not self._allow_joint and any(question.joint for question in questions):

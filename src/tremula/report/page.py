@@ -66,7 +66,7 @@ def render_page(summary: Mapping[str, Any]) -> str:
         A page that needs no other file and no network.
     """
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("tremula.report"),
+        loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,

@@ -26,6 +26,7 @@ from tremula.trees.coding import KernelCodes, KernelMarks, class_marks, fixed_po
 from tremula.trees.columns import Columns
 from tremula.trees.criteria import CLASSIFICATION, REGRESSION, Criterion
 from tremula.trees.missing_values import NO_TWIN
+from tremula.trees.size_limit import in_memory
 from tremula.trees.structure import NODE_DTYPE
 from tremula.trees.tree import Tree
 
@@ -361,7 +362,9 @@ def _grow_from_codes(
         values=columns.values,
         attributes=np.ascontiguousarray(attributes, np.int32),
     )
-    return _in_given_columns(GrownTree(*_grow_coded(table, rows, rules, random.bit_generator, NODE_DTYPE)), columns)
+    with in_memory(columns.n_levels):
+        grown = GrownTree(*_grow_coded(table, rows, rules, random.bit_generator, NODE_DTYPE))
+    return _in_given_columns(grown, columns)
 
 
 def _missing_codes(columns: Columns, n_codes: np.ndarray) -> np.ndarray:
@@ -426,7 +429,8 @@ def _call_kernel(
         unsorted=unsorted,
         use_up=columns.serves_once and columns.is_complete and not rules.observed_threshold,
     )
-    grown = GrownTree(*_grow(kernel_columns, rows, rules, random.bit_generator, NODE_DTYPE))
+    with in_memory(columns.n_levels):
+        grown = GrownTree(*_grow(kernel_columns, rows, rules, random.bit_generator, NODE_DTYPE))
     return _in_given_columns(grown, columns)
 
 

@@ -177,6 +177,15 @@ def test_an_interrupted_run_keeps_what_is_finished_and_gives_the_rest_back(log: 
     assert sorted(measured(log)) == sorted(f"{cell.method} {cell.split}" for cell in CELLS)
 
 
+def test_ctrl_c_that_duckdb_reports_is_no_failure_of_a_cell(log: Path, path: Path) -> None:
+    def measure_until_interrupted(cell: Cell) -> Outcome:
+        raise RuntimeError("Query interrupted")
+
+    with pytest.raises(KeyboardInterrupt):
+        run_experiment(Experiment("test", {}, CELLS, measure_until_interrupted), path)
+    assert Store(path).results(Experiment("test", {}, CELLS, measure_until_interrupted)) == []
+
+
 def test_linear_algebra_has_one_thread(path: Path) -> None:
     def measure(cell: Cell) -> Outcome:
         from threadpoolctl import threadpool_info

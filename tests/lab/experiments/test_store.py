@@ -3,9 +3,12 @@
 import math
 import os
 import resource
+import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +21,7 @@ import pytest
 from tremula.errors import InvalidParameter
 from tremula.lab.experiments.cell import Cell, Experiment, Outcome
 from tremula.lab.experiments.claims import RUNNING, Runner
-from tremula.lab.experiments.duckdb_file import NotAStore, StoreBusy, StoreError, StoreFull
+from tremula.lab.experiments.duckdb_file import ENGINE, NotAStore, StoreBusy, StoreError, StoreFull
 from tremula.lab.experiments.result import Result
 from tremula.lab.experiments.store import Store
 from tremula.lab.experiments.stored_rows import StoreVersionError
@@ -276,6 +279,60 @@ def test_after_an_error_within_a_transaction_nothing_of_it_is_kept(path: Path) -
     assert len(store.results(EXPERIMENT)) == 1
     store.keep(EXPERIMENT, CELLS[1], OUTCOME)
     assert len(store.results(EXPERIMENT)) == 2
+
+
+class InterruptedConnection:
+    """Attaches a file, and is interrupted before it can say so."""
+
+    def __init__(self, connection: Any) -> None:
+        self.connection = connection
+        self.is_interrupted = False
+
+    def execute(self, statement: str, *values: Any) -> Any:
+        result = self.connection.execute(statement, *values)
+        if not self.is_interrupted:
+            self.is_interrupted = True
+            raise KeyboardInterrupt
+        return result
+
+    def close(self) -> None:
+        self.connection.close()
+
+
+def test_ctrl_c_while_a_file_is_attached_leaves_the_store_usable(path: Path) -> None:
+    """The file stayed attached, and every later transaction waited for minutes."""
+    store = Store(path, patience=2.0)
+    store.keep(EXPERIMENT, CELLS[0], OUTCOME)
+    ENGINE.connection = InterruptedConnection(ENGINE.connect())
+    with pytest.raises(KeyboardInterrupt):
+        store.keep(EXPERIMENT, CELLS[1], OUTCOME)
+    store.keep(EXPERIMENT, CELLS[1], OUTCOME)
+    assert len(store.results(EXPERIMENT)) == 2
+
+
+def test_ctrl_c_within_a_transaction_is_raised_after_it(path: Path) -> None:
+    """Ctrl-C where the transaction was about to end left the lock taken: a run waited for its own thread for ever."""
+    store = Store(path)
+
+    def press_within() -> None:
+        with store._transaction(write=True) as connection:
+            os.kill(os.getpid(), signal.SIGINT)
+            assert connection.execute("SELECT 1").fetchone() == (1,)
+
+    with pytest.raises(KeyboardInterrupt):
+        press_within()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(store.keep, EXPERIMENT, CELLS[0], OUTCOME).result(timeout=20)
+    assert len(store.results(EXPERIMENT)) == 1
+
+
+def test_ctrl_c_ends_the_waiting_for_another_program(path: Path) -> None:
+    Store(path).keep(EXPERIMENT, CELLS[0], OUTCOME)
+    with duckdb.connect(str(path)):
+        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+        with pytest.raises(KeyboardInterrupt):
+            Store(path, patience=60).keep(EXPERIMENT, CELLS[1], OUTCOME)
 
 
 def fill(store: Store, cells: list[Cell]) -> None:

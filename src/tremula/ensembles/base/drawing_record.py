@@ -95,6 +95,8 @@ class DrawingRecordMixin:
         names = ("_drawn_by", "_drawn_from", "_drawn_for")
         require(len({hasattr(self, name) for name in names}) == 1, "how rows were drawn is not known in full")
         require(getattr(self, "_drawn_for", 1) >= 1, "rows were drawn for no member")
+        drawn_from = getattr(self, "_drawn_from", None)
+        require(drawn_from is None or len(drawn_from) in (2, 3), "the rows of fit are not described")
 
     @abstractmethod
     def _read_table(self, X: Any) -> Any:

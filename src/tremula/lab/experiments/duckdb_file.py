@@ -10,6 +10,7 @@ import errno
 import os
 import random
 import secrets
+import signal
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -131,6 +132,27 @@ class _Engine:
 ENGINE = _Engine()
 
 
+@contextmanager
+def ctrl_c_deferred() -> Iterator[list[int]]:
+    """Raise KeyboardInterrupt after the block and not within it; the list has an entry once Ctrl-C was pressed.
+
+    Ctrl-C within a transaction could leave the lock taken and the file attached, since it may strike where a context
+    manager is about to give them back. Elsewhere than in the main thread Ctrl-C is not raised anyway.
+    """
+    pressed: list[int] = []
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield pressed
+        return
+    signal.signal(signal.SIGINT, lambda number, _: pressed.append(number))
+    try:
+        yield pressed
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        if pressed:
+            raise KeyboardInterrupt
+
+
 class DuckFile:
     """A DuckDB file, created with its tables on first use.
 
@@ -180,9 +202,9 @@ class DuckFile:
     @contextmanager
     def _attached(self, path: Path, options: str) -> Iterator[Any]:
         duckdb = _import_duckdb()
-        with ENGINE.lock:
-            connection = self._attach(path, options)
-            try:
+        with ctrl_c_deferred() as pressed, ENGINE.lock:
+            try:  # around the attachment too: a file that stayed attached would seem in use
+                connection = self._attach(path, options, pressed)
                 connection.execute("USE store")
                 connection.execute("BEGIN")
                 yield connection
@@ -196,7 +218,7 @@ class DuckFile:
                 ENGINE.forget()
                 raise
 
-    def _attach(self, path: Path, options: str) -> Any:
+    def _attach(self, path: Path, options: str, pressed: list[int]) -> Any:
         duckdb = _import_duckdb()
         deadline = time.monotonic() + self.patience
         while True:
@@ -214,6 +236,8 @@ class DuckFile:
                         f"{self.patience:g} seconds: close that program and run again; the results stored so far are "
                         f"safe ({_in_one_line(error)})"
                     ) from error
+            if pressed:
+                raise KeyboardInterrupt
             time.sleep(random.uniform(*PAUSES))
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from tremula.errors import TremulaError
+from tremula.errors import TremulaError, is_interrupt
 from tremula.lab.experiments.cell import Cell, Outcome
 from tremula.lab.experiments.claims import this_host
 from tremula.lab.experiments.result import Result
@@ -91,6 +91,8 @@ class Worker:
             with nullcontext() if same_host and os.getpid() == self.pid else threadpool_limits(1):
                 return Result(cell, self._measure(cell), **origin)
         except Exception as error:
+            if is_interrupt(error):
+                raise KeyboardInterrupt from error
             return Result(cell, failure=_describe(error), traceback=traceback.format_exc(), **origin)
 
     def _measure(self, cell: Cell) -> Outcome:

@@ -14,6 +14,7 @@ from tremula.persistence.registry import storable
 from tremula.persistence.soundness import require, require_numbers
 from tremula.trees.importances import attribute_importances
 from tremula.trees.m5.terms import Terms
+from tremula.trees.size_limit import MAX_SUBSETS, too_large
 from tremula.trees.structure import NUMERIC_SPLIT, copy_nodes
 from tremula.trees.tree import Tree
 
@@ -134,7 +135,10 @@ def rules_of(nodes: np.ndarray, means: np.ndarray, terms: Terms) -> Tree:
     cuts = np.where(terms.from_place[tested] > 0, 0.5, nodes["threshold"][splits])
     for term, threshold in sorted(set(zip(tested[is_nominal].tolist(), cuts[is_nominal].tolist()))):
         same = splits[(tested == term) & (cuts == threshold)]  # splits into the same levels share one subset
-        nodes["index"][same] = sum(map(len, subsets))
+        n_before = sum(map(len, subsets))
+        if n_before + int(terms.n_levels.max()) > MAX_SUBSETS:
+            raise too_large(terms.n_levels)
+        nodes["index"][same] = n_before
         nodes["threshold"][same] = np.nan
         subsets.append(terms.levels_above(term, threshold).astype(np.uint8))
     return Tree.from_node_means(nodes, means, np.concatenate(subsets), terms.n_levels, strict=False)
