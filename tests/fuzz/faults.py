@@ -18,6 +18,7 @@ import signal
 import sys
 import tempfile
 import time
+from multiprocessing import forkserver
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
@@ -25,10 +26,26 @@ from typing import Any
 # Processes start from one that has imported the commands: the moments are then moments of work, not of imports.
 SERVER = multiprocessing.get_context("forkserver")
 SERVER.set_forkserver_preload(["tests.fuzz.fault_jobs"])
+ROOT = str(Path(__file__).parents[2])
 KILL, INTERRUPT = "kill", "int"
 SIGNALS = {KILL: signal.SIGKILL, INTERRUPT: signal.SIGINT}
 INTERRUPTED = 130
 MOST_SECONDS = 60.0  # after which a process hangs
+
+
+def start_server() -> None:
+    """Start the process that others start from, which finds the tests wherever this one was started."""
+    given = os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = os.pathsep.join([ROOT, given] if given else [ROOT])
+    if ROOT not in sys.path:
+        sys.path.append(ROOT)
+    try:
+        forkserver.ensure_running()
+    finally:
+        if given is None:
+            del os.environ["PYTHONPATH"]
+        else:
+            os.environ["PYTHONPATH"] = given
 
 
 class Disturbance:
@@ -46,6 +63,7 @@ class Disturbance:
         self.draw = random.Random(f"{job} {seed}")
         self.counts: collections.Counter[str] = collections.Counter()
         self.faults: list[str] = []
+        start_server()
         self._place = tempfile.TemporaryDirectory()
         self.expected = Path(self._place.name) / "expected"
         self.folder = Path(self._place.name) / "disturbed"

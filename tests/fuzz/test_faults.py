@@ -17,7 +17,7 @@ from tremula.lab.experiments.cell import Cell, Experiment, Outcome
 from tremula.lab.experiments.store import Store
 
 from .fault_jobs import COMMANDS, JOBS, check_store, old_or_new
-from .faults import INTERRUPT, KILL, SERVER, Disturbance
+from .faults import INTERRUPT, KILL, SERVER, Disturbance, start_server
 
 
 @pytest.fixture(scope="module")
@@ -161,6 +161,7 @@ def test_two_comparisons_in_one_folder_share_the_work() -> None:
     with Disturbance("compare", KILL) as disturbance:
         disturbance._prepare(disturbance.folder)
         words = ("compare", "run", str(disturbance.folder), str(disturbance.expected))
+        start_server()
         both = [SERVER.Process(target=run_job, args=words) for _ in range(2)]
         for process in both:
             process.start()
