@@ -190,7 +190,7 @@ IN_PLACE int judge_any_attribute(CodedTree *tree, OpenNode *node, int64_t attrib
         if (node->best.is_perfect) return codes_differ(tree, node, attribute, width);
         return judge_levels(tree, node, attribute, width);
     }
-    if (tree->rules.random_threshold) return judge_drawn(tree, node, attribute, width, criterion);
+    if (tree->rules.random_threshold) return judge_drawn(tree, node, attribute, width);
     return judge_coded_attribute(tree, node, attribute, width, criterion);
 }
 

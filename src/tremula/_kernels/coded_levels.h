@@ -142,7 +142,7 @@ static void judge_order(CodedTree *tree, OpenNode *node, int64_t attribute, int6
 
 /* Cuts of the levels in the order of the mean target or of the share of one class: with more than two classes, of each
  * class in turn. A class that the node lacks orders levels by their number. */
-IN_PLACE int judge_levels(CodedTree *tree, OpenNode *node, int64_t attribute, int width) {
+IN_PLACE int judge_levels_with(CodedTree *tree, OpenNode *node, int64_t attribute, int width) {
     int is_few = tree->table.n_levels[attribute] <= MAX_CELL_CODES;
     int64_t n_groups = is_few ? tabulate_few_levels(tree, node, attribute, width)
                               : tabulate_many_levels(tree, node, attribute, width), k = 0;
@@ -165,6 +165,25 @@ IN_PLACE int judge_levels(CodedTree *tree, OpenNode *node, int64_t attribute, in
         has_lacking |= !is_present;
     }
     return 1;
+}
+
+/* A function of its own for each width, which spares the compiler many copies. */
+NOT_IN_PLACE int judge_levels_in_bytes(CodedTree *tree, OpenNode *node, int64_t attribute) {
+    return judge_levels_with(tree, node, attribute, 1);
+}
+
+NOT_IN_PLACE int judge_levels_in_shorts(CodedTree *tree, OpenNode *node, int64_t attribute) {
+    return judge_levels_with(tree, node, attribute, 2);
+}
+
+NOT_IN_PLACE int judge_levels_in_wholes(CodedTree *tree, OpenNode *node, int64_t attribute) {
+    return judge_levels_with(tree, node, attribute, 4);
+}
+
+IN_PLACE int judge_levels(CodedTree *tree, OpenNode *node, int64_t attribute, int width) {
+    if (width == 1) return judge_levels_in_bytes(tree, node, attribute);
+    if (width == 2) return judge_levels_in_shorts(tree, node, attribute);
+    return judge_levels_in_wholes(tree, node, attribute);
 }
 
 #define FEW_VALUES 48          /* rows whose values are looked up all at once, */
@@ -273,7 +292,7 @@ IN_PLACE uint32_t least_known(const CodedTree *tree, const OpenNode *node) {
 
 /* Extra trees: one threshold, drawn uniformly between the least and the largest value in the node. Rows without a value
  * are tried on either side of it, and alone against the others. */
-IN_PLACE int judge_drawn(CodedTree *tree, OpenNode *node, int64_t attribute, int width, int criterion) {
+IN_PLACE int judge_drawn_with(CodedTree *tree, OpenNode *node, int64_t attribute, int width, int criterion) {
     const CodedTable *table = &tree->table;
     uint32_t range[2], all_codes[2];
     double low, high, threshold;
@@ -298,6 +317,24 @@ IN_PLACE int judge_drawn(CodedTree *tree, OpenNode *node, int64_t attribute, int
         judge_drawn_cut(tree, node, table->twins[attribute], code - 1, threshold, criterion);
     }
     return 1;
+}
+
+#define JUDGE_DRAWN(name, width)                                                                                       \
+    NOT_IN_PLACE int name(CodedTree *tree, OpenNode *node, int64_t attribute) {                                        \
+        int criterion = tree->rules.criterion;                                                                         \
+        if (criterion == CODED_GINI) return judge_drawn_with(tree, node, attribute, width, CODED_GINI);                \
+        if (criterion == CODED_ENTROPY) return judge_drawn_with(tree, node, attribute, width, CODED_ENTROPY);          \
+        return judge_drawn_with(tree, node, attribute, width, CODED_VARIANCE);                                         \
+    }
+
+JUDGE_DRAWN(judge_drawn_in_bytes, 1)
+JUDGE_DRAWN(judge_drawn_in_shorts, 2)
+JUDGE_DRAWN(judge_drawn_in_wholes, 4)
+
+IN_PLACE int judge_drawn(CodedTree *tree, OpenNode *node, int64_t attribute, int width) {
+    if (width == 1) return judge_drawn_in_bytes(tree, node, attribute);
+    if (width == 2) return judge_drawn_in_shorts(tree, node, attribute);
+    return judge_drawn_in_wholes(tree, node, attribute);
 }
 
 #endif
