@@ -298,22 +298,16 @@ cdef inline void judge_drawn_with_missing(Grower* g, const Frame* frame, int64_t
                       first_above(g, twin.words, twin.start, twin.end, twin.attribute, threshold))
 
 
-cdef inline void judge_with_twin(Grower* g, const Frame* frame, int64_t a, const Stretch* list) noexcept nogil:
-    """Judge an attribute with missing values, if the node has any: these take the first branch, or the second."""
-    cdef Stretch twin
-    if value_at(g, list.words[list.start], list.attribute) != -INFINITY:
-        judge_attribute(g, frame, a, list)
-    elif g.rules.random_threshold:
-        judge_drawn_with_missing(g, frame, a, list)
-    else:
-        judge_attribute(g, frame, a, list)
-        twin = list_of(g, frame, g.columns.twins[a])
-        judge_attribute(g, frame, g.columns.twins[a], &twin)
+cdef inline bint has_missing_row(Grower* g, int64_t a, const Stretch* list) noexcept nogil:
+    """Whether a row of the node has no value of an attribute that has a twin: it comes first in the list."""
+    return g.columns.twins[a] >= 0 and value_at(g, list.words[list.start], list.attribute) == -INFINITY
 
 
 cdef inline bint look_at(Grower* g, const Frame* frame, int64_t a) noexcept nogil:
-    """Judge an attribute, unless it is constant in the node."""
+    """Judge an attribute, unless it is constant in the node; with missing values, its twin too."""
     cdef Stretch list
+    cdef int64_t place = a
+    cdef bint has_missing
     if has_gathered_values(g, a):
         list = Stretch(NULL, 0, frame.end - frame.start, g.columns.attributes[a])
         if not gather_values(g, frame, list.attribute):
@@ -322,11 +316,17 @@ cdef inline bint look_at(Grower* g, const Frame* frame, int64_t a) noexcept nogi
         list = list_of(g, frame, a)
         if is_constant(g, &list):
             return False
-    if g.columns.twins[a] >= 0:
-        judge_with_twin(g, frame, a, &list)
-    else:
-        judge_attribute(g, frame, a, &list)
-    return True
+    has_missing = has_missing_row(g, a, &list)
+    if has_missing and g.rules.random_threshold:
+        judge_drawn_with_missing(g, frame, a, &list)
+        return True
+    while True:                     # once or twice: one call is compiled once
+        judge_attribute(g, frame, place, &list)
+        if not has_missing:
+            return True
+        has_missing = False
+        place = g.columns.twins[a]
+        list = list_of(g, frame, place)
 
 
 cdef inline int64_t draw_attributes(Grower* g, const Frame* frame) noexcept nogil:
