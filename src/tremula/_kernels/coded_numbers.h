@@ -1,6 +1,6 @@
 /* The best cut of a numeric attribute for a numeric target, by the reduction of its variance.
  *
- * Targets are whole numbers, in units small enough (see `growing_coded.py`): sums are exact, so that ties between cuts
+ * Targets are whole numbers, in units small enough (see `tremula.trees.coding.fixed_point`): sums are exact, so that ties between cuts
  * are ties whatever the order of the rows.
  */
 #ifndef TREMULA_CODED_NUMBERS_H
