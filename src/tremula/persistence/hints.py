@@ -44,6 +44,8 @@ def fits(value: Any, hint: Any) -> bool:
         is_boolean = isinstance(value, NUMBERS[bool])
         return isinstance(value, NUMBERS[hint]) and (hint is bool or hint is str or not is_boolean)
     origin, arguments = get_origin(hint), get_args(hint)
+    if hasattr(origin, "__value__"):  # a `type` statement: NDArray of NumPy 2.5 and newer on Python 3.12 and newer
+        return fits(value, origin.__value__[arguments])
     if origin in (Union, types.UnionType):
         return any(fits(value, each) for each in arguments)
     if origin is np.ndarray:
