@@ -138,8 +138,8 @@ def test_a_tree_without_memory_says_what_to_do(kind: type[BaseEstimator], monkey
     def fail(*_: Any) -> None:
         raise MemoryError("growing a tree")
 
-    monkeypatch.setattr("tremula.trees.growing._grow", fail)
-    monkeypatch.setattr("tremula.trees.growing._grow_coded", fail)
+    monkeypatch.setattr("tremula.trees.growing_sorted._grow", fail)
+    monkeypatch.setattr("tremula.trees.growing_coded._grow_coded", fail)
     X = pd.DataFrame({"word": ["a", "b"] * 10})
     with pytest.raises(TreeTooLarge, match=r"an attribute with 2 levels.*set max_depth"):
         small(kind).fit(X, np.arange(20.0))

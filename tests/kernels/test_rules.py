@@ -9,7 +9,8 @@ import pytest
 from tremula._kernels import grow
 from tremula.trees.columns import read_columns
 from tremula.trees.criteria import CLASSIFICATION, REGRESSION
-from tremula.trees.growing import Rules, grow_classification_tree, grow_regression_tree
+from tremula.trees.growing import grow_classification_tree, grow_regression_tree
+from tremula.trees.rules import Rules
 
 
 def test_the_kernel_reads_every_rule_under_its_name_in_the_same_order() -> None:

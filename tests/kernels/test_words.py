@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tremula._kernels import sort, words
-from tremula.trees import columns, growing
+from tremula.trees import columns, growing_sorted
 
 KERNELS = Path(__file__).parents[2] / "src" / "tremula" / "_kernels"
 
@@ -23,8 +23,8 @@ def test_the_fields_of_a_packed_word_follow_each_other_and_leave_the_highest_bit
 
 def test_python_takes_its_limits_from_the_layout() -> None:
     assert columns.MAX_PACKED_ROWS == 1 << words.ROW_BITS
-    assert growing.MAX_PACKED_CLASSES == 1 << words.CLASS_BITS
-    assert growing.MAX_PACKED_COUNT == (1 << words.COUNT_BITS) - 1
+    assert growing_sorted.MAX_PACKED_CLASSES == 1 << words.CLASS_BITS
+    assert growing_sorted.MAX_PACKED_COUNT == (1 << words.COUNT_BITS) - 1
 
 
 def field(bits: int) -> st.SearchStrategy[int]:
@@ -57,10 +57,10 @@ def test_sorting_writes_row_and_rank(row_bits: int) -> None:
 def test_the_marks_that_python_makes_are_unpacked_by_the_kernel(rows: list[tuple[int, int]]) -> None:
     codes, weights = (np.array(column) for column in zip(*rows))
     listed = np.arange(len(rows), dtype=np.uint64)
-    words.add_marks(listed, growing._marks(codes, weights.astype(np.float64)))
+    words.add_marks(listed, growing_sorted._marks(codes, weights.astype(np.float64)))
     fields = words.unpack(listed)
     np.testing.assert_array_equal(fields[:, 2], codes)
-    np.testing.assert_array_equal(fields[:, 3], np.where(weights <= growing.MAX_PACKED_COUNT, weights, 0))
+    np.testing.assert_array_equal(fields[:, 3], np.where(weights <= growing_sorted.MAX_PACKED_COUNT, weights, 0))
 
 
 def test_only_the_layout_writes_the_bits_of_a_word() -> None:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from math import inf
 from typing import NamedTuple
 
-from tremula.trees.growing import Rules
+from tremula.trees.rules import Rules
 
 from .naive_splits import EPSILON, Node, Pieces, Split, Table, weight_of
 

@@ -11,7 +11,7 @@ from math import inf, isnan, sqrt
 
 import numpy as np
 
-from tremula.trees.growing import GrownTree
+from tremula.trees.grown_tree import GrownTree
 from tremula.trees.pruning import ErrorEstimate
 
 from .naive_splits import Pieces, Table, weight_of

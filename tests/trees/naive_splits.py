@@ -12,7 +12,7 @@ from math import floor, inf, isnan, log2
 from typing import NamedTuple
 
 from tremula.trees.criteria import CLASSIFICATION, REGRESSION
-from tremula.trees.growing import Rules
+from tremula.trees.rules import Rules
 
 EPSILON = 1e-9  # what rounding may do to a worth
 CRITERION_NAMES = {criterion.code: name for name, criterion in {**CLASSIFICATION, **REGRESSION}.items()}

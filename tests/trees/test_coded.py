@@ -13,7 +13,8 @@ from tremula.errors import InvalidParameter
 from tremula.trees import coding, growing
 from tremula.trees.coding import bins_of_ranks, code_columns, fixed_point
 from tremula.trees.columns import read_columns
-from tremula.trees.growing import GrownTree, Rules
+from tremula.trees.grown_tree import GrownTree
+from tremula.trees.rules import Rules
 
 from .naive_splits import Table
 from .test_growing import assert_grown

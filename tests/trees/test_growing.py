@@ -12,7 +12,8 @@ from math import isnan
 import numpy as np
 import pytest
 
-from tremula.trees.growing import GrownTree, Rules
+from tremula.trees.grown_tree import GrownTree
+from tremula.trees.rules import Rules
 
 from .naive_grower import Grown, NaiveGrower
 from .naive_splits import Pieces, Split, Table, weight_of

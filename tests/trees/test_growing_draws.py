@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tremula.trees.growing import GrownTree, Rules
+from tremula.trees.grown_tree import GrownTree
+from tremula.trees.rules import Rules
 
 from .naive_grower import NaiveGrower
 from .naive_splits import Pieces, Table, weight_of

@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 from tremula.trees.columns import read_columns
-from tremula.trees.growing import GrownTree, Rules, grow_classification_tree
+from tremula.trees.growing import grow_classification_tree
+from tremula.trees.grown_tree import GrownTree
+from tremula.trees.rules import Rules
 
 from .naive_splits import Table
 from .test_growing import assert_grown

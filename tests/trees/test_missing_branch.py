@@ -15,7 +15,9 @@ from sklearn.model_selection import StratifiedKFold, cross_val_score
 import tremula as tm
 from tremula.lab.datasets import load_dataset
 from tremula.trees import growing
-from tremula.trees.growing import GrownTree, Rules, grow_classification_tree, grow_regression_tree
+from tremula.trees.growing import grow_classification_tree, grow_regression_tree
+from tremula.trees.grown_tree import GrownTree
+from tremula.trees.rules import Rules
 from tremula.trees.structure import branch_shares, check_structure, missing_branches
 from tremula.trees.tree import NODE_DTYPE, Tree
 

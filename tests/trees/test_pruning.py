@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from tremula import REPTreeClassifier, REPTreeRegressor
 from tremula.errors import InvalidInput
-from tremula.trees.growing import GrownTree, Rules
+from tremula.trees.grown_tree import GrownTree
 from tremula.trees.pruning import (
     collapse_useless_splits,
     cut_at,
@@ -27,6 +27,7 @@ from tremula.trees.pruning import (
     training_errors,
     weakest_link_alphas,
 )
+from tremula.trees.rules import Rules
 from tremula.trees.structure import NODE_DTYPE, depths_of
 
 from . import naive_pruning as naive

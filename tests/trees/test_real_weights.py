@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from tremula.trees.columns import read_columns
-from tremula.trees.growing import Rules, grow_classification_tree
+from tremula.trees.growing import grow_classification_tree
+from tremula.trees.rules import Rules
 
 from .tiny_tables import ENTROPY, GINI, RATIO, UNCERTAINTY
 

@@ -8,9 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tremula.trees import growing
+from tremula.trees import growing_sorted
 from tremula.trees.columns import read_columns
-from tremula.trees.growing import GrownTree, Rules
+from tremula.trees.grown_tree import GrownTree
+from tremula.trees.rules import Rules
 
 from .naive_splits import Table
 from .tiny_tables import CLASSIFIERS, ENTROPY, GINI, REGRESSORS, VARIANCE, draw_tables, grow
@@ -23,7 +24,7 @@ def grow_both(
 ) -> tuple[GrownTree, GrownTree]:
     grown = []
     for unsorted in (True, False):
-        monkeypatch.setattr(growing, "is_unsorted", lambda *_, unsorted=unsorted: unsorted)
+        monkeypatch.setattr(growing_sorted, "is_unsorted", lambda *_, unsorted=unsorted: unsorted)
         grown.append(grow(table, rules, seed=5, packed=packed))
     return grown[0], grown[1]
 
@@ -77,10 +78,12 @@ def test_a_drawn_threshold_and_a_numeric_target_differ_by_rounding_alone(monkeyp
 def test_only_complete_columns_whose_values_can_be_told_apart_are_unsorted() -> None:
     values, n_levels, rules = np.arange(6.0).reshape(2, 3), np.zeros(3, np.int32), Rules(ENTROPY, random_threshold=True)
     missing = np.where(values == 4, np.nan, values)
-    assert growing.is_unsorted(read_columns(values, n_levels), 3, rules)
-    assert not growing.is_unsorted(read_columns(missing, n_levels), 3, rules)
-    assert not growing.is_unsorted(read_columns(values, n_levels, gap=1e-5), 3, rules)
-    assert not growing.is_unsorted(read_columns(values, n_levels), 3, replace(rules, random_threshold=False, n_drawn=1))
+    assert growing_sorted.is_unsorted(read_columns(values, n_levels), 3, rules)
+    assert not growing_sorted.is_unsorted(read_columns(missing, n_levels), 3, rules)
+    assert not growing_sorted.is_unsorted(read_columns(values, n_levels, gap=1e-5), 3, rules)
+    assert not growing_sorted.is_unsorted(
+        read_columns(values, n_levels), 3, replace(rules, random_threshold=False, n_drawn=1)
+    )
 
 
 def test_columns_are_sent_without_what_can_be_made_again() -> None:

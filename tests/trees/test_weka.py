@@ -20,7 +20,8 @@ import numpy as np
 import pytest
 
 from tremula import Tree
-from tremula.trees.growing import GrownTree, grow_classification_tree
+from tremula.trees.growing import grow_classification_tree
+from tremula.trees.grown_tree import GrownTree
 from tremula.trees.pruning import collapse_useless_splits
 
 from .weka_golden import (

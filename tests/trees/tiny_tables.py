@@ -12,7 +12,9 @@ import numpy as np
 from tremula._kernels import sort
 from tremula.trees.columns import Columns, read_columns
 from tremula.trees.criteria import CLASSIFICATION, REGRESSION
-from tremula.trees.growing import GrownTree, Rules, grow_classification_tree, grow_regression_tree
+from tremula.trees.growing import grow_classification_tree, grow_regression_tree
+from tremula.trees.grown_tree import GrownTree
+from tremula.trees.rules import Rules
 
 from .naive_splits import Table
 

@@ -425,9 +425,9 @@ def grow(object columns, object rows, object rules, object bit_generator, object
 
     Parameters
     ----------
-    columns : see `tremula.trees.growing.KernelColumns`
-    rows : see `tremula.trees.growing.KernelRows`
-    rules : see `tremula.trees.growing.Rules`
+    columns : see `tremula.trees.growing_sorted.KernelColumns`
+    rows : see `tremula.trees.growing_sorted.KernelRows`
+    rules : see `tremula.trees.rules.Rules`
     bit_generator : of a NumPy generator; draws attributes, thresholds and splits where the rules say so
     node_dtype : of the nodes
 

@@ -280,7 +280,7 @@ def grow(object columns, object rows, object rules, object bit_generator, object
     ----------
     columns : see `tremula.trees.coding.KernelCodes`
     rows : see `tremula.trees.coding.KernelMarks`
-    rules : see `tremula.trees.growing.Rules`
+    rules : see `tremula.trees.rules.Rules`
     bit_generator : of a NumPy generator; draws attributes and thresholds
     node_dtype : of the nodes
 

@@ -1,4 +1,4 @@
-"""The rules a tree is grown by: the one list of them, which `tremula.trees.growing.Rules` mirrors field by field."""
+"""The rules a tree is grown by: the one list of them, which `tremula.trees.rules.Rules` mirrors field by field."""
 
 from libc.stdint cimport int64_t
 

@@ -20,7 +20,9 @@ from tremula.perturb.sample import Sample
 from tremula.seeds import member_generator
 from tremula.trees.columns import Columns
 from tremula.trees.criteria import CLASSIFICATION, REGRESSION
-from tremula.trees.growing import GrownTree, Rules, grow_classification_tree, grow_regression_tree
+from tremula.trees.growing import grow_classification_tree, grow_regression_tree
+from tremula.trees.grown_tree import GrownTree
+from tremula.trees.rules import Rules
 from tremula.trees.structure import copy_nodes
 from tremula.trees.tree import Tree
 

@@ -22,7 +22,7 @@ from tremula.queries.question import Schema
 from tremula.queries.sql.export import ensemble_sql
 from tremula.seeds import make_root_seed, member_generator
 from tremula.trees.combined_trees import combined_trees
-from tremula.trees.growing import attributes_to_draw
+from tremula.trees.rules import attributes_to_draw
 from tremula.trees.tree import Tree
 from tremula.trees.tree_sum import TreeSum, mean_of_trees
 

@@ -11,9 +11,10 @@ from tremula.persistence.registry import storable
 from tremula.seeds import RandomState
 from tremula.trees.columns import Columns
 from tremula.trees.criteria import CLASSIFICATION
-from tremula.trees.growing import Rules, attributes_to_draw, depth_limit, grow_classification_tree
+from tremula.trees.growing import grow_classification_tree
 from tremula.trees.learner import TreeClassifier
 from tremula.trees.pruning import collapse_useless_splits, normal_estimate, prune_by_error, quinlan_estimate
+from tremula.trees.rules import Rules, attributes_to_draw, depth_limit
 from tremula.trees.tree import Tree
 
 

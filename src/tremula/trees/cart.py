@@ -19,18 +19,8 @@ from tremula.persistence.registry import storable
 from tremula.seeds import RandomState
 from tremula.trees.columns import Columns
 from tremula.trees.criteria import CLASSIFICATION, REGRESSION, Criterion, find_criterion
-from tremula.trees.growing import (
-    ROUNDING,
-    GrownTree,
-    Rules,
-    attributes_to_draw,
-    depth_limit,
-    grow_classification_tree,
-    grow_regression_tree,
-    mean_and_variance,
-    node_means,
-    tree_of_means,
-)
+from tremula.trees.growing import grow_classification_tree, grow_regression_tree
+from tremula.trees.grown_tree import GrownTree, mean_and_variance, node_means, tree_of_means
 from tremula.trees.learner import HeldOut, PrunedOnHeldOutRows, TreeClassifier, TreeRegressor
 from tremula.trees.pruning import (
     cut_at,
@@ -40,6 +30,7 @@ from tremula.trees.pruning import (
     training_errors,
     weakest_link_alphas,
 )
+from tremula.trees.rules import ROUNDING, Rules, attributes_to_draw, depth_limit
 from tremula.trees.subtree_choice import PrunedSequence, choose_alpha, cross_validated_losses
 from tremula.trees.tree import Tree
 

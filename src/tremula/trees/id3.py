@@ -13,8 +13,9 @@ from tremula.parameters.kinds import anything
 from tremula.persistence.registry import storable
 from tremula.trees.columns import Columns
 from tremula.trees.criteria import CLASSIFICATION
-from tremula.trees.growing import ROUNDING, Rules, depth_limit, grow_classification_tree
+from tremula.trees.growing import grow_classification_tree
 from tremula.trees.learner import TreeClassifier
+from tremula.trees.rules import ROUNDING, Rules, depth_limit
 from tremula.trees.tree import Tree
 
 

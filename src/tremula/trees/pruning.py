@@ -12,7 +12,7 @@ from scipy.special import ndtri
 
 import tremula._kernels.prune as kernel
 from tremula.errors import InvalidInput
-from tremula.trees.growing import GrownTree
+from tremula.trees.grown_tree import GrownTree
 from tremula.trees.structure import copy_nodes, depths_of, parents_of
 from tremula.trees.tree import Tree
 

@@ -16,20 +16,11 @@ from tremula.persistence.registry import storable
 from tremula.seeds import RandomState
 from tremula.trees.columns import Columns
 from tremula.trees.criteria import CLASSIFICATION, REGRESSION
-from tremula.trees.growing import (
-    ROUNDING,
-    GrownTree,
-    Rules,
-    attributes_to_draw,
-    depth_limit,
-    grow_classification_tree,
-    grow_regression_tree,
-    mean_and_variance,
-    node_means,
-    tree_of_means,
-)
+from tremula.trees.growing import grow_classification_tree, grow_regression_tree
+from tremula.trees.grown_tree import GrownTree, mean_and_variance, node_means, tree_of_means
 from tremula.trees.learner import HeldOut, PrunedOnHeldOutRows, TreeClassifier, TreeRegressor
 from tremula.trees.pruning import held_out_errors, held_out_squared_errors, prune_by_reduced_error
+from tremula.trees.rules import ROUNDING, Rules, attributes_to_draw, depth_limit
 from tremula.trees.structure import nearest_reached
 from tremula.trees.tree import Tree
 

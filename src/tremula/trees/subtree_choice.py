@@ -10,7 +10,7 @@ import numpy as np
 from tremula.errors import InvalidInput
 from tremula.persistence.registry import storable
 from tremula.persistence.soundness import require_numbers
-from tremula.trees.growing import GrownTree
+from tremula.trees.grown_tree import GrownTree
 from tremula.trees.learner import HeldOut
 from tremula.trees.pruning import subtree_losses, weakest_link_alphas
 

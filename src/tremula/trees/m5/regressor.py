@@ -21,12 +21,14 @@ from tremula.parameters import with_parameters
 from tremula.persistence.registry import storable
 from tremula.trees.columns import Columns
 from tremula.trees.criteria import REGRESSION
-from tremula.trees.growing import Rules, grow_regression_tree, mean_and_variance, node_means
+from tremula.trees.growing import grow_regression_tree
+from tremula.trees.grown_tree import mean_and_variance, node_means
 from tremula.trees.learner import TreeRegressor
 from tremula.trees.m5.equations import export_equations, model_names
 from tremula.trees.m5.linear_models import NodeModels, fit_node_models
 from tremula.trees.m5.model_tree import ModelTree, rules_of
 from tremula.trees.m5.terms import Terms, has_term_per_level
+from tremula.trees.rules import Rules
 from tremula.trees.structure import copy_nodes
 from tremula.trees.tree import Tree
 

@@ -1,0 +1,127 @@
+"""Calls the kernel that grows trees from codes, `_kernels/grow_coded.pyx`, and says which trees it can grow."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+
+import numpy as np
+
+from tremula._kernels.grow_coded import MAX_COUNT
+from tremula._kernels.grow_coded import grow as _grow_coded
+from tremula.errors import InvalidParameter
+from tremula.trees.coding import KernelCodes, KernelMarks, class_marks
+from tremula.trees.columns import Columns
+from tremula.trees.count_terms import INFORMATION_UNIT, MAX_TABLED_WEIGHT, table_of_terms
+from tremula.trees.criteria import CLASSIFICATION, REGRESSION
+from tremula.trees.grown_tree import GrownTree
+from tremula.trees.missing_values import NO_TWIN
+from tremula.trees.rules import Rules, criterion_of
+from tremula.trees.size_limit import in_memory
+from tremula.trees.structure import NODE_DTYPE
+
+# Codes are compared in 26 bits, six more of which hold a place.
+MAX_CODED_ROWS = 1 << 25
+# Classes times levels that a tree grown from codes tabulates.
+MAX_CODED_TABLE = 1 << 22
+CODABLE = {CLASSIFICATION["gini"].code, CLASSIFICATION["entropy"].code, REGRESSION["variance"].code}
+
+
+@lru_cache(maxsize=64)
+def _is_codable(rules: Rules) -> bool:
+    """Whether trees under these rules can be grown from codes: those of CART, random forests and extra trees can."""
+    plain = Rules(
+        rules.criterion,
+        subsets=True,
+        random_threshold=rules.random_threshold,
+        n_drawn=rules.n_drawn,
+        max_depth=rules.max_depth,
+        min_split_weight=rules.min_split_weight,
+        min_side_weight=rules.min_side_weight,
+        tolerance=rules.tolerance,
+        min_variance=rules.min_variance,
+    )
+    return replace(rules, subsets=True) == plain and rules.criterion in CODABLE
+
+
+def is_coded(
+    columns: Columns, attributes: np.ndarray | None, rules: Rules, weights: np.ndarray, n_classes: int
+) -> bool:
+    """Whether a tree is grown from codes.
+
+    Nodes then keep the numbers of their rows alone. This is quicker where they draw some of the attributes; with all
+    attributes, where codes are bytes and serve several trees.
+    """
+    can_be_coded = (
+        _is_codable(rules)
+        and columns.gap == 0.0
+        and columns.n_rows <= MAX_CODED_ROWS
+        and n_classes * max(1, int(columns.n_levels.max(initial=0))) <= MAX_CODED_TABLE
+        and (rules.subsets or not columns.n_levels.any())
+        and columns.is_complete
+        and _are_small_counts(weights)
+    )
+    if columns.max_bins is not None:
+        if not can_be_coded:
+            raise InvalidParameter(_why_no_bins(columns, weights))
+        return True
+    n_attributes = columns.n_judged if attributes is None else len(attributes)
+    if not can_be_coded or rules.random_threshold or rules.n_drawn < n_attributes:
+        return can_be_coded
+    return not columns.serves_once and n_classes > 0 and columns.coded.codes.itemsize == 1
+
+
+def _why_no_bins(columns: Columns, weights: np.ndarray) -> str:
+    reason = "it is not used with this criterion or these numbers of rows, classes and levels"
+    if not columns.is_complete:
+        reason = 'the table has missing values, whose rows are divided with missing="shares"'
+    elif not _are_small_counts(weights):
+        reason = f"row weights are not whole numbers of at most {MAX_COUNT}"
+    return f"max_bins={columns.max_bins} was given, but {reason}: set max_bins=None"
+
+
+def _are_small_counts(weights: np.ndarray) -> bool:
+    is_whole = weights.dtype.kind in "iu" or bool((weights == np.floor(weights)).all())
+    return is_whole and bool(weights.max() <= MAX_COUNT) and weights.sum(dtype=np.float64) < MAX_TABLED_WEIGHT
+
+
+def marks_of_classes(codes: np.ndarray, n_classes: int, weights: np.ndarray, rules: Rules) -> KernelMarks:
+    """Return class and multiplicity of each row as the kernel takes them."""
+    terms = None
+    if criterion_of(rules).is_information:
+        terms = table_of_terms(int(weights.sum(dtype=np.int64)), is_information=True)
+    return KernelMarks(class_marks(codes, weights), None, None, terms, INFORMATION_UNIT, n_classes)
+
+
+def grow_from_codes(
+    columns: Columns, rows: KernelMarks, rules: Rules, random: np.random.Generator, attributes: np.ndarray | None
+) -> GrownTree:
+    """Grow a tree from the codes of the columns."""
+    coded = columns.coded
+    low, high = coded.low, coded.high
+    if low is None and (rules.random_threshold or columns.has_few_values):
+        low = high = columns.distinct_values
+    if attributes is None:
+        attributes = np.arange(columns.n_judged, dtype=np.int32)
+    table = KernelCodes(
+        codes=coded.codes,
+        n_codes=coded.n_codes,
+        n_levels=columns.n_levels,
+        twins=columns.twins,
+        missing_code=_missing_codes(columns, coded.n_codes),
+        first=coded.first,
+        low=low,
+        high=high,
+        values=columns.values,
+        attributes=np.ascontiguousarray(attributes, np.int32),
+    )
+    with in_memory(columns.n_levels):
+        return GrownTree(*_grow_coded(table, rows, rules, random.bit_generator, NODE_DTYPE))
+
+
+def _missing_codes(columns: Columns, n_codes: np.ndarray) -> np.ndarray:
+    """Return the code of missing values in each column, or -1."""
+    codes, has_twin = columns.missing_level.copy(), columns.twins != NO_TWIN
+    codes[has_twin] = 0
+    codes[columns.twins[has_twin]] = n_codes[columns.twins[has_twin]] - 1
+    return codes
