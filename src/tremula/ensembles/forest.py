@@ -26,6 +26,7 @@ class _Forest(Ensemble):
     max_features: int | float | str | None
     max_bins: int | None
     missing: str
+    nominal: str
     max_depth: int | None
     min_samples_leaf: float
 
@@ -38,6 +39,7 @@ class _Forest(Ensemble):
             min_samples_leaf=self.min_samples_leaf,
             max_bins=self.max_bins,
             missing=self.missing,
+            nominal=self.nominal,
         )
 
 
@@ -95,6 +97,7 @@ class RandomForestClassifier(_RandomForest, EnsembleClassifier):
         max_features: int | float | str | None = "sqrt",
         max_bins: int | None = None,
         missing: str = "branch",
+        nominal: str = "auto",
         max_depth: int | None = None,
         min_samples_leaf: float = 1,
         max_samples: float = 1.0,
@@ -113,6 +116,7 @@ class RandomForestClassifier(_RandomForest, EnsembleClassifier):
         self.max_features = max_features
         self.max_bins = max_bins
         self.missing = missing
+        self.nominal = nominal
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
         self.max_samples = max_samples
@@ -162,6 +166,7 @@ class RandomForestRegressor(_RandomForest, EnsembleRegressor):
         max_features: int | float | str | None = 1.0,
         max_bins: int | None = None,
         missing: str = "branch",
+        nominal: str = "auto",
         max_depth: int | None = None,
         min_samples_leaf: float = 1,
         max_samples: float = 1.0,
@@ -179,6 +184,7 @@ class RandomForestRegressor(_RandomForest, EnsembleRegressor):
         self.max_features = max_features
         self.max_bins = max_bins
         self.missing = missing
+        self.nominal = nominal
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
         self.max_samples = max_samples
@@ -210,7 +216,7 @@ class ExtraTreesClassifier(_ExtraTrees, EnsembleClassifier):
 
     Notes
     -----
-    Only thresholds of numeric attributes are drawn; a nominal attribute is split in the best way.
+    Thresholds are drawn for numeric attributes and for numbers of levels (see `nominal`). Subsets are not drawn.
 
     Examples
     --------
@@ -231,6 +237,7 @@ class ExtraTreesClassifier(_ExtraTrees, EnsembleClassifier):
         max_features: int | float | str | None = "sqrt",
         max_bins: int | None = None,
         missing: str = "branch",
+        nominal: str = "auto",
         max_depth: int | None = None,
         min_samples_leaf: float = 1,
         combine: str = "average",
@@ -247,6 +254,7 @@ class ExtraTreesClassifier(_ExtraTrees, EnsembleClassifier):
         self.max_features = max_features
         self.max_bins = max_bins
         self.missing = missing
+        self.nominal = nominal
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
         self.combine = combine
@@ -276,7 +284,7 @@ class ExtraTreesRegressor(_ExtraTrees, EnsembleRegressor):
 
     Notes
     -----
-    Only thresholds of numeric attributes are drawn; a nominal attribute is split in the best way.
+    Thresholds are drawn for numeric attributes and for numbers of levels (see `nominal`). Subsets are not drawn.
 
     Examples
     --------
@@ -297,6 +305,7 @@ class ExtraTreesRegressor(_ExtraTrees, EnsembleRegressor):
         max_features: int | float | str | None = 1.0,
         max_bins: int | None = None,
         missing: str = "branch",
+        nominal: str = "auto",
         max_depth: int | None = None,
         min_samples_leaf: float = 1,
         bootstrap: bool = False,
@@ -312,6 +321,7 @@ class ExtraTreesRegressor(_ExtraTrees, EnsembleRegressor):
         self.max_features = max_features
         self.max_bins = max_bins
         self.missing = missing
+        self.nominal = nominal
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
         self.bootstrap = bootstrap

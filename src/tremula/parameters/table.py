@@ -95,6 +95,14 @@ TREES = {
         "against known values. Where all training rows of a node had the value, a row without it takes every branch, "
         'in shares proportional to their weights. With "shares" it always does, in training too, as in C4.5.',
     ),
+    "nominal": Parameter(
+        choice(["auto", "subsets", "statistics", "codes"]),
+        'How a nominal attribute is split. "subsets" divides the levels into the two sets that fit the rows of the '
+        "node best, which fits noise where levels have few rows. The others compare a number for each level with a "
+        'threshold: "statistics" the mean target of the tree\'s other rows with the level, "codes" its place among the '
+        'levels. "auto" takes statistics for attributes of more than 5 levels, else subsets; with more than two '
+        "classes it takes statistics only if there are fewer than 5 rows for each level.",
+    ),
     "ccp_alpha": Parameter(
         number_or_word(number(0.0), "validation", "cv"),
         LEAF_COST.format("the training loss"),

@@ -61,6 +61,7 @@ class _CART(PrunedOnHeldOutRows):
     max_features: int | float | str | None
     max_bins: int | None
     missing: str
+    nominal: str
     splitter: str
     ccp_alpha: float | str
     cv: Any
@@ -78,10 +79,16 @@ class _CART(PrunedOnHeldOutRows):
     def sort(self, values: np.ndarray, n_levels: np.ndarray) -> Columns:
         """Return the columns for `grow`."""
         columns = super().sort(values, n_levels)
-        return replace(columns, max_bins=self.max_bins, has_missing_branch=self.missing == "branch")
+        has_missing_branch = self.missing == "branch"
+        return replace(columns, max_bins=self.max_bins, has_missing_branch=has_missing_branch, nominal=self.nominal)
 
     def _draws(self) -> bool:
-        return self.ccp_alpha == "cv" or self.max_features is not None or self.splitter == "random"
+        return (
+            self.ccp_alpha == "cv"
+            or self.max_features is not None
+            or self.splitter == "random"
+            or self.nominal in ("auto", "statistics")
+        )
 
     def _rules(self, n_attributes: int, weights: np.ndarray | None, **others: Any) -> Rules:
         return Rules(
@@ -209,6 +216,7 @@ class CARTClassifier(_CART, TreeClassifier):
         max_features: int | float | str | None = None,
         max_bins: int | None = None,
         missing: str = "branch",
+        nominal: str = "subsets",
         splitter: str = "best",
         ccp_alpha: float | str = 0.0,
         cv: Any = 10,
@@ -222,6 +230,7 @@ class CARTClassifier(_CART, TreeClassifier):
         self.max_features = max_features
         self.max_bins = max_bins
         self.missing = missing
+        self.nominal = nominal
         self.splitter = splitter
         self.ccp_alpha = ccp_alpha
         self.cv = cv
@@ -305,6 +314,7 @@ class CARTRegressor(_CART, TreeRegressor):
         max_features: int | float | str | None = None,
         max_bins: int | None = None,
         missing: str = "branch",
+        nominal: str = "subsets",
         splitter: str = "best",
         ccp_alpha: float | str = 0.0,
         cv: Any = 10,
@@ -318,6 +328,7 @@ class CARTRegressor(_CART, TreeRegressor):
         self.max_features = max_features
         self.max_bins = max_bins
         self.missing = missing
+        self.nominal = nominal
         self.splitter = splitter
         self.ccp_alpha = ccp_alpha
         self.cv = cv

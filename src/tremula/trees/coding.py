@@ -53,6 +53,39 @@ class CodedColumns:
             distinct[first + self.codes[:, column].astype(np.int64)] = values[:, column]
         return distinct
 
+    def with_columns(self, columns: list[int], part: CodedColumns) -> CodedColumns:
+        """Return these codes with those of other values in some columns.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> coded = code_columns(np.array([[2.5, 1.0], [0.5, 0.0]]), np.zeros(2, np.int32))
+        >>> coded.with_columns([1], code_columns(np.array([[0.0], [3.0]]), np.zeros(1, np.int32))).codes
+        array([[1, 0],
+               [0, 1]], dtype=uint8)
+        """
+        kind = max(self.codes.dtype, part.codes.dtype, key=lambda dtype: dtype.itemsize)
+        codes = self.codes.astype(kind)
+        codes[:, columns] = part.codes
+        n_codes = self.n_codes.copy()
+        n_codes[columns] = part.n_codes
+        first = np.cumsum(n_codes, dtype=np.int64) - n_codes
+        low, high = (
+            None if own is None or other is None else _with_pieces(own, self.first, columns, other, part.first)
+            for own, other in ((self.low, part.low), (self.high, part.high))
+        )
+        return CodedColumns(codes, n_codes, first, low, high)
+
+
+def _with_pieces(
+    own: np.ndarray, first: np.ndarray, columns: list[int], other: np.ndarray, other_first: np.ndarray
+) -> np.ndarray:
+    """Return the bounds of all columns, those of some of them from elsewhere."""
+    pieces = np.split(own, first[1:])
+    for column, piece in zip(columns, np.split(other, other_first[1:]), strict=True):
+        pieces[column] = piece
+    return np.concatenate(pieces)
+
 
 class KernelCodes(NamedTuple):
     """The columns as the kernel takes them; `attributes` are those in use, without the twins of others.

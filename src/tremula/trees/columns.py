@@ -57,6 +57,12 @@ class Columns:
         Whether trees learn which branch missing values take, instead of dividing their rows between all.
     table : CompleteTable, optional
         What these columns were made of, if missing values were replaced.
+    nominal : str
+        How nominal columns are split, see `level_numbers`.
+    base : Columns, optional
+        Columns that these differ from in those of `renewed` alone; other lists and codes are taken from there.
+    renewed : tuple of int
+        The columns that are not those of the base.
     """
 
     values: np.ndarray
@@ -68,6 +74,9 @@ class Columns:
     given_lists: SortedLists | None = None
     has_missing_branch: bool = False
     table: CompleteTable | None = None
+    nominal: str = "subsets"
+    base: Columns | None = None
+    renewed: tuple[int, ...] = ()
 
     @property
     def n_rows(self) -> int:
@@ -111,6 +120,19 @@ class Columns:
         table = complete_table(self.values, self.n_levels)
         return replace(self, values=table.values, n_levels=table.n_levels, has_missing_branch=False, table=table)
 
+    def with_numbers(self, columns: np.ndarray, values: np.ndarray) -> Columns:
+        """Return these columns with numbers instead of levels in some of them, for one tree."""
+        n_levels, table = self.n_levels.copy(), self.table
+        n_levels[columns] = 0
+        if table is not None:
+            missing_level = table.missing_level.copy()
+            missing_level[columns] = -1
+            table = table._replace(missing_level=missing_level)
+        renewed = tuple(int(column) for column in columns)
+        return replace(
+            self, values=values, n_levels=n_levels, table=table, nominal="subsets", base=self, renewed=renewed
+        )
+
     @cached_property
     def n_judged(self) -> int:
         """Number of attributes: columns but for the twins of others."""
@@ -129,23 +151,43 @@ class Columns:
     @property
     def sorted(self) -> SortedLists:
         """The sorted lists of all attributes."""
+        if self.base is not None:
+            return self._renewed_lists
         with _PREPARING:
             return self._sorted
 
     @property
     def coded(self) -> CodedColumns:
         """The codes of all values; for columns that are complete."""
+        if self.base is not None:
+            return self._renewed_codes
         with _PREPARING:
             return self._coded
 
     @cached_property
     def _sorted(self) -> SortedLists:
-        if self.given_lists is not None:
-            return self.given_lists
-        lists = np.empty((self.n_attributes, self.n_rows), np.uint64)
-        lengths = np.empty(self.n_attributes, np.int64)
-        _sort_columns(self.values, self.gap, self.row_bits, lists, lengths)
+        return self.given_lists if self.given_lists is not None else self._sort(self.values)
+
+    def _sort(self, values: np.ndarray) -> SortedLists:
+        lists = np.empty((values.shape[1], self.n_rows), np.uint64)
+        lengths = np.empty(values.shape[1], np.int64)
+        _sort_columns(values, self.gap, self.row_bits, lists, lengths)
         return SortedLists(lists, lengths)
+
+    @cached_property
+    def _renewed_lists(self) -> SortedLists:
+        assert self.base is not None
+        lists, lengths = self.base.sorted.lists.copy(), self.base.sorted.lengths.copy()
+        part, columns = self._sort(np.ascontiguousarray(self.values[:, self.renewed])), list(self.renewed)
+        lists[columns], lengths[columns] = part.lists, part.lengths
+        return SortedLists(lists, lengths)
+
+    @cached_property
+    def _renewed_codes(self) -> CodedColumns:
+        assert self.base is not None
+        columns = list(self.renewed)
+        part = code_columns(np.ascontiguousarray(self.values[:, columns]), self.n_levels[columns], self.max_bins)
+        return self.base.coded.with_columns(columns, part)
 
     @cached_property
     def _coded(self) -> CodedColumns:
@@ -159,8 +201,9 @@ class Columns:
     @property
     def distinct_values(self) -> np.ndarray:
         """The value of each code, to compute thresholds from."""
+        coded = self.coded
         with _PREPARING:
-            return self._distinct_values
+            return self._distinct_values if self.base is None else coded.distinct_values(self.values)
 
     @cached_property
     def _distinct_values(self) -> np.ndarray:

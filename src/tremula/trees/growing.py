@@ -14,7 +14,15 @@ from tremula.trees.columns import Columns
 from tremula.trees.growing_coded import grow_from_codes, is_coded, marks_of_classes
 from tremula.trees.growing_sorted import KernelRows, grow_from_lists, rows_of_classes
 from tremula.trees.grown_tree import GrownTree
+from tremula.trees.level_numbers import (
+    NumberedLevels,
+    number_levels,
+    refill_classes,
+    refill_targets,
+    splits_of_levels,
+)
 from tremula.trees.rules import Rules
+from tremula.trees.size_limit import in_memory
 
 
 def grow_classification_tree(
@@ -46,14 +54,18 @@ def grow_classification_tree(
     -------
     GrownTree
     """
-    columns = columns.to_grow_from
     if weights is None:
         weights = np.ones(columns.n_rows, np.uint8)
+    given = columns
+    columns, levels = number_levels(columns.to_grow_from, codes, weights, n_classes, random)
     if is_coded(columns, attributes, rules, weights, n_classes):
         marks = marks_of_classes(codes, n_classes, weights, rules)
-        return _in_given_columns(grow_from_codes(columns, marks, rules, random, attributes), columns)
-    rows = rows_of_classes(columns, np.ascontiguousarray(codes, np.int32), n_classes, weights, rules)
-    return _in_given_columns(grow_from_lists(columns, rows, rules, random, attributes), columns)
+        grown = grow_from_codes(columns, marks, rules, random, attributes)
+    else:
+        rows = rows_of_classes(columns, np.ascontiguousarray(codes, np.int32), n_classes, weights, rules)
+        grown = grow_from_lists(columns, rows, rules, random, attributes)
+    grown = _in_given_columns(grown, columns, levels)
+    return refill_classes(grown, given, codes, weights) if levels else grown
 
 
 def grow_regression_tree(
@@ -68,19 +80,26 @@ def grow_regression_tree(
 
     Parameters are those of `grow_classification_tree`, with the target in place of the classes.
     """
-    target, columns = np.ascontiguousarray(target, np.float64), columns.to_grow_from
+    target = np.ascontiguousarray(target, np.float64)
     if weights is None:
         weights = np.ones(columns.n_rows, np.uint8)
+    given = columns
+    columns, levels = number_levels(columns.to_grow_from, target, weights, 0, random)
     if is_coded(columns, attributes, rules, weights, 0):
         marks = KernelMarks(weights.astype(np.uint32), fixed_point(target), target, None, 0.0, 0)
-        return _in_given_columns(grow_from_codes(columns, marks, rules, random, attributes), columns)
-    real_weights = np.ascontiguousarray(weights, np.float64)
-    rows = KernelRows(None, target, real_weights, None, None, 0.0, 0)
-    return _in_given_columns(grow_from_lists(columns, rows, rules, random, attributes), columns)
+        grown = grow_from_codes(columns, marks, rules, random, attributes)
+    else:
+        rows = KernelRows(None, target, np.ascontiguousarray(weights, np.float64), None, None, 0.0, 0)
+        grown = grow_from_lists(columns, rows, rules, random, attributes)
+    grown = _in_given_columns(grown, columns, levels)
+    return refill_targets(grown, given, target, weights) if levels else grown
 
 
-def _in_given_columns(grown: GrownTree, columns: Columns) -> GrownTree:
-    """Name the columns of the table that was given, not their twins."""
+def _in_given_columns(grown: GrownTree, columns: Columns, levels: list[NumberedLevels]) -> GrownTree:
+    """Name the columns and levels of the table that was given, not twins and numbers that stood for them."""
+    if levels and columns.base is not None:
+        with in_memory(columns.base.n_levels):
+            grown = splits_of_levels(grown, levels)
     if columns.table is not None:
         splits = grown.nodes["n_branches"] > 0
         grown.nodes["attribute"][splits] = columns.table.originals[grown.nodes["attribute"][splits]]

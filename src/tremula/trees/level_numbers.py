@@ -1,0 +1,205 @@
+"""Nominal attributes of many levels: while a tree grows, numbers stand for their levels.
+
+Two sets of levels that are chosen to fit the rows of a node fit noise where levels have few rows. With a number for
+each level, a split compares it with a threshold instead. The number is the code of the level, or its cross-fitted mean
+target: rows in one fold get the mean of the rows of their level in the other folds, so that no row sees its own target.
+In the finished tree each such split is one of two sets of levels again, and nodes are filled anew with the rows that
+these sets send there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tremula.trees.columns import Columns
+from tremula.trees.grown_tree import GrownTree
+from tremula.trees.size_limit import MAX_SUBSETS
+from tremula.trees.tree import Tree
+
+N_FOLDS = 5
+# The mean target of a level counts as if so many more rows had the mean of all.
+PRIOR_WEIGHT = 5.0
+# "auto" takes statistics for attributes of more levels than this; with more than two classes, where the share of one of
+# them says little of a level, only if there are fewer rows for each level.
+FEW_LEVELS = 5
+ROWS_PER_LEVEL = 5
+# What a split does with a missing level, as a threshold of a split of levels.
+NO_BRANCH, FIRST_BRANCH, SECOND_BRANCH = 0.0, 1.0, 2.0
+
+
+@dataclass(frozen=True)
+class NumberedLevels:
+    """A nominal column whose levels are numbers while a tree grows.
+
+    Attributes
+    ----------
+    column : int
+    numbers : float64 array (n_levels,)
+        The number of each level of the table that was given.
+    missing : float
+        The number of missing values, or NaN if their rows are divided between the branches.
+    """
+
+    column: int
+    numbers: np.ndarray
+    missing: float
+
+
+def numbered_columns(columns: Columns, n_classes: int) -> np.ndarray:
+    """Return the nominal columns whose levels get numbers.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> from tremula.trees.columns import read_columns
+    >>> columns = read_columns(np.zeros((500, 3)), np.array([0, 4, 20], np.int32))
+    >>> [numbered_columns(replace(columns, nominal=way), n_classes=2).tolist() for way in ("subsets", "codes", "auto")]
+    [[], [1, 2], [2]]
+    """
+    n_levels = columns.n_levels
+    if columns.nominal == "subsets":
+        return np.empty(0, np.int64)
+    if columns.nominal == "auto":
+        is_sparse = columns.n_rows < ROWS_PER_LEVEL * n_levels.astype(np.int64)
+        return np.flatnonzero((n_levels > FEW_LEVELS) & (is_sparse | (n_classes <= 2)))
+    return np.flatnonzero(n_levels)
+
+
+def number_levels(
+    columns: Columns, target: np.ndarray, weights: np.ndarray, n_classes: int, random: np.random.Generator
+) -> tuple[Columns, list[NumberedLevels]]:
+    """Return columns with numbers in the place of levels, and the number of each level.
+
+    Parameters
+    ----------
+    columns : Columns
+    target : array (n_rows,)
+        Codes of classes, or numbers.
+    weights : array (n_rows,)
+    n_classes : int
+        0 for a numeric target.
+    random : numpy.random.Generator
+        Draws the folds, and the class of the statistics if there are more than two. Not used if no level gets a number.
+    """
+    numbered = numbered_columns(columns, n_classes)
+    if not len(numbered):
+        return columns, []
+    values = columns.values.copy()
+    if columns.nominal == "codes":
+        tables = [np.arange(n, dtype=np.float64) for n in columns.n_levels[numbered]]
+    else:
+        if n_classes:
+            target = target == (1 if n_classes == 2 else random.integers(n_classes))
+        folds = random.integers(N_FOLDS, size=columns.n_rows)
+        tables = []
+        for column in numbered:
+            values[:, column], numbers = _mean_targets(
+                values[:, column], int(columns.n_levels[column]), target, weights, folds
+            )
+            tables.append(numbers)
+    levels = [_numbered(columns, int(column), numbers) for column, numbers in zip(numbered, tables, strict=True)]
+    return columns.with_numbers(numbered, values), levels
+
+
+def _numbered(columns: Columns, column: int, numbers: np.ndarray) -> NumberedLevels:
+    missing = int(columns.missing_level[column])
+    if missing < 0:
+        return NumberedLevels(column, numbers, np.nan)
+    return NumberedLevels(column, np.delete(numbers, missing), float(numbers[missing]))
+
+
+def _mean_targets(
+    codes: np.ndarray, n_levels: int, target: np.ndarray, weights: np.ndarray, folds: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the cross-fitted mean target of each row's level, NaN if that is missing, and the mean of each level."""
+    known = ~np.isnan(codes)
+    cells = folds[known] * n_levels + codes[known].astype(np.int64)
+    shape, size = (N_FOLDS, n_levels), N_FOLDS * n_levels
+    counts = np.bincount(cells, weights[known], size).reshape(shape)
+    sums = np.bincount(cells, weights[known] * target[known], size).reshape(shape)
+    total = counts.sum()
+    prior = float(sums.sum() / total) if total > 0 else 0.0
+    by_fold = np.empty(shape)
+    for fold in range(N_FOLDS):
+        # Sums over the other folds, not differences: rows whose level they lack get exactly the same number.
+        others = np.delete(sums, fold, 0).sum(axis=0), np.delete(counts, fold, 0).sum(axis=0)
+        by_fold[fold] = _shrunk_means(*others, prior)
+    numbers = np.full(len(codes), np.nan)
+    numbers[known] = by_fold.ravel()[cells]
+    return numbers, _shrunk_means(sums.sum(axis=0), counts.sum(axis=0), prior)
+
+
+def _shrunk_means(sums: np.ndarray, counts: np.ndarray, prior: float) -> np.ndarray:
+    return np.asarray((sums + PRIOR_WEIGHT * prior) / (counts + PRIOR_WEIGHT))
+
+
+def splits_of_levels(grown: GrownTree, levels: Sequence[NumberedLevels]) -> GrownTree:
+    """Return the tree whose thresholds between numbers of levels are two sets of levels.
+
+    Examples
+    --------
+    >>> from tremula.trees.structure import NODE_DTYPE
+    >>> nodes = np.array([(0.5, 3, 0, 1, 2, -1), (np.nan, 1, -1, 0, 0, 0), (np.nan, 2, -1, 0, 0, 1)], NODE_DTYPE)
+    >>> grown = GrownTree(nodes, np.zeros((3, 2)), np.empty(0, np.uint8))
+    >>> tree = splits_of_levels(grown, [NumberedLevels(0, np.array([0.7, 0.2, 0.4]), np.nan)])
+    >>> tree.nodes["index"][0], tree.subsets
+    (np.int32(0), array([1, 0, 0], dtype=uint8))
+    """
+    nodes, subsets = grown.nodes, [grown.subsets]
+    end = len(grown.subsets)
+    for each in levels:
+        splits = np.flatnonzero((nodes["n_branches"] > 0) & (nodes["attribute"] == each.column))
+        thresholds = nodes["threshold"][splits]
+        # Thresholds between the same two numbers give the same sets, which are stored once.
+        places, which = np.unique(np.searchsorted(np.sort(each.numbers), thresholds, "right"), return_inverse=True)
+        if end + len(places) * len(each.numbers) > MAX_SUBSETS:
+            raise MemoryError
+        bounds = np.append(np.sort(each.numbers), np.inf)[places]
+        subsets.append((each.numbers >= bounds[:, None]).astype(np.uint8).ravel())
+        nodes["index"][splits] = end + which * len(each.numbers)
+        end += len(subsets[-1])
+        if np.isnan(each.missing):
+            nodes["threshold"][splits] = NO_BRANCH
+        else:
+            nodes["threshold"][splits] = np.where(each.missing <= thresholds, FIRST_BRANCH, SECOND_BRANCH)
+    return replace(grown, subsets=np.concatenate(subsets))
+
+
+def refill_classes(grown: GrownTree, columns: Columns, codes: np.ndarray, weights: np.ndarray) -> GrownTree:
+    """Return the tree with the class weights of the rows that reach each node."""
+    n_classes = grown.statistics.shape[1]
+
+    def count(nodes: np.ndarray) -> np.ndarray:
+        uniform = np.full((len(nodes), n_classes), 1.0)
+        tree = Tree.from_node_counts(nodes, uniform, grown.subsets, columns.n_levels, strict=False)
+        return tree.class_weights(columns.values, codes, weights)
+
+    return _refill(grown, columns, count, lambda statistics: statistics.sum(axis=1))
+
+
+def refill_targets(grown: GrownTree, columns: Columns, target: np.ndarray, weights: np.ndarray) -> GrownTree:
+    """Return the tree with weight, sum and sum of squares of the targets of the rows that reach each node."""
+
+    def count(nodes: np.ndarray) -> np.ndarray:
+        tree = Tree.from_node_means(nodes, np.zeros(len(nodes)), grown.subsets, columns.n_levels, strict=False)
+        return tree.moments(columns.values, target, weights)
+
+    return _refill(grown, columns, count, lambda statistics: statistics[:, 0])
+
+
+def _refill(
+    grown: GrownTree,
+    columns: Columns,
+    count: Callable[[np.ndarray], np.ndarray],
+    weigh: Callable[[np.ndarray], np.ndarray],
+) -> GrownTree:
+    nodes = grown.nodes.copy()
+    statistics = count(nodes)
+    nodes["weight"] = weigh(statistics)
+    if not columns.is_complete:
+        # The new weights are the shares of the branches for missing values, so that rows are divided differently.
+        statistics = count(nodes)
+    return replace(grown, nodes=nodes, statistics=statistics)
