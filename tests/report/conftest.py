@@ -123,6 +123,18 @@ def make_summary(task: str = "classification") -> dict[str, Any]:
     return summary
 
 
+def asked_for_the_best(summary: dict[str, Any]) -> dict[str, Any]:
+    """The same comparison if it was asked which methods may be the best."""
+    metric = summary["metrics"][0]["name"]
+    shares = {"better": 0.8, "equal": 0.15, "worse": 0.05, "region": 1.0}
+    pairs = [{**pair, "probabilities": shares} for pair in summary["pairs"] if pair["first"] == "forest"]
+    decision = {
+        "question": "best", "metric": metric, "baseline": None, "leader": "forest",
+        "may_be_best": ["forest", "bagging"], "worse": ["tree"], "clear": False, "plan": None,
+    }  # fmt: skip
+    return {**summary, "pairs": pairs, "decision": decision, "sentences": [summary["headline"], "Another sentence."]}
+
+
 @pytest.fixture
 def summary() -> dict[str, Any]:
     """A comparison of three classifiers."""
@@ -138,4 +150,4 @@ def summary_of_numbers() -> dict[str, Any]:
 @pytest.fixture(scope="session")
 def summary_of() -> Callable[[str], dict[str, Any]]:
     """A comparison of either task, for fixtures that live long."""
-    return make_summary
+    return lambda task: asked_for_the_best(make_summary()) if task == "best" else make_summary(task)

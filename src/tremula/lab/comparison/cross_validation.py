@@ -15,6 +15,7 @@ import numpy as np
 
 from tremula.folds import Split
 from tremula.lab.comparison.methods import Method
+from tremula.lab.comparison.metrics import Metric
 from tremula.lab.comparison.splits import DEFAULT_FOLDS, Folds, make_splits
 from tremula.lab.comparison.trial import MethodFailed, TrainAndTest
 from tremula.lab.datasets import Dataset
@@ -58,6 +59,7 @@ def cross_validate(
     store: Store | PathLike | None = None,
     n_jobs: int | None = None,
     progress: bool | None = None,
+    metric: Metric | None = None,
 ) -> CrossValidation:
     """Train and test every method on every split.
 
@@ -79,6 +81,8 @@ def cross_validate(
         processor.
     progress : bool or None, default=None
         Show a progress bar on standard error; None shows it if standard error is a terminal.
+    metric : Metric, default=None
+        Measured too, if it is not one of those that are always measured.
 
     Returns
     -------
@@ -100,7 +104,7 @@ def cross_validate(
     """
     folds = folds if isinstance(folds, Folds) else Folds(folds)
     splits = make_splits(dataset, folds, seed)
-    experiment = cross_validation(methods, dataset, folds, seed, splits)
+    experiment = cross_validation(methods, dataset, folds, seed, splits, metric)
     with open_store(store) as opened:
         # Failures are always retried: the machine may have been the cause.
         run_experiment(experiment, opened, n_jobs, keep_predictions=True, retry_failed=True, progress=progress)
@@ -126,15 +130,21 @@ def _by_method(measured: Sequence[Result], names: Mapping[str, str]) -> tuple[di
 
 
 def cross_validation(
-    methods: Sequence[Method], dataset: Dataset, folds: Folds, seed: int, splits: Sequence[Split]
+    methods: Sequence[Method],
+    dataset: Dataset,
+    folds: Folds,
+    seed: int,
+    splits: Sequence[Split],
+    metric: Metric | None = None,
 ) -> Experiment:
     """Return the experiment: a cell is a method on a split; other data, folds or seeds make another experiment."""
     by_name = {stored_name(method): method for method in methods}
+    scorer = {"scorer": metric.scorer} if metric is not None and metric.scorer else {}
     return Experiment(
         name="cross-validation",
-        settings={"data": checksum(dataset), "folds": folds.folds, "seed": seed, "protocol": PROTOCOL},
+        settings={"data": checksum(dataset), "folds": folds.folds, "seed": seed, "protocol": PROTOCOL, **scorer},
         cells=[Cell(dataset.name, stored_name(method), split) for split in range(folds.n_splits) for method in methods],
-        measure=TrainAndTest(by_name, dataset, splits, seed),
+        measure=TrainAndTest(by_name, dataset, splits, seed, metric),
     )
 
 
