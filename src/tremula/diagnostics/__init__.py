@@ -46,6 +46,7 @@ MODULE_OF = {
     "paired_t_test": "significance.paired",
     "plan_looks": "significance.looks",
     "planned_repetitions": "significance.planning",
+    "skillings_mack_test": "significance.incomplete_blocks",
     "stability": "decomposition.stability",
     "weight_trace": "class_noise",
     "win_loss_tie": "comparison.win_loss_tie_table",

@@ -30,6 +30,9 @@ USED = {
     "tremula": ("tremula", "numpy", "scikit-learn"),
     "lightgbm": ("lightgbm",),
     "xgboost": ("xgboost", "xgboost-cpu"),
+    "catboost": ("catboost",),
+    "ydf": ("ydf",),
+    "scikit-learn-intelex": ("scikit-learn-intelex",),
 }
 MOST_POINTS = 400
 READING = (
