@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tremula.report.datasets_page import render_datasets_page
 from tremula.report.page import render_page, write_page
 
 pytestmark = pytest.mark.chromium
@@ -88,6 +89,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory, summary_of: Callable[[str], 
     folder = tmp_path_factory.mktemp("pages")
     for task in ("classification", "regression", "best"):
         write_page(folder / f"{task}.html", render_page(summary_of(task)))
+    write_page(folder / "datasets.html", render_datasets_page(summary_of("datasets")))
     write_page(folder / "hostile.html", render_page(hostile(summary_of("classification"))))
     return folder
 
@@ -129,7 +131,7 @@ def test_every_chart_is_drawn(open_page: Callable[..., Any], task: str) -> None:
     assert places == drawn > 6
 
 
-@pytest.mark.parametrize("task", ["classification", "best"])
+@pytest.mark.parametrize("task", ["classification", "best", "datasets"])
 @pytest.mark.parametrize("width", [360, 1400])
 def test_nothing_is_wider_than_the_window(open_page: Callable[..., Any], width: int, task: str) -> None:
     page = open_page(task, width=width)
@@ -178,6 +180,14 @@ def test_what_may_be_best_is_a_table_of_the_pairs_tested(open_page: Callable[...
     assert page.locator("[data-chart=kohavi] select option").all_inner_texts() == ["random forest"]
 
 
+def test_the_page_of_datasets_draws_ranks_and_sorts(open_page: Callable[..., Any]) -> None:
+    page = open_page("datasets")
+    assert page.locator("[data-chart=ranking] svg .mark-symbol path").count() == 3
+    assert page.evaluate(NAMES) == ["east", "west"]
+    page.get_by_role("columnheader", name="one tree").get_by_role("button").click()
+    assert page.evaluate(NAMES) == ["west", "east"]
+
+
 def test_hovering_tells_the_numbers(open_page: Callable[..., Any]) -> None:
     page = open_page()
     page.locator("[data-chart=time] svg .mark-symbol path").first.hover()
@@ -223,7 +233,12 @@ def test_the_access_tree_has_landmarks_headings_and_described_charts(open_page: 
 
 @pytest.mark.parametrize(
     ("task", "width", "colours"),
-    [("classification", 1400, "light"), ("regression", 360, "dark"), ("best", 360, "light")],
+    [
+        ("classification", 1400, "light"),
+        ("regression", 360, "dark"),
+        ("best", 360, "light"),
+        ("datasets", 360, "light"),
+    ],
 )
 def test_axe_finds_no_barrier(open_page: Callable[..., Any], task: str, width: int, colours: str) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed")

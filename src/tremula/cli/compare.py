@@ -13,7 +13,9 @@ from typing import Any
 
 from rich.console import Console
 
+from tremula.cli.compare_datasets import check_readings, compare_on_datasets, find_datasets
 from tremula.cli.compare_options import (
+    DEFAULT_DATASET,
     MODEL,
     PAGE,
     STORE,
@@ -55,7 +57,6 @@ from tremula.report.decisions import Question
 from tremula.report.page import render_page, write_page
 from tremula.report.summary import only_finite, rank_methods, summarize
 
-DEFAULT_DATASET = "digits"
 LEAST_BUDGET, MOST_BUDGET = 2.0, 15.0  # seconds for the analyses
 SHARE_OF_BUDGET = 1 / 3
 
@@ -70,7 +71,7 @@ class _Outputs:
 
 
 def compare(
-    data: DataArgument = DEFAULT_DATASET,
+    data: DataArgument = None,
     target: TargetOption = None,
     task: TaskOption = None,
     methods: MethodsOption = None,
@@ -97,22 +98,36 @@ def compare(
     Prints a ranked table with intervals and says which methods may be the best and which are worse. Writes a report
     page, the results, and the best method trained on all rows. Each result is stored immediately: if interrupted, run
     the same command again to resume.
+
+    With several datasets, or a folder of files, the methods are ranked in each, the mean ranks are tested, and there is
+    one page and no model.
     """
     begin = time.monotonic()
     options = dict(locals())
     check_task_and_jobs(task, jobs)
     wanted_folds = None if cv is None else read_folds(cv)
-    reading = read_data(data, target, task=task, drop=split_words(drop), table=table)
-    plan = _plan(options, reading, wanted_folds)
-    outputs = _check_outputs(out, report, store, model)
-    if not as_json:
-        print_data(reading, plan.notes)
+    places = find_datasets(data or [DEFAULT_DATASET])
+    readings = [read_data(place, target, task=task, drop=split_words(drop), table=table) for place in places]
+    check_readings(readings)
+    outputs = _check_outputs(out, report, store, model and len(readings) == 1)
+    plans = {reading.dataset.name: _plan(options, reading, wanted_folds) for reading in readings}
     results = Store(outputs.results, other_versions="keep") if outputs.results else None
-    summary, validation = _measure(plan, reading, results, jobs, until_clear)
-    ranked = rank_methods(plan.methods, reading.dataset, validation, plan.metric)
+
+    def measure(reading: Reading) -> tuple[dict[str, Any], CrossValidation]:
+        plan = plans[reading.dataset.name]
+        if not as_json:
+            print_data(reading, plan.notes)
+        return _measure(plan, reading, results, jobs, until_clear)
+
+    if len(readings) > 1:
+        compare_on_datasets(readings, measure, outputs.report, command_of(options), as_json)
+        return
+    summary, validation = measure(readings[0])
+    plan = plans[readings[0].dataset.name]
+    ranked = rank_methods(plan.methods, readings[0].dataset, validation, plan.metric)
     if report and not quick:
-        summary["analyses"] = _run_analyses(reading, ranked, validation, results, jobs)
-    best, error = _try_to_write_best(ranked[0], reading, seed, outputs.model)
+        summary["analyses"] = _run_analyses(readings[0], ranked, validation, results, jobs)
+    best, error = _try_to_write_best(ranked[0], readings[0], seed, outputs.model)
     if error is not None:
         summary["notes"] = [*summary["notes"], f"The best model could not be written: {error}"]
     _show(summary | _about_the_run(begin, jobs), outputs, best, as_json)
@@ -188,7 +203,7 @@ def _measure(
 
 def command_of(options: Mapping[str, Any]) -> str:
     """Return the command that gives the same results; options about output files are omitted."""
-    words = ["tremula", "compare", without_password(str(options["data"]))]
+    words = ["tremula", "compare", *map(without_password, options["data"] or [DEFAULT_DATASET])]
     for name in ("target", "task", "methods", "against", "metric", "baseline", "rope", "cv", "drop", "table"):
         words += [] if options.get(name) is None else [f"--{name}", str(options[name])]
     words += [f"--{name.replace('_', '-')}" for name in ("all_pairs", "until_clear") if options.get(name)]

@@ -11,19 +11,21 @@ from tremula.lab.comparison.peers import LIBRARIES
 from tremula.lab.comparison.splits import DEFAULT_FOLDS
 from tremula.lab.datasets.catalog import BUNDLED, BUNDLED_NUMBERS
 
+DEFAULT_DATASET = "digits"
 PAGE, STORE, MODEL = "report.html", "results.duckdb", "best"
 METRIC_NAMES = [
     metric.name for task in METRICS for metric in (*METRICS[task], *MORE_METRICS[task]) if not metric.is_optional
 ]
 
 DataArgument = Annotated[
-    str,
+    list[str] | None,
     typer.Argument(
-        metavar="DATA",
+        metavar="[DATA]...",
+        show_default=DEFAULT_DATASET,
         help="A CSV, TSV, ARFF or Parquet file, a table of a database (duckdb:///folder/file.duckdb#table, "
         "postgresql://user@host/base#table), or the name of a dataset: one that comes with scikit-learn "
         f"({', '.join([*BUNDLED, *BUNDLED_NUMBERS])}), lies in the folder TREMULA_DATA, or is fetched from OpenML "
-        "(see tremula data list).",
+        "(see tremula data list). Several of them, or a folder of files: methods are ranked over all.",
     ),
 ]
 MethodsOption = Annotated[

@@ -25,6 +25,7 @@ from tremula.lab.datasets import Dataset
 CONFIDENCE = 0.95
 CORRECTION = "holm"
 REGION = 0.01  # of practical equivalence: a point, or 1 % of the constant's error in the units of the target
+FEWEST_SPLITS = 5  # to test whether a method beats the constant prediction
 CONSTANT = "the constant prediction"
 
 
@@ -102,7 +103,10 @@ def compare_with_constant(
     metric: Metric,
     share_of_level: float = 1.0,
 ) -> dict[str, Any]:
-    """Return the value of the constant prediction, and which methods are shown to be better."""
+    """Return the value of the constant prediction, and which methods are shown to be better.
+
+    With fewer than five splits a test shows almost nothing; then the means alone decide, which is said.
+    """
     values = measure_constant(dataset, validation.splits, metric)
     errors = [metric.sign * split[metric.name] for split in values]
     measured = _as_comparison(ranked, dataset, validation, metric)
@@ -110,10 +114,13 @@ def compare_with_constant(
     joined = measured.join(alone)
     verdicts = decide(joined, baseline=CONSTANT, confidence=CONFIDENCE, share_of_level=share_of_level).verdicts
     names = {method.label: method.name for method in ranked}
+    is_tested = len(errors) >= FEWEST_SPLITS
+    better = [v.first for v in verdicts if (v.better == v.first if is_tested else v.result.difference < 0)]
     return {
         "label": LABELS[dataset.task],
         "error": metric.scale * float(np.mean([split[metric.name] for split in values])),
-        "beaten_by": [names[verdict.first] for verdict in verdicts if verdict.better == verdict.first],
+        "is_tested": is_tested,
+        "beaten_by": [names[label] for label in better],
         "p_values": {names[verdict.first]: verdict.adjusted_p_value for verdict in verdicts},
     }
 

@@ -66,6 +66,21 @@ def render_page(summary: Mapping[str, Any]) -> str:
     str
         A page that needs no other file and no network.
     """
+    drawn = draw_charts(summary)
+    return render(
+        "report.html",
+        drawn,
+        summary=summary,
+        matrices=matrices(summary),
+        tables=tables(summary),
+        question=question_of(summary),
+        sentences=sentences(summary),
+        missing=missing_charts(summary, drawn),
+    )
+
+
+def render(template: str, charts: Mapping[str, Chart], **content: Any) -> str:
+    """Fill a template with charts and content, and the library that draws the charts."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
         autoescape=True,
@@ -74,18 +89,12 @@ def render_page(summary: Mapping[str, Any]) -> str:
         lstrip_blocks=True,
     )
     environment.filters |= {"show": show, "short": short, "with_unit": with_unit}
-    drawn = draw_charts(summary)
-    return environment.get_template("report.html").render(
-        summary=summary,
-        charts=drawn,
-        drawings=_as_script({"config": CONFIG, "charts": {name: chart.specs for name, chart in drawn.items()}}),
-        matrices=matrices(summary),
-        tables=tables(summary),
-        question=question_of(summary),
-        sentences=sentences(summary),
-        missing=missing_charts(summary, drawn),
+    return environment.get_template(template).render(
+        charts=charts,
+        drawings=_as_script({"config": CONFIG, "charts": {name: chart.specs for name, chart in charts.items()}}),
         library=load_library(),
         part=partial(_read_part, environment),
+        **content,
     )
 
 

@@ -47,7 +47,8 @@ def say_results(
 
 def _say_nothing_learned(metric: Mapping[str, Any], constant: Mapping[str, Any]) -> str:
     size = f"{constant['error']:.3g}{' %' if metric['unit'] == '%' else ''}"
-    return f"No method is shown to predict better than a constant: {constant['label']} has {metric['label']} {size}."
+    predicts = "is shown to predict" if constant.get("is_tested", True) else "predicts"
+    return f"No method {predicts} better than a constant: {constant['label']} has {metric['label']} {size}."
 
 
 def _say_best(pairs: Sequence[Mapping[str, Any]], decision: Mapping[str, Any], labels: Mapping[str, str]) -> list[str]:
