@@ -3,9 +3,9 @@
     python benchmarks/decisions.py --run [--trials 1000]   simulates, and stores benchmarks/decisions.json
     python benchmarks/decisions.py                         writes the table into the page, from the stored results
 
-Made errors are normal, with splits that are correlated as the corrected t test assumes: 10 folds, or repetitions of them,
-a standard deviation of 2 points for each method. Learners are trained: rows have two classes, and each method has
-attributes of its own, equally good. `shift` is how much worse one method is, in points.
+Made errors are normal, with splits that are correlated as the corrected t test assumes: 10 folds, or repetitions of
+them, and a standard deviation of 2 points for each method. The nearest class mean is trained: 200 rows of two classes,
+and each method has attributes of its own, equally good. The shift is how much worse the last method is, in points.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def shown_until_clear(make: Callable[..., Errors], seed: int, n_methods: int, sh
 
 def shown_as_planned(make: Callable[..., Errors], seed: int, n_methods: int, shift: float) -> bool:
     deviation = float(np.std(np.subtract(*make(seed, 2, shift)[[0, 1]]), ddof=1))
-    repetitions = planned_repetitions(deviation, RATIO, FOLDS, shift) or 20
+    repetitions = planned_repetitions(deviation, RATIO, cv=FOLDS, difference=shift) or 20
     return bool(decide(comparison_of(make(seed, n_methods, shift, repetitions))).worse)
 
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 from tremula.cli.main import EXIT_BAD_INPUT, run
+from tremula.lab.comparison.methods import METHODS
 from tremula.report import page as report_page
 
 QUICK = ("--quick", "--no-model")
@@ -175,3 +177,22 @@ def test_a_plan_says_what_would_show_the_difference(capsys: pytest.CaptureFixtur
     assert plan["difference"] == pytest.approx(1)
     assert (plan["repetitions"] is None) == (plan["shown_difference"] > 1)
     assert summary["sentences"][-1].startswith((f"{plan['repetitions']} x 5 folds, about", "To show a difference of 1"))
+
+
+def test_a_method_that_fails_on_some_splits_is_compared_on_the_others(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tree = METHODS["c45"]
+
+    def build(nominal: Any, seed: int) -> Any:
+        if seed == 1:
+            raise ValueError("no memory left")
+        return tree.build(nominal, seed)
+
+    monkeypatch.setitem(METHODS, "c45", replace(tree, build=build))
+    summary = compare_as_json(capsys, "digits", "--methods", "c45,random-forest", "--cv", "5", "--no-store")
+    (entry,) = summary["unfinished"]
+    assert (entry["name"], entry["splits"], entry["verdict"]) == ("c45", 4, "worse")
+    assert entry["sentence"] in summary["notes"]
+    assert entry["sentence"].startswith("C4.5 failed on 1 of 5 splits; on the other 4 it is worse than random forest: ")
+    assert [row["rank"] for row in summary["methods"]] == [1, None]

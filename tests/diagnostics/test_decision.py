@@ -117,7 +117,7 @@ def test_probabilities_are_those_of_baycomp(region: float, runs: int) -> None:
 
 
 def test_the_planned_repetitions_show_the_difference_and_one_fewer_does_not() -> None:
-    repetitions = planned_repetitions(0.02, RATIO, 10, 0.021)
+    repetitions = planned_repetitions(0.02, RATIO, cv=10, difference=0.021)
     assert repetitions is not None
     assert repetitions > 1
     sizes = [detectable_difference(0.02, RATIO, 10 * number) for number in (repetitions, repetitions - 1)]

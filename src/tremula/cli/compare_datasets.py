@@ -29,18 +29,18 @@ def find_datasets(places: Sequence[str]) -> list[str]:
     >>> find_datasets(["iris", "wine"])
     ['iris', 'wine']
     """
-    found: list[str] = []
+    datasets: list[str] = []
     for place in places:
         if not Path(place).is_dir():
-            found.append(place)
+            datasets.append(place)
             continue
         inside = sorted(str(path) for path in Path(place).iterdir() if path.suffix.lower() in IN_FOLDERS)
         if not inside:
             raise InvalidInput(
                 f"the folder {place!r} has no file to compare on: files ending in {', '.join(IN_FOLDERS)} are read"
             )
-        found += inside
-    return found
+        datasets += inside
+    return datasets
 
 
 def check_readings(readings: Sequence[Reading]) -> None:
@@ -91,5 +91,5 @@ def print_ranking(summary: Mapping[str, Any]) -> None:
     console.print(f"Means are {metric['label']}{unit}; {difference}.", markup=False)
     console.print()
     console.print(summary["headline"], style="bold", markup=False)
-    for name, one in summary["datasets"].items():
-        console.print(f"{name}: {one['headline']}", markup=False)
+    for name, of_dataset in summary["datasets"].items():
+        console.print(f"{name}: {of_dataset['headline']}", markup=False)

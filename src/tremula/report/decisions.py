@@ -227,9 +227,10 @@ def _plan(
     verdict = max(decision.undecided, key=lambda verdict: verdict.result.interval[1] - verdict.result.interval[0])
     first, second = (comparison.errors[comparison.place(name)] for name in (verdict.first, verdict.second))
     deviation, ratio, folds = float(np.std(first - second, ddof=1)), ratio_of(comparison), validation.folds.folds
-    level = (1 - CONFIDENCE) / len(decision.verdicts)
-    repetitions = planned_repetitions(deviation, ratio, folds, region, level)
-    shown = detectable_difference(deviation, ratio, (repetitions or MOST_REPETITIONS) * folds, level)
+    confidence = 1 - (1 - CONFIDENCE) / len(decision.verdicts)
+    repetitions = planned_repetitions(deviation, ratio, cv=folds, difference=region, confidence=confidence)
+    n_splits = (repetitions or MOST_REPETITIONS) * folds
+    shown = detectable_difference(deviation, ratio, n_splits, confidence=confidence)
     return {
         "pair": [verdict.first, verdict.second],
         "folds": folds,

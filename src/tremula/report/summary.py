@@ -23,6 +23,7 @@ from tremula.lab.datasets import Dataset
 from tremula.lab.experiments.result import Result
 from tremula.report.data_description import describe
 from tremula.report.decisions import CONFIDENCE, CORRECTION, Question, compare_with_constant, decide_metrics
+from tremula.report.incomplete_methods import compare_unfinished
 from tremula.report.sentences import say_results
 
 SCHEMA = 3
@@ -104,6 +105,7 @@ def summarize(
     failed = [
         _failure(method, validation.failures[method.name]) for method in methods if method.name in validation.failures
     ]
+    unfinished = compare_unfinished(ranked[0], methods, validation, chosen, question.share_of_level)
     return {
         "schema": SCHEMA,
         "task": dataset.task,
@@ -116,9 +118,16 @@ def summarize(
         "metrics": [metric.as_dict() for metric in metrics],
         "methods": rows + failed,
         "pairs": pairs,
+        "unfinished": unfinished,
         "calibration": _calibration(ranked, validation) if dataset.task == "classification" else None,
         "predicted": _predicted(ranked, dataset, validation) if dataset.task == "regression" else None,
-        "notes": [*notes, READING, *_notes(dataset, validation), *([COVERING] if COVERED in metrics else [])],
+        "notes": [
+            *notes,
+            *(entry["sentence"] for entry in unfinished),
+            READING,
+            *_notes(dataset, validation),
+            *([COVERING] if COVERED in metrics else []),
+        ],
         "versions": _versions(methods),
         "command": command,
     }

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
@@ -42,6 +42,8 @@ class CrossValidation:
         Training rows and test rows.
     folds : Folds
     seed : int
+    unfinished : dict of str to list of Result
+        Results of the methods that failed on some splits, for the other splits.
     """
 
     results: dict[str, list[Result]]
@@ -49,6 +51,7 @@ class CrossValidation:
     splits: list[Split]
     folds: Folds
     seed: int
+    unfinished: dict[str, list[Result]] = field(default_factory=dict)
 
 
 def cross_validate(
@@ -111,9 +114,10 @@ def cross_validate(
         measured = opened.results(experiment, with_predictions=dataset.task == "regression")
     names = {stored_name(method): method.name for method in methods}
     results, failures = _by_method(measured, names)
+    unfinished = _unfinished(measured, names, failures)
     if not results:
         raise MethodFailed(next(iter(failures.values())))
-    return CrossValidation(results, failures, splits, folds, seed)
+    return CrossValidation(results, failures, splits, folds, seed, unfinished)
 
 
 def _by_method(measured: Sequence[Result], names: Mapping[str, str]) -> tuple[dict[str, list[Result]], dict[str, str]]:
@@ -127,6 +131,17 @@ def _by_method(measured: Sequence[Result], names: Mapping[str, str]) -> tuple[di
         if names[result.method] in results:
             results[names[result.method]].append(result)
     return results, failures
+
+
+def _unfinished(
+    measured: Sequence[Result], names: Mapping[str, str], failures: Mapping[str, str]
+) -> dict[str, list[Result]]:
+    """Return what the methods that failed on some splits gave on the others."""
+    known: dict[str, list[Result]] = {}
+    for result in measured:
+        if result.failure is None and names[result.method] in failures:
+            known.setdefault(names[result.method], []).append(result)
+    return known
 
 
 def cross_validation(
