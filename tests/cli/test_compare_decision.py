@@ -122,6 +122,8 @@ def test_methods_are_ranked_and_decided_by_the_metric(
     pair = next(pair for pair in summary["pairs"] if pair["metric"] == metric)
     assert pair["difference"] == pytest.approx(means[0] - means[1])
     assert pair["low"] <= pair["difference"] <= pair["high"]
+    if metric in ("auc", "f1"):
+        assert all(0 <= row["metrics"][metric]["high"] <= 1 for row in summary["methods"])
     constant = summary["dataset"]["baseline"]["error"]
     assert all((mean < constant) == less_is_better for mean in means)
 
@@ -151,6 +153,7 @@ def test_a_metric_that_there_is_not_is_an_error(capsys: pytest.CaptureFixture[st
     for words, message in (
         (("--metric", "acuracy"), "did you mean 'accuracy'?"),
         (("--metric", "r2_score"), "is not a metric for classification"),
+        (("--metric", "precision"), "precision cannot be measured: Target is multiclass"),
         (("--metric", "f1", "--baseline", "c45", "--all-pairs"), "--baseline and --all-pairs were given"),
     ):
         with pytest.raises(SystemExit) as stop:

@@ -44,12 +44,13 @@ from tremula.cli.options import DropOption, TableOption, TargetOption, TaskOptio
 from tremula.cli.until_clear import validate_until_clear
 from tremula.errors import InvalidParameter, TremulaError
 from tremula.lab.comparison.analyses.run import run_analyses
+from tremula.lab.comparison.constant import measure_constant
 from tremula.lab.comparison.cross_validation import CrossValidation, cross_validate
 from tremula.lab.comparison.methods import Method, UnknownMethod, choose_methods
 from tremula.lab.comparison.metrics import Metric, choose_metric, say_imbalance
 from tremula.lab.comparison.peers import choose_peers
 from tremula.lab.comparison.refit import fit_method, is_made_from
-from tremula.lab.comparison.splits import Folds, check_folds, most_folds, read_folds
+from tremula.lab.comparison.splits import Folds, check_folds, make_splits, most_folds, read_folds
 from tremula.lab.datasets.reader import Reading, read_data
 from tremula.lab.experiments.store import Store
 from tremula.queries.sql.database import without_password
@@ -160,6 +161,8 @@ def _plan(options: Mapping[str, Any], reading: Reading, wanted_folds: Folds | No
     metric = choose_metric(options["metric"], dataset)
     folds, notes = choose_folds(Folds(), reading) if wanted_folds is None else (wanted_folds, [])
     check_folds(dataset, folds)
+    if metric.scorer:  # a scorer that does not fit the data is told before anything is trained
+        measure_constant(dataset, make_splits(dataset, folds, options["seed"])[:1], metric)
     question = Question(baseline, options["all_pairs"], options["rope"])
     notes = [*notes, *say_imbalance(dataset, metric)]
     return _Plan(methods, metric, question, folds, options["seed"], notes, command_of(options))

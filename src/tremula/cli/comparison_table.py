@@ -85,7 +85,14 @@ def _table(summary: Mapping[str, Any]) -> Table:
     main, second = summary["metrics"][:2]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     table.add_column("method")
-    for heading in (main["label"] + _unit(main), "95 % interval", "behind", second["label"], "fit", "predict"):
+    for heading in (
+        main["label"] + _unit(main),
+        "95 % interval",
+        "behind",
+        second["label"] + _unit(second),
+        "fit",
+        "predict",
+    ):
         table.add_column(heading, justify="right", no_wrap=True)
     behind = _behind(summary)
     for row in summary["methods"]:

@@ -36,6 +36,7 @@ USED = {
     "scikit-learn-intelex": ("scikit-learn-intelex",),
 }
 MOST_POINTS = 400
+WITHIN_ONE = ("auc", "f1")
 READING = (
     "Intervals are those of the mean, by the corrected resampled t test, which accounts for overlapping training sets. "
     "Whether two methods differ is decided by the test of the pair, not by whether their intervals overlap."
@@ -203,6 +204,8 @@ def _mean_and_interval(results: Sequence[Result], validation: CrossValidation, m
         low, high = _within_percent(low, high, results)
     elif metric.unit == "%":
         low, high = max(low, 0.0), min(high, 100.0)
+    elif metric.name in WITHIN_ONE:
+        low, high = max(low, 0.0), min(high, 1.0)
     elif metric.less_is_better:
         low = max(low, 0.0)
     return {
