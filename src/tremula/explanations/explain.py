@@ -1,0 +1,133 @@
+"""Shapley values of the predictions of a fitted model: its trees, the factors of its rows, and the two questions asked."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tremula.data.names import attribute_names
+from tremula.errors import InvalidInput, UnsupportedModel
+from tremula.explanations.explanation import Explanation
+from tremula.explanations.leaf_factors import LeafFactors, PlainFactors
+from tremula.explanations.shapley_values import ShapleySum
+from tremula.explanations.smoothed_factors import smoothed_factors
+from tremula.smoothing.base import DualPerturb
+from tremula.smoothing.models import TreeModel, read_model
+from tremula.smoothing.shrinkage import find_node_weights
+
+Floats = NDArray[np.float64]
+
+
+class MarginWarning(UserWarning):
+    """The margins of a model are explained, to which it applies a link, and not its predictions."""
+
+
+def explain(model: Any, X: Any, *, background: Any = None, n_jobs: int | None = None) -> Explanation:
+    """Explain the prediction of each row by Shapley values, one for each attribute.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        A tree or ensemble of tremula whose members are averaged, smoothed or not; a forest, bagging or boosting of
+        another library that smoothing can read.
+    X : array, data frame or table of shape (n_rows, n_attributes)
+        Rows to explain, with missing values if the model takes them.
+    background : table of shape (n_background, n_attributes), optional
+        Rows that stand for what is usual. Without it the values are path-dependent, with it interventional; see Notes.
+    n_jobs : int or None, default=None
+        Number of blocks of rows computed in parallel. The values do not depend on it.
+
+    Returns
+    -------
+    Explanation
+        ``values`` and ``base_values`` of a row sum to its prediction, up to rounding.
+
+    Raises
+    ------
+    UnsupportedModel
+        The model is no sum of trees; or no background is given and the training weights of its nodes are not known.
+
+    Notes
+    -----
+    A Shapley value is the mean change of the prediction when the attribute becomes known, over all orders in which
+    attributes may become known. The two kinds differ in what an unknown attribute does:
+
+    - path-dependent: where it is tested, every branch counts by its share of the training rows (Lundberg et al., 2020);
+    - interventional: it has the value of a background row, and the mean over these rows counts. The time is
+      proportional to the number of background rows.
+
+    Both are exact. The weight of a leaf is a product with one factor for each attribute on its path: 0 or 1, a share
+    where the value is missing, a probability under noise. The Shapley values of a product are the integral of a
+    polynomial, which a quadrature of half as many points as the path has attributes gives without error.
+
+    A model that applies a link to its sum of trees, as boosting and Aspen for classes do, is explained before the link,
+    with a warning.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from tremula import RandomForestRegressor
+    >>> from tremula.explanations.explain import explain
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> forest = RandomForestRegressor(n_estimators=20, random_state=0).fit(X, y)
+    >>> explanation = explain(forest, X[:3])
+    >>> explanation.values.shape
+    (3, 10)
+    >>> bool(abs(explanation.sums - forest.predict(X[:3])).max() < 1e-10)
+    True
+    """
+    trees, factors, rows = _read(model, X)
+    shapley = ShapleySum(trees.sum, factors, n_jobs)
+    if background is None:
+        values, base = shapley.by_shares(rows, _node_weights(trees))
+    else:
+        others = _read(model, background)[2]
+        if not len(others):
+            raise InvalidInput("background has no rows: give some, of training for example")
+        values, base = shapley.by_background(rows, others)
+    return _as_explanation(trees, rows, values, base)
+
+
+def _read(model: Any, X: Any) -> tuple[TreeModel, LeafFactors, Floats]:
+    """Read a model as trees, the factors of its rows, and rows."""
+    if isinstance(model, DualPerturb):
+        return smoothed_factors(model, X)
+    trees = read_model(model)
+    rows = np.ascontiguousarray(trees.rows(X))
+    if trees.no_missing and np.isnan(rows).any():
+        raise InvalidInput(f"X contains missing values or unknown levels: {trees.no_missing}. Fill them in first")
+    return trees, PlainFactors(trees.sum), rows
+
+
+def _node_weights(trees: TreeModel) -> list[Floats]:
+    try:
+        return find_node_weights(trees, None, None, None)[0]
+    except InvalidInput as error:
+        raise UnsupportedModel(
+            f"{trees.name} does not hand over the training weights of its nodes, which path-dependent values need: give "
+            "background rows, of training for example"
+        ) from error
+
+
+def _as_explanation(trees: TreeModel, rows: Floats, values: Floats, base: Floats) -> Explanation:
+    is_plain = trees.sum.link.is_identity
+    if not is_plain:
+        warnings.warn(
+            f"the margins of {trees.name} are explained, before its link {trees.sum.link.name!r}: they sum to margins, "
+            "not to predictions",
+            MarginWarning,
+            stacklevel=3,
+        )
+    labels = None
+    if trees.classes is not None and len(base) == len(trees.classes):
+        labels = tuple(str(label) for label in trees.classes)
+    elif len(base) > 1:
+        labels = tuple(str(number) for number in range(len(base)))
+    base_values = np.tile(base, (len(rows), 1))
+    if labels is None:
+        values, base_values = values[:, :, 0], base_values[:, 0]
+    names = attribute_names(trees.feature_names, trees.n_attributes)
+    return Explanation(values, base_values, rows, names, labels, "prediction" if is_plain else "margin")
