@@ -57,7 +57,12 @@ cdef class LeafGames:
 
     Parameters
     ----------
-    nodes : records of nodes
+    branches : tuple of int32 arrays (n_nodes,)
+        First child and number of branches of every node. Children are consecutive and come after their parent.
+    attribute : int32 array (n_nodes,)
+        Attribute of the test that leads to each node, -1 at the root.
+    value_row : int32 array (n_nodes,)
+        Row of values of each leaf.
     n_attributes, n_outputs : int
     values : tuple of arrays
         For each row of values where its entries begin, and of all entries the output and the value.
@@ -65,23 +70,24 @@ cdef class LeafGames:
         Points in [0, 1] and their weights; exact for polynomials of a degree below the most attributes on a path.
     """
 
-    cdef int32_t[::1] attribute, parent, first_child, n_branches, depth, earlier_depth, nearest_earlier, value_row
-    cdef int32_t[::1] active_start, active_depth
-    cdef const int32_t[::1] value_start, value_output
+    cdef const int32_t[::1] attribute, first_child, n_branches, value_row, value_start, value_output
+    cdef int32_t[::1] parent, depth, earlier_depth, nearest_earlier, active_start, active_depth
     cdef const double[::1] value, points, weights
     cdef ShapleyTree tree
     cdef readonly Py_ssize_t n_attributes, deepest
 
-    def __init__(self, const Node[::1] nodes, Py_ssize_t n_attributes, Py_ssize_t n_outputs, values, quadrature):
-        cdef Py_ssize_t n_nodes = nodes.shape[0]
-        self.attribute, self.parent = np.full(n_nodes, -1, np.int32), np.full(n_nodes, -1, np.int32)
-        self.first_child, self.n_branches = np.zeros(n_nodes, np.int32), np.zeros(n_nodes, np.int32)
-        self.depth, self.earlier_depth = np.zeros(n_nodes, np.int32), np.zeros(n_nodes, np.int32)
-        self.nearest_earlier, self.value_row = np.full(n_nodes, -1, np.int32), np.zeros(n_nodes, np.int32)
+    def __init__(
+        self, branches, const int32_t[::1] attribute, const int32_t[::1] value_row, Py_ssize_t n_attributes,
+        Py_ssize_t n_outputs, values, quadrature,
+    ):
+        cdef Py_ssize_t n_nodes = attribute.shape[0]
+        self.first_child, self.n_branches = branches
+        self.attribute, self.value_row, self.n_attributes = attribute, value_row, n_attributes
         self.value_start, self.value_output, self.value = values
         self.points, self.weights = quadrature
-        self.n_attributes = n_attributes
-        self._fill_nodes(nodes)
+        self.depth, self.earlier_depth = np.zeros(n_nodes, np.int32), np.zeros(n_nodes, np.int32)
+        self.parent, self.nearest_earlier = np.full(n_nodes, -1, np.int32), np.full(n_nodes, -1, np.int32)
+        self._fill_nodes()
         self.active_start = np.zeros(n_nodes + 1, np.int32)
         self.active_depth = np.zeros(0, np.int32)
         self.active_depth = np.zeros(max(1, self._list_active(False)), np.int32)
@@ -95,20 +101,16 @@ cdef class LeafGames:
         """The node above each node that the nearest earlier test of the same attribute leads to, or -1."""
         return np.asarray(self.nearest_earlier)
 
-    cdef int _fill_nodes(self, const Node[::1] nodes) except -1:
+    cdef int _fill_nodes(self) except -1:
         """Fill the arrays of nodes."""
         cdef int32_t child, above, node
-        for node in range(<int32_t> nodes.shape[0]):
-            self.first_child[node], self.n_branches[node] = nodes[node].first_child, nodes[node].n_branches
-            if nodes[node].n_branches == 0:
-                self.value_row[node] = nodes[node].index
-                continue
-            above = node
-            while above >= 0 and self.attribute[above] != nodes[node].attribute:
-                above = self.parent[above]
-            for child in range(nodes[node].first_child, nodes[node].first_child + nodes[node].n_branches):
-                self.parent[child], self.attribute[child] = node, nodes[node].attribute
-                self.depth[child], self.nearest_earlier[child] = self.depth[node] + 1, above
+        for node in range(<int32_t> self.depth.shape[0]):
+            for child in range(self.first_child[node], self.first_child[node] + self.n_branches[node]):
+                self.parent[child], self.depth[child] = node, self.depth[node] + 1
+                above = node
+                while above >= 0 and self.attribute[above] != self.attribute[child]:
+                    above = self.parent[above]
+                self.nearest_earlier[child] = above
                 self.earlier_depth[child] = self.depth[above] if above >= 0 else 0
         return 0
 

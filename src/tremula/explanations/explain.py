@@ -12,11 +12,16 @@ from tremula.data.names import attribute_names
 from tremula.errors import InvalidInput, UnsupportedModel
 from tremula.explanations.explanation import Explanation
 from tremula.explanations.leaf_factors import LeafFactors, PlainFactors
+from tremula.explanations.leaf_games import games_of_sum
+from tremula.explanations.model_trees import ModelTreeFactors
 from tremula.explanations.shapley_values import ShapleySum
 from tremula.explanations.smoothed_factors import smoothed_factors
 from tremula.smoothing.base import DualPerturb
 from tremula.smoothing.models import TreeModel, read_model
-from tremula.smoothing.shrinkage import find_node_weights
+from tremula.smoothing.shrinkage import find_node_weights, node_means
+from tremula.trees.m5.model_tree import ModelTree
+from tremula.trees.structure import weight_shares
+from tremula.trees.tree_sum import TreeSum
 
 Floats = NDArray[np.float64]
 
@@ -79,16 +84,51 @@ def explain(model: Any, X: Any, *, background: Any = None, n_jobs: int | None = 
     >>> bool(abs(explanation.sums - forest.predict(X[:3])).max() < 1e-10)
     True
     """
+    if _has_model_trees(model):
+        return _explain_model_trees(model, X, background, n_jobs)
     trees, factors, rows = _read(model, X)
-    shapley = ShapleySum(trees.sum, factors, n_jobs)
+    whole = trees.sum
+    shapley = ShapleySum(games_of_sum(whole), factors, whole.n_attributes, whole.n_margins, n_jobs)
     if background is None:
-        values, base = shapley.by_shares(rows, _node_weights(trees))
-    else:
-        others = _read(model, background)[2]
-        if not len(others):
-            raise InvalidInput("background has no rows: give some, of training for example")
-        values, base = shapley.by_background(rows, others)
-    return _as_explanation(trees, rows, values, base)
+        weights = _node_weights(trees)
+        shares = [weight_shares(tree.nodes, each) for tree, each in zip(whole.trees, weights)]
+        return _as_explanation(trees, rows, shapley.by_shares(rows, shares), _mean_margins(whole, weights))
+    others = _read(model, background)[2]
+    return _as_explanation(trees, rows, shapley.by_background(rows, others), factors.margins(others).mean(axis=0))
+
+
+def _mean_margins(model: TreeSum, node_weights: list[Floats]) -> Floats:
+    """Return the margins if no attribute is known."""
+    base = model.offset.copy()
+    for tree, weight, output, weights in zip(model.trees, model.weights, model.outputs, node_weights):
+        base[slice(None) if output < 0 else slice(output, output + 1)] += weight * node_means(tree, weights)[0]
+    return base
+
+
+def _has_model_trees(model: Any) -> bool:
+    members = [model.tree_] if hasattr(model, "tree_") else getattr(model, "members_", [])
+    return len(members) > 0 and all(isinstance(member, ModelTree) for member in members)
+
+
+def _explain_model_trees(model: Any, X: Any, background: Any, n_jobs: int | None) -> Explanation:
+    """Explain a model tree, or an ensemble that averages such."""
+    name = type(model).__name__
+    if background is None:
+        raise UnsupportedModel(
+            f"{name} has linear models in its leaves, and does not know what these give for an unknown attribute: give "
+            "background rows, of training for example"
+        )
+    if hasattr(model, "corrections_"):
+        raise UnsupportedModel(f"{name} adds corrections to the mean of its model trees: use a bagging of M5Regressor")
+    members = [model.tree_] if hasattr(model, "tree_") else model.members_
+    rows, others = (np.ascontiguousarray(model.encoder_.encode(table)) for table in (X, background))
+    weights = np.asarray(getattr(model, "member_weights_", np.ones(len(members))))
+    factors = ModelTreeFactors(members, weights, np.concatenate([rows, others]))
+    n_attributes = rows.shape[1]
+    values = ShapleySum(factors.games(), factors, n_attributes, 1, n_jobs).by_background(rows, others)
+    base = np.full(len(rows), factors.margins(others).mean())
+    names = attribute_names(getattr(model, "feature_names_in_", None), n_attributes)
+    return Explanation(values[:, :, 0], base, rows, names)
 
 
 def _read(model: Any, X: Any) -> tuple[TreeModel, LeafFactors, Floats]:
