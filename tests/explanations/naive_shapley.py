@@ -5,8 +5,8 @@ from itertools import combinations
 from math import factorial
 
 import numpy as np
-
 from tests.kernels.naive_router import branch_taken, expected_value, shares_of_branches
+
 from tremula.trees.tree import Tree
 
 Worth = Callable[[frozenset[int]], np.ndarray]

@@ -11,10 +11,10 @@ from scipy.stats import norm
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.ensemble import GradientBoostingRegressor
 from sklearn.ensemble import RandomForestRegressor as SklearnForest
-
-import tremula as tm
 from tests.explanations.naive_shapley import shapley_values, worth_by_background, worth_by_leaves
 from tests.uncertainty.made_tables import classes_of, made_table
+
+import tremula as tm
 from tremula.errors import InvalidInput, UnsupportedModel
 from tremula.explanations.explain import MarginWarning, explain
 from tremula.explanations.explanation import Explanation
@@ -96,9 +96,7 @@ def test_equals_interventional_shap_up_to_its_single_precision() -> None:
     model = tm.RandomForestRegressor(n_estimators=5, random_state=0).fit(rows, Y)
     explainer = shap.TreeExplainer(shap_trees(model), rows[50:80], feature_perturbation="interventional")
     expected = explainer.shap_values(rows[:10], check_additivity=False).squeeze()
-    np.testing.assert_allclose(
-        explain(model, rows[:10], background=rows[50:80]).values, expected, rtol=0, atol=2e-5
-    )
+    np.testing.assert_allclose(explain(model, rows[:10], background=rows[50:80]).values, expected, rtol=0, atol=2e-5)
 
 
 @pytest.mark.parametrize("method", ["exact", "path"])

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-
 import tremula._kernels.shapley as kernel
 from tests.explanations.naive_shapley import answers_of, shapley_values, worth_by_background, worth_by_shares
 from tests.kernels.random_trees import N_LEVELS, random_rows, random_tree, with_missing_branches
+
 from tremula.explanations.leaf_factors import PlainFactors
 from tremula.explanations.leaf_games import games_of_sum, quadrature
 from tremula.explanations.shapley_values import ShapleySum

@@ -16,8 +16,9 @@ from tremula.explanations.leaf_games import games_of_sum
 from tremula.explanations.model_trees import ModelTreeFactors
 from tremula.explanations.shapley_values import ShapleySum
 from tremula.explanations.smoothed_factors import smoothed_factors
+from tremula.explanations.tree_reader import read_trees
 from tremula.smoothing.base import DualPerturb
-from tremula.smoothing.models import TreeModel, read_model
+from tremula.smoothing.models import TreeModel
 from tremula.smoothing.shrinkage import find_node_weights, node_means
 from tremula.trees.m5.model_tree import ModelTree
 from tremula.trees.structure import weight_shares
@@ -135,7 +136,7 @@ def _read(model: Any, X: Any) -> tuple[TreeModel, LeafFactors, Floats]:
     """Read a model as trees, the factors of its rows, and rows."""
     if isinstance(model, DualPerturb):
         return smoothed_factors(model, X)
-    trees = read_model(model)
+    trees = read_trees(model)
     rows = np.ascontiguousarray(trees.rows(X))
     if trees.no_missing and np.isnan(rows).any():
         raise InvalidInput(f"X contains missing values or unknown levels: {trees.no_missing}. Fill them in first")

@@ -57,7 +57,12 @@ class Explanation(ShownAsTable):
                 raise IndexError("expected explanation[rows], or explanation[..., output] where there are several")
             output = self.output_names.index(str(place[1])) if isinstance(place[1], str) else int(place[1])
             return Explanation(
-                self.values[..., output], self.base_values[..., output], self.data, self.feature_names, None, self.explains
+                self.values[..., output],
+                self.base_values[..., output],
+                self.data,
+                self.feature_names,
+                None,
+                self.explains,
             )
         rows = np.atleast_1d(np.arange(len(self))[place])
         return Explanation(

@@ -12,9 +12,9 @@ from scipy.sparse import csr_array, diags_array, hstack
 
 from tremula.errors import InvalidParameter, UnsupportedModel, counted
 from tremula.explanations.training_rows import read_training_rows
+from tremula.explanations.tree_reader import read_trees
 from tremula.parallel import map_members
 from tremula.parameters import check_choice
-from tremula.smoothing.models import read_model
 from tremula.trees.leaf_shares import leaf_shares
 from tremula.trees.tree import Tree
 from tremula.uncertainty.leaf_rows import LeafRows
@@ -83,7 +83,9 @@ def proximity(
     if kind == "plain":
         return _plain(model, X, Y, n_jobs)
     if Y is not None:
-        raise InvalidParameter(f"kind={kind!r} is for training rows, and Y was given: leave it out, or use kind='plain'")
+        raise InvalidParameter(
+            f"kind={kind!r} is for training rows, and Y was given: leave it out, or use kind='plain'"
+        )
     if y is None:
         raise InvalidParameter(f"kind={kind!r} needs the training rows: give X and y as they were in fit")
     trained = read_training_rows(model, X, y, sample_weight, n_jobs)
@@ -95,7 +97,7 @@ def proximity(
 
 
 def _plain(model: Any, X: Any, Y: Any, n_jobs: int | None) -> csr_array:
-    trees = read_model(model)
+    trees = read_trees(model)
     leaves = _leaves(trees.sum.trees, trees.rows(X), n_jobs)
     others = leaves if Y is None else _leaves(trees.sum.trees, trees.rows(Y), n_jobs)
     return csr_array(leaves @ others.T) / len(trees.sum.trees)

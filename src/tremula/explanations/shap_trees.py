@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tremula.errors import UnsupportedModel
-from tremula.smoothing.models import read_model
+from tremula.explanations.tree_reader import read_trees
 from tremula.smoothing.shrinkage import find_node_weights, node_means
 from tremula.trees.structure import is_numeric
 
@@ -39,12 +39,10 @@ def shap_trees(model: Any) -> dict[str, Any]:
     >>> shap_trees(tree)["trees"][0]["children_left"]
     array([ 1, -1,  3, -1, -1])
     """
-    trees = read_model(model)
+    trees = read_trees(model)
     whole = trees.sum
     is_plain = whole.link.is_identity and not whole.offset.any() and (whole.outputs < 0).all()
-    if not is_plain or any(
-        tree.strict or not is_numeric(tree.nodes[~tree.is_leaf]).all() for tree in whole.trees
-    ):
+    if not is_plain or any(tree.strict or not is_numeric(tree.nodes[~tree.is_leaf]).all() for tree in whole.trees):
         raise UnsupportedModel(
             f"{trees.name} is no mean of trees that compare numbers with thresholds, which shap takes: use `explain`"
         )

@@ -131,9 +131,7 @@ class SmoothedFactors:
         n_levels = self.model.n_levels
         return np.minimum(np.arange(n_levels.max())[:, None], np.maximum(n_levels - 1, 0)).astype(np.float64)
 
-    def _of_levels(
-        self, attribute: NDArray[np.intp], rows: Floats, hard: Floats, by_level: Floats
-    ) -> Floats:
+    def _of_levels(self, attribute: NDArray[np.intp], rows: Floats, hard: Floats, by_level: Floats) -> Floats:
         """Return the factors of tests of levels that may be flipped: the row's own, and the mean over all levels."""
         n_levels, (own, others) = self.model.n_levels, self._flips
         shares = np.zeros((len(n_levels), by_level.shape[1]))

@@ -10,7 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from tremula.data.target import read_known_classes, read_target
 from tremula.errors import InvalidInput, UnsupportedModel
-from tremula.smoothing.models import TreeModel, read_model
+from tremula.explanations.tree_reader import read_trees
+from tremula.smoothing.models import TreeModel
 from tremula.trees.m5.model_tree import ModelTree
 from tremula.uncertainty.model_reader import read_trained
 from tremula.uncertainty.trained_members import Floats, MemberSample, TrainedMembers
@@ -27,7 +28,7 @@ def read_training_rows(model: Any, X: Any, y: Any, sample_weight: Any, n_jobs: i
         trained = read_trained(model, X, y, sample_weight, n_jobs)
     else:
         _check_leaves(last)
-        trained = _trained_on_all(read_model(model, X), X, y, sample_weight, n_jobs)
+        trained = _trained_on_all(read_trees(model, X), X, y, sample_weight, n_jobs)
     _check_members(trained)
     return trained
 
@@ -63,7 +64,9 @@ def _trained_on_all(trees: TreeModel, X: Any, y: Any, sample_weight: Any, n_jobs
     target = read_target(y, len(table)) if trees.classes is None else _codes(y, trees.classes)
     weights = np.ones(len(table)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     if weights.shape != (len(table),):
-        raise InvalidInput(f"sample_weight has shape {weights.shape}: expected one weight for each of {len(table)} rows")
+        raise InvalidInput(
+            f"sample_weight has shape {weights.shape}: expected one weight for each of {len(table)} rows"
+        )
     rows = np.flatnonzero(weights > 0)
     sample = MemberSample(rows, np.ones(len(rows)), weights[rows], target[rows], table[rows])
     n_members = len(trees.sum.trees)
