@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-import tremula as tm
 from tests.kernels.naive_router import nodes_reached
 from tests.uncertainty.made_tables import classes_of, made_table
+
+import tremula as tm
 from tremula.errors import InvalidParameter, UnsupportedModel
 
 TABLE, TARGET = made_table(60, 0)

@@ -157,21 +157,21 @@ def test_smoothed_forests_and_votes() -> None:
 
 
 @pytest.mark.parametrize("missing", [False, True])
-def test_model_trees_equal_their_definition(missing: bool) -> None:
-    rows, target = (NARROW, Y)
+@pytest.mark.parametrize(
+    "estimator", [tm.M5Regressor(), tm.BaggingRegressor(tm.M5Regressor(), n_estimators=3, random_state=0)]
+)
+def test_model_trees_equal_their_definition(estimator: Any, missing: bool) -> None:
+    rows, target = NARROW, Y
     if missing:
         rows = rows.copy()
         rows[np.random.default_rng(0).random(rows.shape) < 0.1] = np.nan
-    for estimator in (tm.M5Regressor(), tm.BaggingRegressor(tm.M5Regressor(), n_estimators=3, random_state=0)):
-        model = estimator.fit(rows, target)
-        background = rows[30:35]
-        explanation = explain(model, rows[:3], background=background)
-        np.testing.assert_allclose(explanation.sums, model.predict(rows[:3]), rtol=1e-12)
-        for row, values in zip(rows[:3], explanation.values):
-            expected = shapley_values(
-                5, lambda known, row=row: worth_by_background(model.predict, row, background, known)
-            )
-            np.testing.assert_allclose(values, expected, rtol=0, atol=1e-10)
+    model = estimator.fit(rows, target)
+    background = rows[30:35]
+    explanation = explain(model, rows[:3], background=background)
+    np.testing.assert_allclose(explanation.sums, model.predict(rows[:3]), rtol=1e-12)
+    for row, values in zip(rows[:3], explanation.values):
+        expected = shapley_values(5, lambda known, row=row: worth_by_background(model.predict, row, background, known))
+        np.testing.assert_allclose(values, expected, rtol=0, atol=1e-10)
 
 
 def test_model_trees_with_levels() -> None:

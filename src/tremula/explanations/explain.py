@@ -1,4 +1,4 @@
-"""Shapley values of the predictions of a fitted model: its trees, the factors of its rows, and the two questions asked."""
+"""Shapley values of the predictions of a fitted model, by the training weights of its nodes or by background rows."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def explain(model: Any, X: Any, *, background: Any = None, n_jobs: int | None = 
         another library that smoothing can read.
     X : array, data frame or table of shape (n_rows, n_attributes)
         Rows to explain, with missing values if the model takes them.
-    background : table of shape (n_background, n_attributes), optional
+    background : table of shape (n_background, n_attributes) or None, default=None
         Rows that stand for what is usual. Without it the values are path-dependent, with it interventional; see Notes.
     n_jobs : int or None, default=None
         Number of blocks of rows computed in parallel. The values do not depend on it.
@@ -75,8 +75,7 @@ def explain(model: Any, X: Any, *, background: Any = None, n_jobs: int | None = 
     Examples
     --------
     >>> from sklearn.datasets import load_diabetes
-    >>> from tremula import RandomForestRegressor
-    >>> from tremula.explanations.explain import explain
+    >>> from tremula import RandomForestRegressor, explain
     >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
     >>> forest = RandomForestRegressor(n_estimators=20, random_state=0).fit(X, y)
     >>> explanation = explain(forest, X[:3])
@@ -148,8 +147,8 @@ def _node_weights(trees: TreeModel) -> list[Floats]:
         return find_node_weights(trees, None, None, None)[0]
     except InvalidInput as error:
         raise UnsupportedModel(
-            f"{trees.name} does not hand over the training weights of its nodes, which path-dependent values need: give "
-            "background rows, of training for example"
+            f"{trees.name} does not hand over the training weights of its nodes, which path-dependent values need: "
+            "give background rows, of training for example"
         ) from error
 
 

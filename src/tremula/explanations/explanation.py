@@ -13,8 +13,6 @@ from tremula.errors import MissingLibrary
 
 Floats = NDArray[np.float64]
 
-MOST_SHOWN = 20
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanation(ShownAsTable):
@@ -56,14 +54,8 @@ class Explanation(ShownAsTable):
             if len(place) != 2 or place[0] is not Ellipsis or self.output_names is None:
                 raise IndexError("expected explanation[rows], or explanation[..., output] where there are several")
             output = self.output_names.index(str(place[1])) if isinstance(place[1], str) else int(place[1])
-            return Explanation(
-                self.values[..., output],
-                self.base_values[..., output],
-                self.data,
-                self.feature_names,
-                None,
-                self.explains,
-            )
+            values, base_values = self.values[..., output], self.base_values[..., output]
+            return Explanation(values, base_values, self.data, self.feature_names, None, self.explains)
         rows = np.atleast_1d(np.arange(len(self))[place])
         return Explanation(
             self.values[rows],
@@ -101,7 +93,7 @@ class Explanation(ShownAsTable):
 
     def _short_table(self) -> ShortTable:
         sizes = np.abs(self.values).mean(axis=0)
-        order = np.argsort(-sizes.reshape(len(self.feature_names), -1).max(axis=1), kind="stable")[:MOST_SHOWN]
+        order = np.argsort(-sizes.reshape(len(self.feature_names), -1).max(axis=1), kind="stable")
         columns = ["mean |value|"] if self.output_names is None else list(self.output_names)
         rows = [(self.feature_names[each], *(f"{size:.3g}" for size in np.atleast_1d(sizes[each]))) for each in order]
         caption = f"Shapley values of {len(self):,} rows, mean magnitude"

@@ -50,7 +50,7 @@ class PlainFactors:
 
 def n_blocks(n_rows: int) -> int:
     """Return the number of blocks that the kernel takes so many rows in."""
-    return -(-n_rows // kernel.LANES)
+    return -(-n_rows // int(kernel.LANES))
 
 
 def in_blocks(factors: Floats) -> Floats:

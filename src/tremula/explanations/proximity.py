@@ -41,16 +41,16 @@ def proximity(
         Of tremula, or a forest of scikit-learn.
     X : array, data frame or table of shape (n_rows, n_attributes)
         For "oob" and "gap" the rows of training again, in the same order.
-    Y : table of shape (n_other_rows, n_attributes), optional
-        Other rows; by default those of X. Only for "plain".
+    Y : table of shape (n_other_rows, n_attributes) or None, default=None
+        Other rows; None takes those of X. Only for "plain".
     kind : {"plain", "oob", "gap"}, default="plain"
         "plain": share of the trees in which both rows are in the same leaf.
         "oob": the same, among the trees that were trained on neither.
         "gap": weight of each training row in the out-of-bag prediction of each training row (Rhodes, Cutler and Moon,
         2023). It is not symmetric; weighted by it, the training targets give the out-of-bag predictions.
-    y : array of shape (n_rows,), optional
+    y : array of shape (n_rows,) or None, default=None
         Targets of the training rows, for "oob" and "gap".
-    sample_weight : array of shape (n_rows,), optional
+    sample_weight : array of shape (n_rows,) or None, default=None
         Weights of the training rows, if they were given to `fit`.
     n_jobs : int or None, default=None
         Number of trees asked in parallel.
@@ -69,8 +69,7 @@ def proximity(
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from tremula import RandomForestClassifier
-    >>> from tremula.explanations.proximity import proximity
+    >>> from tremula import RandomForestClassifier, proximity
     >>> X, y = load_iris(return_X_y=True)
     >>> forest = RandomForestClassifier(random_state=0).fit(X, y)
     >>> near = proximity(forest, X[[0, 1, 100]])

@@ -26,9 +26,11 @@ def row_weights(
         A tree or an ensemble of trees whose predictions are averaged, of tremula or a forest of scikit-learn.
     X : array, data frame or table of shape (n_rows, n_attributes)
         Rows to predict.
-    X_train, y_train
-        The rows of training again, in the same order, and their targets: a model does not store them.
-    sample_weight : array of shape (n_training_rows,), optional
+    X_train : table of shape (n_training_rows, n_attributes)
+        The rows of training again, in the same order: a model does not store them.
+    y_train : array of shape (n_training_rows,)
+        Their targets.
+    sample_weight : array of shape (n_training_rows,) or None, default=None
         Their weights, if they were given to `fit`.
     n_jobs : int or None, default=None
         Number of members asked in parallel.
@@ -47,8 +49,7 @@ def row_weights(
     Examples
     --------
     >>> from sklearn.datasets import load_diabetes
-    >>> from tremula import RandomForestRegressor
-    >>> from tremula.explanations.row_weights import row_weights
+    >>> from tremula import RandomForestRegressor, row_weights
     >>> X, y = load_diabetes(return_X_y=True)
     >>> forest = RandomForestRegressor(n_estimators=20, random_state=0).fit(X[:400], y[:400])
     >>> weights = row_weights(forest, X[400:], X[:400], y[:400])

@@ -23,7 +23,7 @@ def shap_trees(model: Any) -> dict[str, Any]:
     Returns
     -------
     dict
-        For ``shap.TreeExplainer(shap_trees(model))``. Missing values are not described: shap sends them down one branch.
+        For ``shap.TreeExplainer(shap_trees(model))``. Missing values are not described.
 
     Raises
     ------
