@@ -73,11 +73,17 @@ def test_figure_of_a_class() -> None:
         CaseDisplay.from_estimator(model, TABLE[:1], TABLE, CLASSES, output="none")
 
 
-def test_figure_of_a_smoothed_model_says_that_it_has_no_rows() -> None:
+def test_figure_of_a_smoothed_model() -> None:
     X, y = load_diabetes(return_X_y=True)
-    forest = tm.RandomForestRegressor(**FEW).fit(X, y)
-    smooth = tm.DualPerturbRegressor(forest, noise=0.2).fit(X)
+    smooth = tm.DualPerturbRegressor(tm.RandomForestRegressor(**FEW).fit(X, y), noise=0.2, tol=0.0).fit(X)
     display = CaseDisplay.from_estimator(smooth, X[:1], X, y)
+    assert display.prediction == pytest.approx(smooth.predict(X[:1])[0])
+    assert len(display.rows) == 8
+
+
+def test_figure_of_a_model_without_rows_says_so() -> None:
+    model = tm.M5Regressor().fit(TABLE, TARGET)
+    display = CaseDisplay.from_estimator(model, TABLE[:1], TABLE, TARGET, background=TABLE[:30])
     assert display.rows == []
     assert "no weighted mean" in display.axes_[1].texts[0].get_text()
 

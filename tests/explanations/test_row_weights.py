@@ -64,6 +64,20 @@ def test_forests_of_scikit_learn() -> None:
     np.testing.assert_allclose(shares, trees.predict_proba(rows[:9]))
 
 
+@pytest.mark.parametrize("method", ["exact", "path"])
+def test_rows_behind_smoothed_predictions(method: str) -> None:
+    for estimator in (tm.RandomForestRegressor(**FEW), tm.CARTRegressor(max_depth=4, missing="shares")):
+        model = estimator.fit(TABLE, TARGET)
+        smooth = tm.DualPerturbRegressor(model, noise=0.3, flip=0.1, method=method, tol=0.0).fit(TABLE)
+        behind = row_weights(smooth, NEW, TABLE, TARGET)
+        np.testing.assert_allclose(behind @ TARGET, smooth.predict(NEW), rtol=0, atol=1e-12)
+        plain = row_weights(tm.DualPerturbRegressor(model, noise=0.0).fit(TABLE), NEW, TABLE, TARGET)
+        np.testing.assert_allclose(plain @ TARGET, model.predict(NEW), rtol=0, atol=1e-12)
+    shrunken = tm.DualPerturbRegressor(model, noise=0.3, shrinkage=5.0).fit(TABLE)
+    with pytest.raises(UnsupportedModel, match="no weighted means"):
+        row_weights(shrunken, NEW, TABLE, TARGET)
+
+
 @pytest.mark.parametrize(
     "model",
     [

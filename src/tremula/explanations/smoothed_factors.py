@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 from scipy.special import ndtr
 
 import tremula._kernels.shapley as kernel
@@ -19,6 +20,7 @@ from tremula.errors import UnsupportedModel
 from tremula.explanations.leaf_factors import LeafFactors, PlainFactors, in_blocks
 from tremula.explanations.path_tests import PathTests
 from tremula.smoothing.base import DualPerturb
+from tremula.smoothing.exact import leaf_weights
 from tremula.smoothing.kernel_input import prepare
 from tremula.smoothing.methods import TreeSmoother
 from tremula.smoothing.models import TreeModel
@@ -95,6 +97,15 @@ class SmoothedFactors:
         margins = replace(self.smoother, tol=0.0).smooth(rows, self.noise, None).margins
         assert margins is not None
         return margins
+
+    def leaf_probabilities(self, number: int, rows: Floats) -> csr_array:
+        """Return the probability that each row reaches each leaf of a tree, (n_rows, n_nodes)."""
+        noise, tree = self.noise.of_tree(number), self.model.trees[number]
+        options: dict[str, Any] = {"flip": noise.flip, "level_shares": noise.level_shares or None}
+        weights = leaf_weights(self.model, number, rows, noise.sd, form=self.smoother.method, **options)
+        leaves = np.flatnonzero(tree.is_leaf)
+        placed = csr_array((np.ones(len(leaves)), (np.arange(len(leaves)), leaves)), (len(leaves), tree.n_nodes))
+        return csr_array(csr_array(weights) @ placed)
 
     @property
     def _is_path(self) -> bool:

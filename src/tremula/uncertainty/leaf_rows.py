@@ -120,7 +120,7 @@ class LeafRows:
                 predictions = self.trained.members[number].predict_values(rows)[:, 0]
                 parts.append(_values_of_model(leaves, share, predictions, weights[number]))
         if shares:
-            behind = self._rows_in(shares)
+            behind = self.rows_in(shares)
             parts.append((_row_numbers(behind), self.trained.target[behind.indices], behind.data))
         return _in_order(parts, sizes)
 
@@ -131,10 +131,16 @@ class LeafRows:
         """
         by_member = self.by_member  # made before threads ask for them
         assert all(leaves.residuals is None for leaves in by_member)
-        return self._rows_in([diags_array(share) @ shares for share, shares in zip(weights, self._shares(rows))])
+        return self.rows_in([diags_array(share) @ shares for share, shares in zip(weights, self._shares(rows))])
 
-    def _rows_in(self, shares: Sequence[Any]) -> csr_array:
-        """Return the weights of training rows, given those of the leaves of every member but model trees."""
+    def rows_in(self, shares: Sequence[Any]) -> csr_array:
+        """Return the weights of training rows, given those of the leaves of every member but model trees.
+
+        Parameters
+        ----------
+        shares : for each member a sparse array (n_predicted, n_nodes)
+            Weights of its leaves, times that of the member.
+        """
         return csr_array(csr_array(hstack(shares, format="csr")) @ self._stacked)
 
     def _shares(self, rows: Floats) -> Iterator[csr_array]:

@@ -174,7 +174,7 @@ class CaseDisplay:
         ax.set(xlabel="change of the prediction", title=f"from {self.base:.3g} to {self.prediction:.3g}")
 
     def _draw_rows(self, ax: Any) -> None:
-        ax.set(xlabel="weight in the prediction", title="training rows behind it")
+        ax.set(xlabel="weight in the prediction", title="training rows behind it: targets")
         if not self.rows:
             ax.text(0.5, 0.5, NO_WEIGHTS, ha="center", va="center", transform=ax.transAxes, color=GREY)
             ax.set(xticks=[], yticks=[])
