@@ -25,11 +25,11 @@ from data import load
 from tremula.explanations.shap_trees import shap_trees
 
 N_ROWS, N_PAIRED_ROWS, N_BACKGROUND, N_LETTERS = 64, 16, 100, 10_000
-NOTE = f"""Processor seconds of one core, best of several turns, for {N_ROWS} rows; {N_PAIRED_ROWS} rows and {N_BACKGROUND}
-background rows with a background. shap is given the trees of tremula, and its explainer is made before time counts;
-tremula's time includes reading the model. Difference: the largest of any value. Sum: the largest difference between the
-prediction and what base value and values sum to. shap computes values with a background in single precision. Diabetes:
-values rounded to whole numbers, which single precision holds."""
+NOTE = f"""Processor seconds of one core, best of several turns, for {N_ROWS} rows; for {N_PAIRED_ROWS} rows and
+{N_BACKGROUND} background rows with a background. shap is given the trees of tremula, and its explainer is made before
+time counts; tremula's time includes reading the model. Difference: the largest of any value. Sum: the largest
+difference between the prediction and what base value and values sum to. shap computes values with a background in
+single precision. Diabetes: values rounded to whole numbers, which single precision holds."""
 
 
 def models(n_trees: int) -> Iterator[tuple[str, Any, np.ndarray, np.ndarray]]:

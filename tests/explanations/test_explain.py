@@ -15,8 +15,8 @@ from tests.explanations.naive_shapley import shapley_values, worth_by_background
 from tests.uncertainty.made_tables import classes_of, made_table
 
 import tremula as tm
-from tremula.errors import InvalidInput, UnsupportedModel
-from tremula.explanations.explain import MarginWarning, explain
+from tremula.errors import InvalidInput, MarginWarning, UnsupportedModel
+from tremula.explanations.explain import explain
 from tremula.explanations.explanation import Explanation
 from tremula.explanations.shap_trees import shap_trees
 

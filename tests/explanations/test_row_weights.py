@@ -40,7 +40,7 @@ CLASSIFIERS = {
 @pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["equal", "weighted"])
 def test_weighted_targets_are_the_predictions(name: str, weights: np.ndarray | None) -> None:
     model = REGRESSORS[name].fit(TABLE, TARGET, sample_weight=weights)
-    behind = row_weights(model, NEW, TABLE, TARGET, sample_weight=weights)
+    behind = row_weights(model, NEW, X_train=TABLE, y_train=TARGET, sample_weight=weights)
     assert behind.shape == (30, 150)
     np.testing.assert_allclose(behind @ TARGET, model.predict(NEW), rtol=0, atol=1e-12)
     np.testing.assert_allclose(behind.sum(axis=1), 1.0, rtol=1e-12)
@@ -50,7 +50,7 @@ def test_weighted_targets_are_the_predictions(name: str, weights: np.ndarray | N
 @pytest.mark.parametrize("name", CLASSIFIERS)
 def test_weighted_shares_of_classes_are_the_probabilities(name: str) -> None:
     model = CLASSIFIERS[name].fit(TABLE, CLASSES)
-    behind = row_weights(model, NEW, TABLE, CLASSES)
+    behind = row_weights(model, NEW, X_train=TABLE, y_train=CLASSES)
     shares = behind @ (CLASSES[:, None] == model.classes_)
     np.testing.assert_allclose(shares, model.predict_proba(NEW), rtol=0, atol=1e-12)
 
@@ -58,9 +58,11 @@ def test_weighted_shares_of_classes_are_the_probabilities(name: str) -> None:
 def test_forests_of_scikit_learn() -> None:
     rows = np.nan_to_num(TABLE[["a", "b"]].to_numpy())
     forest = SklearnForest(n_estimators=6, random_state=0).fit(rows, TARGET)
-    np.testing.assert_allclose(row_weights(forest, rows[:9], rows, TARGET) @ TARGET, forest.predict(rows[:9]))
+    np.testing.assert_allclose(
+        row_weights(forest, rows[:9], X_train=rows, y_train=TARGET) @ TARGET, forest.predict(rows[:9])
+    )
     trees = SklearnExtraTrees(n_estimators=6, random_state=0, max_depth=4).fit(rows, CLASSES)
-    shares = row_weights(trees, rows[:9], rows, CLASSES) @ (CLASSES[:, None] == trees.classes_)
+    shares = row_weights(trees, rows[:9], X_train=rows, y_train=CLASSES) @ (CLASSES[:, None] == trees.classes_)
     np.testing.assert_allclose(shares, trees.predict_proba(rows[:9]))
 
 
@@ -69,13 +71,13 @@ def test_rows_behind_smoothed_predictions(method: str) -> None:
     for estimator in (tm.RandomForestRegressor(**FEW), tm.CARTRegressor(max_depth=4, missing="shares")):
         model = estimator.fit(TABLE, TARGET)
         smooth = tm.DualPerturbRegressor(model, noise=0.3, flip=0.1, method=method, tol=0.0).fit(TABLE)
-        behind = row_weights(smooth, NEW, TABLE, TARGET)
+        behind = row_weights(smooth, NEW, X_train=TABLE, y_train=TARGET)
         np.testing.assert_allclose(behind @ TARGET, smooth.predict(NEW), rtol=0, atol=1e-12)
-        plain = row_weights(tm.DualPerturbRegressor(model, noise=0.0).fit(TABLE), NEW, TABLE, TARGET)
+        plain = row_weights(tm.DualPerturbRegressor(model, noise=0.0).fit(TABLE), NEW, X_train=TABLE, y_train=TARGET)
         np.testing.assert_allclose(plain @ TARGET, model.predict(NEW), rtol=0, atol=1e-12)
     shrunken = tm.DualPerturbRegressor(model, noise=0.3, shrinkage=5.0).fit(TABLE)
     with pytest.raises(UnsupportedModel, match="no weighted means"):
-        row_weights(shrunken, NEW, TABLE, TARGET)
+        row_weights(shrunken, NEW, X_train=TABLE, y_train=TARGET)
 
 
 @pytest.mark.parametrize(
@@ -88,26 +90,26 @@ def test_rows_behind_smoothed_predictions(method: str) -> None:
 def test_votes_are_refused(model: Any) -> None:
     model.fit(TABLE, CLASSES)
     with pytest.raises(UnsupportedModel, match="combine='average'") as refusal:
-        row_weights(model, NEW, TABLE, CLASSES)
+        row_weights(model, NEW, X_train=TABLE, y_train=CLASSES)
     assert "method=" not in str(refusal.value)
 
 
 @pytest.mark.parametrize("model", [tm.M5Regressor(), tm.BaggingRegressor(tm.M5Regressor(), **FEW)])
 def test_model_trees_are_refused(model: Any) -> None:
     with pytest.raises(UnsupportedModel, match="linear models in its leaves"):
-        row_weights(model.fit(TABLE, TARGET), NEW, TABLE, TARGET)
+        row_weights(model.fit(TABLE, TARGET), NEW, X_train=TABLE, y_train=TARGET)
 
 
 def test_smeared_targets_are_refused() -> None:
     model = tm.OutputSmearingRegressor(**FEW).fit(TABLE, TARGET)
     with pytest.raises(UnsupportedModel, match="no weighted means"):
-        row_weights(model, NEW, TABLE, TARGET)
+        row_weights(model, NEW, X_train=TABLE, y_train=TARGET)
 
 
 def test_rows_in_another_order_are_refused() -> None:
     model = tm.RandomForestRegressor(**FEW).fit(TABLE, TARGET)
     with pytest.raises(InvalidInput, match="not those of fit"):
-        row_weights(model, NEW, TABLE[::-1], TARGET[::-1])
+        row_weights(model, NEW, X_train=TABLE[::-1], y_train=TARGET[::-1])
     tree = tm.CARTRegressor().fit(TABLE, TARGET)
     with pytest.raises(UnsupportedModel, match="give the rows of fit again"):
-        row_weights(tree, NEW, TABLE, TARGET[::-1])
+        row_weights(tree, NEW, X_train=TABLE, y_train=TARGET[::-1])

@@ -9,7 +9,8 @@ from tests.kernels.random_trees import N_LEVELS, random_rows, random_tree, with_
 from tremula.explanations.leaf_factors import PlainFactors
 from tremula.explanations.leaf_games import games_of_sum, quadrature
 from tremula.explanations.shapley_values import ShapleySum
-from tremula.trees.structure import branch_shares, missing_branches, weight_shares
+from tremula.trees.structure import NODE_DTYPE, branch_shares, missing_branches, weight_shares
+from tremula.trees.tree import Tree
 from tremula.trees.tree_sum import TreeSum, mean_of_trees
 
 SEEDS = range(12)
@@ -95,10 +96,7 @@ def test_quadrature_is_exact_for_products_of_all_factors_but_one(n_factors: int)
 
 
 def test_many_attributes_on_one_path() -> None:
-    """A chain of 40 attributes: the first k known pass the first k tests, so all have closed-form values."""
-    from tremula.trees.tree import NODE_DTYPE, Tree
-
-    n_attributes = 40
+    n_attributes = 300
     nodes = np.zeros(2 * n_attributes + 1, NODE_DTYPE)
     node = 0
     for attribute in range(n_attributes):

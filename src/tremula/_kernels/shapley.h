@@ -70,7 +70,9 @@ SHAPLEY_INLINE int enter_node(
             inverse[at] = 1.0 / (factor + (factor == 0.0));     /* where it is 0, so is the product */
         }
     }
-    for (int lane = 0; lane < SHAPLEY_LANES; lane++) is_alive |= product[lane] != 0.0;
+    /* In the middle, where every factor is at least half of its larger end; near 0 and 1 long products may underflow. */
+    const long middle = tree->n_points / 2 * SHAPLEY_LANES;
+    for (int lane = 0; lane < SHAPLEY_LANES; lane++) is_alive |= product[middle + lane] != 0.0;
     scratch->on_path[depth] = tree->attribute[node];
     scratch->is_different[depth] = is_different;
     return is_alive;

@@ -195,7 +195,7 @@ def fill_factors(
 
 
 def multiply_shares(LeafGames games, const double[::1] shares, double[::1] out):
-    """Write for every node the product of the shares of all branches on its path that test the attribute tested last."""
+    """Write for every node the product of the shares of all branches on its path that test the same attribute."""
     cdef Py_ssize_t node
     for node in range(shares.shape[0]):
         out[node] = shares[node]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tremula.data.names import attribute_names
-from tremula.errors import InvalidInput, UnsupportedModel
+from tremula.errors import InvalidInput, MarginWarning, UnsupportedModel
 from tremula.explanations.explanation import Explanation
 from tremula.explanations.leaf_factors import LeafFactors, PlainFactors
 from tremula.explanations.leaf_games import games_of_sum
@@ -25,10 +25,6 @@ from tremula.trees.structure import weight_shares
 from tremula.trees.tree_sum import TreeSum
 
 Floats = NDArray[np.float64]
-
-
-class MarginWarning(UserWarning):
-    """The margins of a model are explained, to which it applies a link, and not its predictions."""
 
 
 def explain(model: Any, X: Any, *, background: Any = None, n_jobs: int | None = None) -> Explanation:

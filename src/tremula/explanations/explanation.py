@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tremula.display import ShortTable, ShownAsTable
-from tremula.errors import MissingLibrary
+from tremula.errors import MissingLibrary, counted
 
 Floats = NDArray[np.float64]
 
@@ -96,5 +96,5 @@ class Explanation(ShownAsTable):
         order = np.argsort(-sizes.reshape(len(self.feature_names), -1).max(axis=1), kind="stable")
         columns = ["mean |value|"] if self.output_names is None else list(self.output_names)
         rows = [(self.feature_names[each], *(f"{size:.3g}" for size in np.atleast_1d(sizes[each]))) for each in order]
-        caption = f"Shapley values of {len(self):,} rows, mean magnitude"
+        caption = f"Shapley values of {counted(len(self), 'row')}, mean magnitude"
         return ShortTable(caption, ["attribute", *columns], rows)

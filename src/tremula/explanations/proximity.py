@@ -74,8 +74,8 @@ def proximity(
     >>> forest = RandomForestClassifier(random_state=0).fit(X, y)
     >>> near = proximity(forest, X[[0, 1, 100]])
     >>> near.toarray().round(2)
-    array([[1. , 0.98, 0.  ],
-           [0.98, 1.  , 0.  ],
+    array([[1.  , 0.99, 0.  ],
+           [0.99, 1.  , 0.  ],
            [0.  , 0.  , 1.  ]])
     """
     check_choice("kind", kind, KINDS)

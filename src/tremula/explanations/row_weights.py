@@ -18,7 +18,7 @@ TOLERANCE = 1e-9  # of the magnitude of the targets, by which weighted targets m
 
 
 def row_weights(
-    model: Any, X: Any, X_train: Any, y_train: Any, *, sample_weight: Any = None, n_jobs: int | None = None
+    model: Any, X: Any, *, X_train: Any, y_train: Any, sample_weight: Any = None, n_jobs: int | None = None
 ) -> csr_array:
     """Return the weight of every training row in the prediction of each row.
 
@@ -55,7 +55,7 @@ def row_weights(
     >>> from tremula import RandomForestRegressor, row_weights
     >>> X, y = load_diabetes(return_X_y=True)
     >>> forest = RandomForestRegressor(n_estimators=20, random_state=0).fit(X[:400], y[:400])
-    >>> weights = row_weights(forest, X[400:], X[:400], y[:400])
+    >>> weights = row_weights(forest, X[400:], X_train=X[:400], y_train=y[:400])
     >>> bool(abs(weights @ y[:400] - forest.predict(X[400:])).max() < 1e-10)
     True
     """
@@ -78,7 +78,8 @@ def _smoothed_weights(
     if [tree.n_nodes for tree in trees.sum.trees] != [getattr(each, "n_nodes", 0) for each in trained.members]:
         raise UnsupportedModel(f"{trained.name} is not smoothed tree by tree, so its training rows are not known")
     if not isinstance(factors, SmoothedFactors):
-        return row_weights(model.estimator_, X, X_train, y_train, sample_weight=sample_weight, n_jobs=n_jobs)
+        given = {"X_train": X_train, "y_train": y_train, "sample_weight": sample_weight, "n_jobs": n_jobs}
+        return row_weights(model.estimator_, X, **given)
     leaves, blocks = LeafRows(trained), []
     for block in row_blocks(rows, ROWS_AT_A_TIME):
         shares = [

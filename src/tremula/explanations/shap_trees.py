@@ -36,8 +36,8 @@ def shap_trees(model: Any) -> dict[str, Any]:
     >>> from tremula import CARTClassifier
     >>> from tremula.explanations.shap_trees import shap_trees
     >>> tree = CARTClassifier(max_depth=2).fit(*load_iris(return_X_y=True))
-    >>> shap_trees(tree)["trees"][0]["children_left"]
-    array([ 1, -1,  3, -1, -1])
+    >>> shap_trees(tree)["trees"][0]["children_left"].tolist()
+    [1, -1, 3, -1, -1]
     """
     trees = read_trees(model)
     whole = trees.sum

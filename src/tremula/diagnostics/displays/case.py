@@ -221,7 +221,7 @@ def _shown_value(value: float, levels: Any) -> str:
 def _heaviest_rows(model: Any, X: Any, X_train: Any, y_train: Any, sample_weight: Any) -> list[tuple[str, float]]:
     """Return the labels and weights of the training rows behind a prediction; none if it is no mean of rows."""
     try:
-        weights = row_weights(model, X, X_train, y_train, sample_weight=sample_weight)
+        weights = row_weights(model, X, X_train=X_train, y_train=y_train, sample_weight=sample_weight)
     except UnsupportedModel:
         return []
     targets = np.asarray(y_train)
