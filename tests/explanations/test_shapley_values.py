@@ -1,14 +1,16 @@
 """The kernel of Shapley values equals their definition, on random trees with splits of every kind."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import tremula._kernels.shapley as kernel
 from tests.explanations.naive_shapley import answers_of, shapley_values, worth_by_background, worth_by_shares
-from tests.kernels.random_trees import N_LEVELS, random_rows, random_tree, with_missing_branches
+from tests.kernels.random_trees import GRID, N_LEVELS, random_rows, random_tree, with_missing_branches
 
 from tremula.explanations.leaf_factors import PlainFactors
 from tremula.explanations.leaf_games import games_of_sum, quadrature
-from tremula.explanations.shapley_values import ShapleySum
+from tremula.explanations.shapley_values import FactorBits, ShapleySum
 from tremula.trees.structure import NODE_DTYPE, branch_shares, missing_branches, weight_shares
 from tremula.trees.tree import Tree
 from tremula.trees.tree_sum import TreeSum, mean_of_trees
@@ -46,6 +48,35 @@ def test_interventional_values_equal_their_definition(seed: int) -> None:
             len(N_LEVELS), lambda known, row=row: worth_by_background(answer, row, background, known)
         )
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-13)
+
+
+def complete_rows(rng: np.random.Generator, n_rows: int) -> np.ndarray:
+    rows = rng.choice(GRID, size=(n_rows, len(N_LEVELS)))
+    rows[:, N_LEVELS > 0] = rng.integers(0, N_LEVELS[N_LEVELS > 0], size=(n_rows, (N_LEVELS > 0).sum()))
+    return rows
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_counts_of_bits_and_quadrature_equal_the_definition_without_missing_values(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    tree = random_tree(rng, most_splits=16)
+    tree = Tree(tree.nodes, tree.values, tree.subsets % 2, tree.n_levels, tree.strict)  # no level is unseen
+    model, rows, background = mean_of_trees([tree]), complete_rows(rng, 3), complete_rows(rng, 21)
+    shapley = shapley_sum(model)
+    values, (games,) = shapley.by_background(rows, background), shapley.games
+    known, unknown = (shapley.factors.factors(0, games, each) for each in (rows, background))
+    assert FactorBits(games, known, 3).is_whole.all()
+    assert FactorBits(games, unknown, 21).is_whole.all()
+    by_quadrature = np.zeros_like(values)
+    kernel.add_by_background(games, known, unknown, 21, 1 / 21, np.zeros(3, np.uint8), by_quadrature)
+    np.testing.assert_allclose(by_quadrature, values, rtol=0, atol=1e-13)
+    for row, found in zip(rows, values):
+        worth = worth_of(answers_of(tree), row, background)
+        np.testing.assert_allclose(found, shapley_values(len(N_LEVELS), worth), rtol=0, atol=1e-13)
+
+
+def worth_of(answer: Any, row: np.ndarray, background: np.ndarray) -> Any:
+    return lambda known: worth_by_background(answer, row, background, known)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -86,6 +117,10 @@ def test_values_of_a_row_do_not_depend_on_other_rows() -> None:
     values = shapley_sum(model).by_shares(rows, shares)
     for row in (0, 7, 39):
         np.testing.assert_array_equal(shapley_sum(model).by_shares(rows[[row]], shares)[0], values[row])
+    background = complete_rows(rng, 20)
+    values = shapley_sum(model).by_background(rows, background)
+    for row in (0, 7, 39):
+        np.testing.assert_array_equal(shapley_sum(model).by_background(rows[[row]], background)[0], values[row])
 
 
 @pytest.mark.parametrize("n_factors", [1, 2, 3, 8, 25, 60])

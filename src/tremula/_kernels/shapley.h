@@ -143,4 +143,17 @@ static void choose_processor(int plain) {
 static void choose_processor(int plain) { (void)plain; }
 #endif
 
+static inline int count_bits(uint64_t bits) {
+#if defined(__GNUC__)
+    return __builtin_popcountll(bits);
+#else
+    int n = 0;
+    for (; bits; bits &= bits - 1) n++;
+    return n;
+#endif
+}
+
+/* Number of the lowest bit that is set; there must be one. */
+static inline int lowest_bit(uint64_t bits) { return count_bits((bits & -bits) - 1); }
+
 #endif

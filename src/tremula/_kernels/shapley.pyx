@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from libc.stdint cimport int32_t, uint8_t
+from libc.stdint cimport int32_t, uint8_t, uint64_t
 
 from tremula._kernels.nodes cimport MISSING, Node, branch_taken
 from tremula._kernels.route cimport TreeView
@@ -40,8 +40,11 @@ cdef extern from "shapley.h" nogil:
         const ShapleyTree* tree, const ShapleyScratch* scratch, const double* known, const double* unknown, double* out,
     )
     void choose_processor(int plain)
+    int count_bits(uint64_t bits)
+    int lowest_bit(uint64_t bits)
 
 LANES = SHAPLEY_LANES
+MOST_BITS = 64
 
 
 def set_processor(bint plain=False):
@@ -71,10 +74,10 @@ cdef class LeafGames:
     """
 
     cdef const int32_t[::1] attribute, first_child, n_branches, value_row, value_start, value_output
-    cdef int32_t[::1] parent, depth, earlier_depth, nearest_earlier, active_start, active_depth
+    cdef int32_t[::1] parent, depth, earlier_depth, nearest_earlier, active_start, active_depth, active_node
     cdef const double[::1] value, points, weights
     cdef ShapleyTree tree
-    cdef readonly Py_ssize_t n_attributes, deepest
+    cdef readonly Py_ssize_t n_attributes, deepest, most_factors
 
     def __init__(
         self, branches, const int32_t[::1] attribute, const int32_t[::1] value_row, Py_ssize_t n_attributes,
@@ -89,9 +92,10 @@ cdef class LeafGames:
         self.parent, self.nearest_earlier = np.full(n_nodes, -1, np.int32), np.full(n_nodes, -1, np.int32)
         self._fill_nodes()
         self.active_start = np.zeros(n_nodes + 1, np.int32)
-        self.active_depth = np.zeros(0, np.int32)
         self.active_depth = np.zeros(max(1, self._list_active(False)), np.int32)
+        self.active_node = np.zeros(self.active_depth.shape[0], np.int32)
         self._list_active(True)
+        self.most_factors = np.diff(self.active_start).max()
         self.deepest = np.max(self.depth)
         self.tree.n_nodes, self.tree.n_outputs = <int32_t> n_nodes, <int32_t> n_outputs
         self._point_to_arrays()
@@ -115,7 +119,7 @@ cdef class LeafGames:
         return 0
 
     cdef int _list_active(self, bint is_written) except -1:
-        """List for each leaf the depths of the last test of each attribute; returns their number."""
+        """List for each leaf where the last test of each attribute leads, depths and nodes; returns their number."""
         cdef int32_t[::1] seen = np.full(self.n_attributes + 1, -1, np.int32)
         cdef int32_t node, above, n_active = 0
         for node in range(<int32_t> self.depth.shape[0]):
@@ -125,7 +129,7 @@ cdef class LeafGames:
                 if seen[self.attribute[above]] != node:
                     seen[self.attribute[above]] = node
                     if is_written:
-                        self.active_depth[n_active] = self.depth[above]
+                        self.active_depth[n_active], self.active_node[n_active] = self.depth[above], above
                     n_active += 1
                 above = self.parent[above]
         self.active_start[self.depth.shape[0]] = n_active
@@ -224,9 +228,9 @@ def add_by_shares(LeafGames games, const double[:, :, ::1] known, const double[:
 
 def add_by_background(
     LeafGames games, const double[:, :, ::1] known, const double[:, :, ::1] unknown, Py_ssize_t n_background,
-    double scale, double[:, :, ::1] out,
+    double scale, const uint8_t[::1] is_left_out, double[:, :, ::1] out,
 ):
-    """Add to `out` `scale` times the Shapley values of rows, summed over the rows of the background."""
+    """Add to `out` `scale` times the Shapley values of rows, summed over the background; some rows are left out."""
     cdef Py_ssize_t n_nodes = known.shape[1]
     cdef double[:, ::1] lanes_of_row = np.empty((n_nodes, SHAPLEY_LANES))
     cdef double[:, :, ::1] sums = np.empty((out.shape[1], out.shape[2], SHAPLEY_LANES))
@@ -235,6 +239,8 @@ def add_by_background(
     cdef double total
     with nogil:
         for row in range(out.shape[0]):
+            if is_left_out[row]:
+                continue
             for node in range(n_nodes):
                 lanes_of_row[node, :] = known[row // SHAPLEY_LANES, node, row % SHAPLEY_LANES]
             for block in range(unknown.shape[0]):
@@ -248,3 +254,98 @@ def add_by_background(
                         for lane in range(min(SHAPLEY_LANES, n_background - block * SHAPLEY_LANES)):
                             total += sums[attribute, output, lane]
                         out[row, attribute, output] += scale * total
+
+
+# --- factors of 0 and 1: a row passes the tests of an attribute or it does not, which is one bit ---
+
+
+def fill_bits(LeafGames games, const double[:, :, ::1] factors, uint64_t[:, ::1] out, uint8_t[::1] is_whole):
+    """Write for every node and row which factors of a leaf are 1, a bit each, and for every row whether others are 0.
+
+    `out` has the shape (n_nodes, n_rows); only leaves are written. No leaf may have more than MOST_BITS factors.
+    """
+    cdef Py_ssize_t node, block, lane, k, first, n_rows
+    cdef const double* row_factors
+    cdef uint64_t[8] bits
+    cdef uint8_t[8] is_other
+    is_whole[:] = 1
+    with nogil:
+        for block in range(factors.shape[0]):
+            for lane in range(SHAPLEY_LANES):
+                is_other[lane] = 0
+            n_rows = min(SHAPLEY_LANES, out.shape[1] - block * SHAPLEY_LANES)
+            for node in range(out.shape[0]):
+                if games.n_branches[node] > 0:
+                    continue
+                for lane in range(SHAPLEY_LANES):
+                    bits[lane] = 0
+                first = games.active_start[node]
+                for k in range(first, games.active_start[node + 1]):
+                    row_factors = &factors[block, games.active_node[k], 0]
+                    for lane in range(SHAPLEY_LANES):
+                        bits[lane] |= (<uint64_t> (row_factors[lane] != 0.0)) << (k - first)
+                        is_other[lane] |= (row_factors[lane] != 0.0) & (row_factors[lane] != 1.0)
+                for lane in range(n_rows):
+                    out[node, block * SHAPLEY_LANES + lane] = bits[lane]
+            for lane in range(n_rows):
+                is_whole[block * SHAPLEY_LANES + lane] = not is_other[lane]
+
+
+cdef inline void add_pairs(
+    uint64_t known, const uint64_t[::1] unknown, uint64_t every, const double[:, :, ::1] tables, double* sums,
+) noexcept nogil:
+    """Add the Shapley values of a leaf of value 1 for one row and all of the background.
+
+    A leaf counts if each attribute passes its tests with the row's value or with the background's. If n pass with the
+    row's alone and m with the background's alone, each of the n adds (n - 1)! m! / (n + m)!, tables[0], and each of the
+    m takes n! (m - 1)! / (n + m)!, tables[1].
+    """
+    cdef Py_ssize_t other
+    cdef uint64_t bits, lacking = every & ~known
+    cdef int n, m = count_bits(lacking)
+    cdef double gain, loss = 0.0
+    for other in range(unknown.shape[0]):
+        if (known | unknown[other]) != every:
+            continue
+        bits = known & ~unknown[other]
+        n = count_bits(bits)
+        gain = tables[0, n, m]
+        loss += tables[1, n, m]
+        while bits:
+            sums[lowest_bit(bits)] += gain
+            bits &= bits - 1
+    bits = lacking
+    while bits:
+        sums[lowest_bit(bits)] -= loss
+        bits &= bits - 1
+
+
+def add_by_whole_background(
+    LeafGames games, const uint64_t[:, ::1] known, const uint64_t[:, ::1] unknown, const double[:, :, ::1] tables,
+    double scale, const uint8_t[::1] is_used, double[:, :, ::1] out,
+):
+    """Add to `out` `scale` times the Shapley values of the used rows, summed over the background, by bits."""
+    cdef Py_ssize_t node, leaf, row, other, k, v, first, n_factors, attribute
+    cdef uint64_t every, of_any
+    cdef double[64] sums
+    with nogil:
+        for node in range(known.shape[0]):
+            first = games.active_start[node]
+            n_factors = games.active_start[node + 1] - first
+            if n_factors == 0:
+                continue
+            every = (<uint64_t> -1) >> (64 - n_factors)
+            of_any = 0
+            for other in range(unknown.shape[1]):
+                of_any |= unknown[node, other]
+            for row in range(known.shape[1]):
+                if not is_used[row] or (known[node, row] | of_any) != every:
+                    continue
+                for k in range(n_factors):
+                    sums[k] = 0.0
+                add_pairs(known[node, row], unknown[node], every, tables, sums)
+                leaf = games.value_row[node]
+                for k in range(n_factors):
+                    attribute = games.attribute[games.active_node[first + k]]
+                    for v in range(games.value_start[leaf], games.value_start[leaf + 1]):
+                        out[row, attribute, games.value_output[v]] += scale * sums[k] * games.value[v]

@@ -63,7 +63,8 @@ def explain(model: Any, X: Any, *, background: Any = None, n_jobs: int | None = 
 
     Both are exact. The weight of a leaf is a product with one factor for each attribute on its path: 0 or 1, a share
     where the value is missing, a probability under noise. The Shapley values of a product are the integral of a
-    polynomial, which a quadrature of half as many points as the path has attributes gives without error.
+    polynomial, which a quadrature of half as many points as the path has attributes gives without error; where all
+    factors are 0 or 1, with a background, they are counted.
 
     A model that applies a link to its sum of trees, as boosting and Aspen for classes do, is explained before the link,
     with a warning.

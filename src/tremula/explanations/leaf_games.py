@@ -5,6 +5,8 @@ A leaf's weight is a product with one factor for each attribute on its path; see
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -45,6 +47,7 @@ def entered_attributes(tree: Tree) -> Ints:
     return attribute
 
 
+@cache
 def quadrature(n_factors: int) -> tuple[Floats, Floats]:
     """Return points in [0, 1] and weights, exact for products of so many linear factors but one.
 

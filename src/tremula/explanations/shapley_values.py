@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
+from math import comb
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
@@ -73,11 +75,11 @@ class ShapleySum:
 
         def add(part: Floats, out: Floats) -> None:
             for number, games in enumerate(self.games):
-                known = self.factors.factors(number, games, part)
+                known = FactorBits(games, self.factors.factors(number, games, part), len(part))
                 for first in range(0, len(background), BACKGROUND_AT_ONCE):
                     others = background[first : first + BACKGROUND_AT_ONCE]
-                    unknown = self.factors.factors(number, games, others)
-                    kernel.add_by_background(games, known, unknown, len(others), scale, out)
+                    unknown = FactorBits(games, self.factors.factors(number, games, others), len(others))
+                    _add_by_background(games, known, unknown, scale, out)
 
         return self._over_rows(rows, add)
 
@@ -91,3 +93,50 @@ class ShapleySum:
         else:
             Parallel(n_jobs=self.n_jobs, require="sharedmem")(delayed(add)(rows[part], values[part]) for part in parts)
         return values
+
+
+class FactorBits:
+    """Factors of rows in a tree, and as bits where they are 0 or 1, as they are without missing values and noise."""
+
+    def __init__(self, games: kernel.LeafGames, factors: Floats, n_rows: int) -> None:
+        self.factors, self.n_rows = factors, n_rows
+        self.is_whole = np.zeros(n_rows, np.uint8)
+        self.bits = np.zeros((factors.shape[1], n_rows), np.uint64)
+        if games.most_factors <= kernel.MOST_BITS:
+            kernel.fill_bits(games, factors, self.bits, self.is_whole)
+
+
+def _add_by_background(
+    games: kernel.LeafGames, known: FactorBits, unknown: FactorBits, scale: float, out: Floats
+) -> None:
+    """Add the values of rows: by counts of bits where all factors are 0 or 1, else by quadrature."""
+    is_whole = known.is_whole * np.uint8(unknown.is_whole.all())
+    if is_whole.any():
+        tables = shares_of_players(games.most_factors)
+        kernel.add_by_whole_background(games, known.bits, unknown.bits, tables, scale, is_whole, out)
+    if not is_whole.all():
+        kernel.add_by_background(games, known.factors, unknown.factors, unknown.n_rows, scale, is_whole, out)
+
+
+@cache
+def shares_of_players(most: int) -> Floats:
+    """Return the Shapley values of a game that is won by all of n players, if none of m others plays.
+
+    Returns
+    -------
+    float64 array (2, most + 1, most + 1)
+        For n and m the value of each of the n, (n - 1)! m! / (n + m)!, and what each of the m loses, with n and m
+        exchanged; 0 where there are none.
+
+    Examples
+    --------
+    >>> shares_of_players(2)[0].round(3)
+    array([[0.   , 0.   , 0.   ],
+           [1.   , 0.5  , 0.333],
+           [0.5  , 0.167, 0.083]])
+    """
+    values = np.zeros((most + 1, most + 1))
+    for n in range(1, most + 1):
+        for m in range(most + 1):
+            values[n, m] = 1.0 / (n * comb(n + m, m))
+    return np.stack([values, values.T])
