@@ -25,6 +25,7 @@ NARROW = X[:, :5]
 IRIS, SPECIES = load_iris(return_X_y=True)
 TABLE, TARGET = made_table(150, 0)
 NEW, _ = made_table(20, 1)
+CLASSES = classes_of(TARGET)
 FEW: dict[str, Any] = {"n_estimators": 4, "random_state": 0}
 
 
@@ -146,11 +147,16 @@ def test_smoothed_path_dependent_values_are_a_sum_over_boxes() -> None:
         np.testing.assert_allclose(values, expected[:, 0], rtol=0, atol=1e-11)
 
 
-def test_smoothed_forests_and_votes() -> None:
+def test_smoothed_forests() -> None:
     forest = tm.RandomForestClassifier(**FEW).fit(IRIS, SPECIES)
     for options in ({}, {"method": "path"}):
         smooth = tm.DualPerturbClassifier(forest, noise=0.2, tol=0.0, **options).fit(IRIS)
         explanation = explain(smooth, IRIS[::10])
+        np.testing.assert_allclose(explanation.sums, smooth.predict_proba(IRIS[::10]), rtol=0, atol=1e-12)
+    by_tree = np.random.default_rng(0).random((4, 4))
+    smooth = tm.DualPerturbClassifier(forest, noise=by_tree, tol=0.0).fit(IRIS)
+    for background in (None, IRIS[::15]):
+        explanation = explain(smooth, IRIS[::10], background=background)
         np.testing.assert_allclose(explanation.sums, smooth.predict_proba(IRIS[::10]), rtol=0, atol=1e-12)
     none = tm.DualPerturbClassifier(forest, noise=0.0).fit(IRIS)
     np.testing.assert_array_equal(explain(none, IRIS[:5]).values, explain(forest, IRIS[:5]).values)
@@ -189,10 +195,30 @@ def test_margins_are_explained_before_a_link_with_a_warning() -> None:
     np.testing.assert_allclose(explanation.sums, model.as_tree_sum().margins(IRIS[:5]), rtol=0, atol=1e-12)
 
 
-def test_boosting_of_other_libraries_needs_a_background() -> None:
+def test_boosting_of_other_libraries() -> None:
     model = GradientBoostingRegressor(n_estimators=10, random_state=0).fit(NARROW, Y)
+    for background in (None, NARROW[:20]):
+        explanation = explain(model, NARROW[:4], background=background)
+        np.testing.assert_allclose(explanation.sums, model.predict(NARROW[:4]), rtol=1e-12)
+
+
+def test_trees_without_training_weights_need_a_background() -> None:
+    xgboost = pytest.importorskip("xgboost")
+    model = xgboost.XGBRegressor(n_estimators=5, max_depth=3).fit(NARROW, Y)
+    with pytest.raises(UnsupportedModel, match="give background rows"):
+        explain(model, NARROW[:4])
     explanation = explain(model, NARROW[:4], background=NARROW[:20])
-    np.testing.assert_allclose(explanation.sums, model.predict(NARROW[:4]), rtol=1e-12)
+    np.testing.assert_allclose(explanation.sums, model.predict(NARROW[:4]), rtol=1e-5)
+
+
+def test_votes_are_explained_only_without_missing_values() -> None:
+    numbers = TABLE[["a", "b"]].fillna(0.0)
+    model = tm.BaggingClassifier(combine="vote", **FEW).fit(numbers, CLASSES)
+    explanation = explain(model, numbers[:9])
+    np.testing.assert_allclose(explanation.sums, model.predict_proba(numbers[:9]), rtol=0, atol=1e-12)
+    model = tm.BaggingClassifier(combine="vote", **FEW).fit(TABLE[["a", "b"]], CLASSES)
+    with pytest.raises((InvalidInput, UnsupportedModel), match="a vote of a mixture"):
+        explain(model, TABLE[["a", "b"]])
 
 
 def test_refusals() -> None:
