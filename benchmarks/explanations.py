@@ -1,6 +1,6 @@
 """Shapley values: processor time and agreement with shap's TreeExplainer, on the same trees.
 
-    TREMULA_DATA=<folder of the parquet files> python benchmarks/explanations.py [--store] [--trees 100]
+    TREMULA_DATA=<folder of the parquet files> python benchmarks/explanations.py [--store] [--trees 20]
 
 Needs the package shap (`pip install shap`).
 """
@@ -25,11 +25,12 @@ from data import load
 from tremula.explanations.shap_trees import shap_trees
 
 N_ROWS, N_PAIRED_ROWS, N_BACKGROUND, N_LETTERS = 64, 16, 100, 10_000
-NOTE = f"""Processor seconds of one core, best of several turns, for {N_ROWS} rows; for {N_PAIRED_ROWS} rows and
-{N_BACKGROUND} background rows with a background. shap is given the trees of tremula, and its explainer is made before
-time counts; tremula's time includes reading the model. Difference: the largest of any value. Sum: the largest
-difference between the prediction and what base value and values sum to. shap computes values with a background in
-single precision. Diabetes: values rounded to whole numbers, which single precision holds."""
+NOTE = f"""Forests of as many trees as the command says; 10,000 training rows of letter. Processor seconds of one
+core, best of two turns, for {N_ROWS} rows; for {N_PAIRED_ROWS} rows and {N_BACKGROUND} background rows with a
+background. shap is given the trees of tremula, and its explainer is made before time counts; tremula's time includes
+reading the model. Difference: the largest of any value. Sum: the largest difference between the prediction and what
+base value and values sum to. shap computes values with a background in single precision. Diabetes: values rounded to
+whole numbers, which it holds."""
 
 
 def models(n_trees: int) -> Iterator[tuple[str, Any, np.ndarray, np.ndarray]]:
@@ -50,13 +51,17 @@ def models(n_trees: int) -> Iterator[tuple[str, Any, np.ndarray, np.ndarray]]:
 def compared(name: str, model: Any, rows: np.ndarray, background: np.ndarray | None) -> list[str]:
     kind = "tree_path_dependent" if background is None else "interventional"
     explainer = shap.TreeExplainer(shap_trees(model), background, feature_perturbation=kind)
-    jobs = {
-        "tremula": lambda: tm.explain(model, rows, background=background, n_jobs=1),
-        "shap": lambda: explainer.shap_values(rows, check_additivity=False),
-    }
-    times = take_turns(jobs, seconds=0.0, least=2)
-    explanation, others = jobs["tremula"](), np.asarray(jobs["shap"]())
-    others = others.reshape(explanation.values.shape)
+    results: dict[str, Any] = {}
+
+    def by_tremula() -> None:
+        results["tremula"] = tm.explain(model, rows, background=background, n_jobs=1)
+
+    def by_shap() -> None:
+        results["shap"] = explainer.shap_values(rows, check_additivity=False)
+
+    times = take_turns({"tremula": by_tremula, "shap": by_shap}, seconds=0.0, least=2)
+    explanation = results["tremula"]
+    others = np.asarray(results["shap"]).reshape(explanation.values.shape)
     answers = model.predict_proba(rows) if hasattr(model, "classes_") else model.predict(rows)
     sums = explanation.sums, np.ravel(explainer.expected_value) + others.reshape(*rows.shape, -1).sum(axis=1)
     off = [np.abs(np.reshape(each, answers.shape) - answers).max() for each in sums]
@@ -74,7 +79,7 @@ def compared(name: str, model: Any, rows: np.ndarray, background: np.ndarray | N
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--store", action="store_true", help="write the table to RESULTS.md")
-    parser.add_argument("--trees", type=int, default=100, help="number of trees")
+    parser.add_argument("--trees", type=int, default=20, help="number of trees")
     given = parser.parse_args()
     rows = []
     for name, model, new, background in models(given.trees):
@@ -87,7 +92,7 @@ def main() -> None:
     print(text)
     if given.store:
         versions = environment("tremula", "shap", "numpy")
-        command = "python benchmarks/explanations.py --store"
+        command = f"python benchmarks/explanations.py --store --trees {given.trees}"
         store("Explanations", f"{text}\n\n{NOTE}\n\n{versions}\n\nCommand: `{command}`")
 
 
