@@ -80,10 +80,13 @@ __all__ = [
     "Uncertainty",
     "certify",
     "diagnostics",
+    "explain",
     "load",
+    "proximity",
     "prune_each",
     "prune_together",
     "queries",
+    "row_weights",
     "save",
     "tune_together",
 ]
@@ -91,13 +94,23 @@ __all__ = [
 __version__ = _version("tremula")
 
 if _TYPE_CHECKING:
+    from tremula.explanations.explain import explain
+    from tremula.explanations.proximity import proximity
+    from tremula.explanations.row_weights import row_weights
     from tremula.uncertainty.uncertainty import Uncertainty
+
+_MODULE_OF = {
+    "Uncertainty": "tremula.uncertainty.uncertainty",
+    "explain": "tremula.explanations.explain",
+    "proximity": "tremula.explanations.proximity",
+    "row_weights": "tremula.explanations.row_weights",
+}
 
 
 def __getattr__(name: str) -> _Any:
     """Import on first use what training and predicting do not need, so that ``import tremula`` stays fast."""
-    if name != "Uncertainty":
+    if name not in _MODULE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from tremula.uncertainty.uncertainty import Uncertainty
+    from importlib import import_module
 
-    return Uncertainty
+    return getattr(import_module(_MODULE_OF[name]), name)

@@ -13,6 +13,7 @@ MODULE_OF = {
     "BiasVarianceCurve": "decomposition.bias_variance",
     "BiasVarianceDisplay": "displays.bias_variance",
     "BoundaryDisplay": "displays.boundary",
+    "CaseDisplay": "displays.case",
     "ClassNoise": "class_noise",
     "Comparison": "comparison.comparison",
     "Decision": "comparison.decision",
