@@ -23,7 +23,7 @@ from tremula.aspen.report import AspenReport, Tried
 from tremula.aspen.selection import choose_families, describe_family, weigh_families
 from tremula.aspen.task import Task
 from tremula.aspen.training import Corrections, PartTrainer
-from tremula.aspen.tree_sum import tree_sum_of_blend
+from tremula.aspen.tree_sum import member_sum_of_blend, tree_sum_of_blend
 from tremula.combine import Member, RowSums
 from tremula.data.encoding import ColumnEncoder
 from tremula.data.table_input import TableInputMixin
@@ -42,6 +42,7 @@ from tremula.perturb.sample import Values
 from tremula.prediction import StagedOutputsMixin
 from tremula.seeds import RandomState, make_root_seed
 from tremula.trees.columns import read_columns
+from tremula.trees.member_sum import MemberSum
 from tremula.trees.tree import Tree
 from tremula.trees.tree_sum import TreeSum
 
@@ -348,6 +349,20 @@ class Aspen(
         check_is_fitted(self, "members_")
         parts = self.members_, self.member_weights_, self.corrections_
         return tree_sum_of_blend(*parts, self._filling, self.encoder_.n_levels, self._task())
+
+    def as_member_sum(self) -> MemberSum:
+        """Return the blend as the sum of its members and corrections, the form that exports write.
+
+        Returns
+        -------
+        MemberSum
+            Its `answers` are the predictions, up to rounding; model trees are members like others.
+        """
+        check_is_fitted(self, "members_")
+        members: Any = self.members_
+        return member_sum_of_blend(
+            members, self.member_weights_, self.corrections_, self._filling, self.encoder_.n_levels, self._task()
+        )
 
     def _read_table(self, X: Any) -> np.ndarray:
         if "members_" not in self.__dict__:  # the check takes a good part of the time of one row

@@ -21,6 +21,8 @@ from tremula.persistence.registry import storable
 from tremula.persistence.soundness import require, require_numbers
 from tremula.trees.composite_links import blend_link
 from tremula.trees.links import IDENTITY, SOFTMAX, Link
+from tremula.trees.m5.model_tree import ModelTree
+from tremula.trees.member_sum import MemberSum, sum_of_members
 from tremula.trees.structure import ALL_BRANCHES, LEVEL_UNSEEN, NODE_DTYPE, copy_nodes, is_numeric, missing_branches
 from tremula.trees.tree import Tree
 from tremula.trees.tree_sum import TreeSum, sum_of_trees, tree_with_values
@@ -100,16 +102,47 @@ def tree_sum_of_blend(
     if not isinstance(task, ClassTask):
         return sum_of_trees(trees, weights=shares, tree_members=numbers)
     n_classes = len(task.prior)
-    inner = LogShareLink(np.asarray(task.prior, dtype=np.float64), float(task.power))
     wide = [tree_with_values(tree, _padded(tree.values, k >= len(members))) for k, tree in enumerate(trees)]
-    link = blend_link([inner, IDENTITY], [n_classes, n_classes], [1.0, 1.0], n_classes, SOFTMAX)
-    return sum_of_trees(wide, np.zeros(2 * n_classes), link, weights=shares, tree_members=numbers)
+    return sum_of_trees(wide, np.zeros(2 * n_classes), _class_link(task), weights=shares, tree_members=numbers)
 
 
 def _padded(values: Floats, is_second: bool) -> Floats:
     """Put values into the first or second of two stretches of margins."""
     zeros = np.zeros_like(values)
     return np.hstack([zeros, values] if is_second else [values, zeros])
+
+
+def member_sum_of_blend(
+    members: Sequence[Tree | ModelTree],
+    weights: NDArray[np.float64],
+    corrections: Sequence[Tree],
+    filling: Filling,
+    n_levels: NDArray[np.int32],
+    task: Any,
+) -> MemberSum:
+    """Return the sum of members and corrections, which see rows in which missing values are filled in."""
+    shares = np.concatenate([np.asarray(weights) / np.sum(weights), np.ones(len(corrections))])
+    everything = [*members, *corrections]
+    if not isinstance(task, ClassTask):
+        return sum_of_members(everything, shares, 1, n_levels=n_levels, filling=filling.values)
+    n_classes = len(task.prior)
+    starts = np.repeat([0, n_classes], [len(members), len(corrections)])
+    return sum_of_members(
+        everything,
+        shares,
+        2 * n_classes,
+        starts=starts,
+        link=_class_link(task),
+        n_levels=n_levels,
+        filling=filling.values,
+    )
+
+
+def _class_link(task: ClassTask) -> Link:
+    """Return the link of mean probabilities, in the first stretch of margins, and corrections, in the second."""
+    n_classes = len(task.prior)
+    inner = LogShareLink(np.asarray(task.prior, dtype=np.float64), float(task.power))
+    return blend_link([inner, IDENTITY], [n_classes, n_classes], [1.0, 1.0], n_classes, SOFTMAX)
 
 
 # --- trees for rows with missing values ---

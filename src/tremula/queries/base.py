@@ -22,6 +22,7 @@ from tremula.queries.question import Schema
 from tremula.queries.sql.export import ensemble_sql
 from tremula.seeds import make_root_seed, member_generator
 from tremula.trees.combined_trees import combined_trees
+from tremula.trees.member_sum import MemberSum, mean_of_members
 from tremula.trees.rules import attributes_to_draw
 from tremula.trees.tree import Tree
 from tremula.trees.tree_sum import TreeSum, mean_of_trees
@@ -121,6 +122,11 @@ class SimulatedBagging(TableInputMixin, OutputsMixin, BaseEstimator):
         check_is_fitted(self, "members_")
         mean = mean_of_trees(self.members_)
         return mean.with_votes() if self.combine == "vote" else mean
+
+    def as_member_sum(self) -> MemberSum:
+        """Return the ensemble as the sum of its members, the form that exports write."""
+        check_is_fitted(self, "members_")
+        return mean_of_members(self.members_, self._n_outputs, votes=self.combine == "vote")
 
     def export_sql(
         self, table: str = "rows", dialect: str = "duckdb", output: str = "prediction", missing: str = "shares"

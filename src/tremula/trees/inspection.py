@@ -17,6 +17,7 @@ from tremula.trees.export.plotting import plot_tree
 from tremula.trees.export.sql import export_sql
 from tremula.trees.export.text import export_dot, export_text
 from tremula.trees.importances import attribute_importances
+from tremula.trees.member_sum import MemberSum, mean_of_members
 from tremula.trees.tree import Tree
 from tremula.trees.tree_sum import TreeSum, mean_of_trees
 
@@ -78,6 +79,11 @@ class FittedTreeMixin(TableInputMixin):
                 "tree learner"
             )
         return mean_of_trees([self.tree_])
+
+    def as_member_sum(self) -> MemberSum:
+        """Return the tree as a sum of one member, the form that exports write; also of `M5Regressor`."""
+        check_is_fitted(self, "tree_")
+        return mean_of_members([self.tree_], getattr(self.tree_, "n_outputs", 1))
 
     def export_text(self, *, decimals: int | None = 3, max_depth: int | None = None, show_weights: bool = True) -> str:
         """Return the tree as text, with one line for each branch.

@@ -23,6 +23,7 @@ from tremula.prediction import ClassPredictionMixin, NumberPredictionMixin, Outp
 from tremula.smoothing.models.model import TreeModel
 from tremula.smoothing.models.single_precision import before_rounding
 from tremula.trees.links import LINKS, Link, as_link
+from tremula.trees.member_sum import MemberSum, as_member_sum
 from tremula.trees.tree import Tree
 from tremula.trees.tree_sum import TreeSum, sum_of_trees
 
@@ -74,6 +75,10 @@ class TrainedTrees(TableInputMixin, OutputsMixin, BaseEstimator):
         # Files of earlier releases hold thresholds for values that are rounded first.
         trees = [before_rounding(tree) for tree in self.trees_] if self.single_precision_ else self.trees_
         return sum_of_trees(trees, self.offset_, self.link_, outputs=self.outputs_, weights=self.weights_)
+
+    def as_member_sum(self) -> MemberSum:
+        """Return the trees as a sum of members, the form that exports write."""
+        return as_member_sum(self.as_tree_sum())
 
     def _check_sound(self) -> None:
         """Refuse what a manipulated file may hold: the kernels do not check their input."""
