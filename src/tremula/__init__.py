@@ -27,6 +27,7 @@ from tremula.ensembles.output_smearing import OutputSmearingClassifier, OutputSm
 from tremula.ensembles.pruning import prune_each, prune_together
 from tremula.ensembles.randomized_c45 import RandomizedC45Classifier
 from tremula.ensembles.three_boost import ThreeBoostClassifier
+from tremula.export.onnx.model import to_onnx
 from tremula.persistence.archive import load, save
 from tremula.queries.simulated import SimulatedBaggingClassifier, SimulatedBaggingRegressor
 from tremula.smoothing.classifier import DualPerturbClassifier
@@ -88,6 +89,7 @@ __all__ = [
     "queries",
     "row_weights",
     "save",
+    "to_onnx",
     "tune_together",
 ]
 

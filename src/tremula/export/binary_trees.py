@@ -1,0 +1,314 @@
+"""Trees with two branches at every split, as other programs have them: a threshold for a number, or a set of levels.
+
+A branch for each level becomes a few tests of sets. A level that training did not see at a split takes both branches in
+tremula; here it gets a branch of its own, whose leaves hold the mixture. A missing value takes one branch: that of the
+value which is filled in, or the only branch with a share. Attributes whose missing values take several are listed by
+`mixing_attributes`; a program that runs these trees must not be given them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tremula.errors import UnsupportedModel
+from tremula.trees.member_sum import MemberSum
+from tremula.trees.structure import LEVEL_UNSEEN, MULTIWAY_SPLIT, NUMERIC_SPLIT, branch_shares
+from tremula.trees.tree import Tree
+
+Floats = NDArray[np.float64]
+
+MIXTURE = -1  # instead of the number of a branch: the value takes all
+# A tree may grow by this factor, and in any case up to this number of splits, before it is refused.
+LARGEST_GROWTH, SMALLEST_LIMIT = 50, 20_000
+
+
+@dataclass(frozen=True, eq=False)
+class BinaryTree:
+    """A tree of binary splits.
+
+    Attributes
+    ----------
+    attribute : int array (n_splits,)
+    threshold : float64 array (n_splits,)
+        0 where a set of levels is tested.
+    levels : list of (int array or None)
+        Codes of the levels that go left; None where a number is compared with the threshold.
+    strict : bool
+        Whether a number equal to the threshold goes right.
+    missing_left : bool array (n_splits,)
+    left, right : int arrays (n_splits,)
+        Number of a split, or -1 - the number of a leaf. The root is split 0; a tree without splits is leaf 0.
+    values : float64 array (n_leaves, n_outputs)
+    """
+
+    attribute: NDArray[np.int64]
+    threshold: Floats
+    levels: list[NDArray[np.int64] | None]
+    strict: bool
+    missing_left: NDArray[np.bool_]
+    left: NDArray[np.int64]
+    right: NDArray[np.int64]
+    values: Floats
+
+    @property
+    def n_splits(self) -> int:
+        """Number of splits."""
+        return len(self.attribute)
+
+
+def mixing_attributes(whole: MemberSum) -> NDArray[np.bool_]:
+    """Return for each attribute whether some tree sends its missing values down several branches."""
+    mixes = np.zeros(whole.n_attributes, bool)
+    for member in whole.members:
+        if isinstance(member, Tree):
+            splits = np.flatnonzero(~member.is_leaf)
+            mixes[member.attribute[splits][only_branches(member)[splits] == MIXTURE]] = True
+    return mixes & np.isnan(whole.filling)
+
+
+def only_branches(tree: Tree) -> NDArray[np.int64]:
+    """Return for each split the branch that gets all rows whose value is missing; MIXTURE if several have a share."""
+    shares, branches = branch_shares(tree.nodes), np.full(tree.n_nodes, MIXTURE)
+    splits = np.flatnonzero(~tree.is_leaf)
+    first, n_branches = tree.first_child[splits], tree.n_branches[splits]
+    for branch in range(int(n_branches.max(initial=0))):
+        has_branch = branch < n_branches
+        takes_all = splits[has_branch][shares[first[has_branch] + branch] == 1.0]
+        branches[takes_all] = branch
+    return branches
+
+
+def binary_tree(tree: Tree, n_levels: NDArray[np.int32], filling: Floats, mixes: NDArray[np.bool_]) -> BinaryTree:
+    """Return a tree of binary splits with the same values for all rows whose mixing attributes are known.
+
+    Parameters
+    ----------
+    tree : Tree
+        Codes of levels may be numbers to it.
+    n_levels : int array
+        Levels of each attribute; a level that stands for missing values is not included.
+    filling : float array
+        What replaces missing values of each attribute; NaN where they stay missing.
+    mixes : bool array
+        Attributes whose missing values take several branches of some tree.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tremula import C45Classifier
+    >>> model = C45Classifier().fit(*load_iris(return_X_y=True))
+    >>> whole = model.as_member_sum()
+    >>> binary = binary_tree(model.tree_, whole.n_levels, whole.filling, mixing_attributes(whole))
+    >>> binary.n_splits, len(binary.values)
+    (4, 5)
+    """
+    tested = tree.attribute[~tree.is_leaf]
+    if (n_levels[tested] > 0).any():
+        return _Expansion(tree, n_levels, filling, mixes).build()
+    return _numeric(tree, filling)
+
+
+def _numeric(tree: Tree, filling: Floats) -> BinaryTree:
+    """Return a tree that tests numbers only; its splits and leaves keep their order."""
+    splits, leaves = np.flatnonzero(~tree.is_leaf), np.flatnonzero(tree.is_leaf)
+    place = np.empty(tree.n_nodes, np.int64)
+    place[splits], place[leaves] = np.arange(len(splits)), -1 - np.arange(len(leaves))
+    attribute, threshold = tree.attribute[splits].astype(np.int64), tree.threshold[splits]
+    filled = filling[attribute]
+    is_left = filled < threshold if tree.strict else filled <= threshold
+    return BinaryTree(
+        attribute=attribute,
+        threshold=threshold,
+        levels=[None] * len(splits),
+        strict=tree.strict,
+        missing_left=np.where(np.isnan(filled), only_branches(tree)[splits] == 0, is_left),
+        left=place[tree.first_child[splits]],
+        right=place[tree.first_child[splits] + 1],
+        values=tree.values[tree.nodes["index"][leaves]],
+    )
+
+
+# --- trees that test levels ---
+
+
+@dataclass(frozen=True)
+class _Interval:
+    """The numbers of an attribute that can reach a node: above `low`, and `high` at most (if strict, the reverse)."""
+
+    low: float = -np.inf
+    high: float = np.inf
+    missing: bool = True
+
+
+_Known = _Interval | NDArray[np.bool_]  # of one attribute: numbers, or which levels
+Reach = dict[int, _Known]
+State = tuple[tuple[float, int], ...]  # shares, and nodes of the tree
+
+
+@dataclass(frozen=True)
+class _Place:
+    """What is still to be written: a mixture of nodes, the values that can reach it, and which split refers to it."""
+
+    state: State
+    reach: Reach
+    parent: int
+    is_left: bool
+
+
+@dataclass
+class _Expansion:
+    """Writes a binary tree from the root down. A place usually is one node; where a level is unseen it is several."""
+
+    tree: Tree
+    n_levels: NDArray[np.int32]
+    filling: Floats
+    mixes: NDArray[np.bool_]
+    attribute: list[int] = field(default_factory=list)
+    threshold: list[float] = field(default_factory=list)
+    levels: list[NDArray[np.int64] | None] = field(default_factory=list)
+    missing_left: list[bool] = field(default_factory=list)
+    left: list[int] = field(default_factory=list)
+    right: list[int] = field(default_factory=list)
+    values: list[Floats] = field(default_factory=list)
+
+    def build(self) -> BinaryTree:
+        """Return the binary tree."""
+        self.shares, self.only = branch_shares(self.tree.nodes), only_branches(self.tree)
+        limit = max(SMALLEST_LIMIT, LARGEST_GROWTH * self.tree.n_nodes)
+        waiting = [_Place(((1.0, 0),), {}, -1, True)]
+        while waiting:
+            waiting += self._write(waiting.pop())
+            if len(self.attribute) > limit:
+                raise UnsupportedModel(
+                    f"a tree of {self.tree.n_nodes:,} nodes has many levels that training did not see at its splits, "
+                    f"and would need more than {limit:,} binary splits: export it as SQL or as a page, or merge rare "
+                    "levels before training"
+                )
+        return BinaryTree(
+            attribute=np.array(self.attribute, np.int64),
+            threshold=np.array(self.threshold),
+            levels=self.levels,
+            strict=self.tree.strict,
+            missing_left=np.array(self.missing_left, bool),
+            left=np.array(self.left, np.int64),
+            right=np.array(self.right, np.int64),
+            values=np.array(self.values),
+        )
+
+    def _write(self, place: _Place) -> list[_Place]:
+        """Write a leaf or a split, and return the places of its branches, the left one last."""
+        state, undecided = self._resolve(place.state, place.reach)
+        if undecided is None:
+            self._refer(place, -1 - len(self.values))
+            index = self.tree.nodes["index"]
+            terms = [share * self.tree.values[index[node]] for share, node in state]
+            self.values.append(terms[0] if len(terms) == 1 else np.sum(terms, axis=0))
+            return []
+        number = len(self.attribute)
+        self._refer(place, number)
+        attribute = int(self.tree.attribute[undecided])
+        self.attribute.append(attribute)
+        self.left.append(0)
+        self.right.append(0)
+        known = place.reach.get(attribute)
+        cut: tuple[_Known, _Known]
+        cut = self._cut(undecided, known) if self.n_levels[attribute] else self._divide(undecided, known)
+        left, right = ({**place.reach, attribute: part} for part in cut)
+        return [_Place(state, right, number, False), _Place(state, left, number, True)]
+
+    def _refer(self, place: _Place, number: int) -> None:
+        if place.parent >= 0:
+            (self.left if place.is_left else self.right)[place.parent] = number
+
+    def _resolve(self, state: State, reach: Reach) -> tuple[State, int | None]:
+        """Replace nodes by their children as far as the values are known; return the first node whose test is open."""
+        waiting, resolved = list(state[::-1]), []
+        undecided = None
+        while waiting:
+            share, node = waiting.pop()
+            branch = None if self.tree.is_leaf[node] else self._branch(node, reach)
+            if branch is None:
+                resolved.append((share, node))
+                undecided = node if undecided is None and not self.tree.is_leaf[node] else undecided
+                continue
+            first = int(self.tree.first_child[node])
+            if branch != MIXTURE:
+                waiting.append((share, first + branch))
+                continue
+            children = range(first, first + int(self.tree.n_branches[node]))
+            waiting += [(share * self.shares[child], child) for child in reversed(children) if self.shares[child] > 0]
+        return tuple(resolved), undecided
+
+    def _branch(self, node: int, reach: Reach) -> int | None:
+        """Return the branch that all values which can reach the node take, or MIXTURE; None if they take several."""
+        attribute = int(self.tree.attribute[node])
+        known = reach.get(attribute)
+        if self.n_levels[attribute]:
+            branches = set(self._branches(node)[self._codes(attribute, known)].tolist())
+            return branches.pop() if len(branches) == 1 else None
+        interval = self._interval(attribute, known)
+        threshold = float(self.tree.threshold[node])
+        branch = 0 if interval.high <= threshold else 1 if interval.low >= threshold else None
+        return None if interval.missing and branch != self._missing_branch(node) else branch
+
+    def _interval(self, attribute: int, known: _Known | None) -> _Interval:
+        return known if isinstance(known, _Interval) else _Interval(missing=not self.mixes[attribute])
+
+    def _codes(self, attribute: int, known: _Known | None) -> NDArray[np.bool_]:
+        """Return which levels can reach a node; the last entry is for missing values."""
+        if isinstance(known, np.ndarray):
+            return known
+        return np.append(np.ones(int(self.n_levels[attribute]), bool), not self.mixes[attribute])
+
+    def _branches(self, node: int) -> NDArray[np.int64]:
+        """Return the branch of each level and, last, of missing values; MIXTURE for a level unseen at the node."""
+        tree, attribute = self.tree, int(self.tree.attribute[node])
+        filled = self.filling[attribute]
+        n_codes = int(self.n_levels[attribute]) + 1
+        start, codes = int(tree.nodes["index"][node]), np.arange(n_codes)
+        if start == NUMERIC_SPLIT:
+            threshold = float(tree.threshold[node])
+            branches = np.where(codes < threshold if tree.strict else codes <= threshold, 0, 1)
+        elif start == MULTIWAY_SPLIT:
+            branches = codes.copy()
+        else:
+            subset = tree.subsets[start : start + min(n_codes, int(tree.n_levels[attribute]))]
+            branches = np.full(n_codes, MIXTURE)
+            branches[: len(subset)] = np.where(subset == LEVEL_UNSEEN, MIXTURE, subset.astype(np.int64))
+        branches[-1] = self.only[node] if np.isnan(filled) else branches[int(filled)]
+        return branches
+
+    def _missing_branch(self, node: int) -> int:
+        filled, threshold = self.filling[self.tree.attribute[node]], self.tree.threshold[node]
+        if np.isnan(filled):
+            return int(self.only[node])
+        return 0 if (filled < threshold if self.tree.strict else filled <= threshold) else 1
+
+    def _divide(self, node: int, known: _Known | None) -> tuple[_Interval, _Interval]:
+        """Write a test of a number, and return the numbers on both sides."""
+        interval = self._interval(int(self.tree.attribute[node]), known)
+        threshold, goes_left = float(self.tree.threshold[node]), self._missing_branch(node) == 0
+        self.threshold.append(threshold)
+        self.levels.append(None)
+        self.missing_left.append(goes_left)
+        return (
+            _Interval(interval.low, min(interval.high, threshold), interval.missing and goes_left),
+            _Interval(max(interval.low, threshold), interval.high, interval.missing and not goes_left),
+        )
+
+    def _cut(self, node: int, known: _Known | None) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Write a test of levels, and return those on both sides: unseen levels apart, else half of the branches."""
+        reach = self._codes(int(self.tree.attribute[node]), known)
+        branches = self._branches(node)
+        taken = np.unique(branches[reach])
+        chosen = taken[1:] if taken[0] == MIXTURE else taken[: (len(taken) + 1) // 2]
+        is_left = reach & np.isin(branches, chosen)
+        if not is_left[:-1].any():  # only missing values: a set must have a level
+            is_left = reach & ~is_left
+        self.threshold.append(0.0)
+        self.levels.append(np.flatnonzero(is_left[:-1]))
+        self.missing_left.append(bool(is_left[-1]))
+        return is_left, reach & ~is_left
