@@ -1,9 +1,9 @@
 """Trees with two branches at every split, as other programs have them: a threshold for a number, or a set of levels.
 
 A branch for each level becomes a few tests of sets. A level that training did not see at a split takes both branches in
-tremula; here it gets a branch of its own, whose leaves hold the mixture. A missing value takes one branch: that of the
-value which is filled in, or the only branch with a share. Attributes whose missing values take several are listed by
-`mixing_attributes`; a program that runs these trees must not be given them.
+tremula; here it gets a branch of its own, whose leaves hold the mixture, or one leaf that says so. A missing value
+takes one branch: that of the value which is filled in, or the only branch with a share. Attributes whose missing values
+take several are listed by `mixing_attributes`; a program that runs these trees must not be given them.
 """
 
 from __future__ import annotations
@@ -21,8 +21,13 @@ from tremula.trees.tree import Tree
 Floats = NDArray[np.float64]
 
 MIXTURE = -1  # instead of the number of a branch: the value takes all
-# A tree may grow by this factor, and in any case up to this number of splits, before it is refused.
-LARGEST_GROWTH, SMALLEST_LIMIT = 50, 20_000
+# A tree may grow by this factor, and in any case up to this number of splits.
+LARGEST_GROWTH, SMALLEST_LIMIT = 10, 2_000
+NO_REST = ((0.0, -1),)  # a state without nodes: rows that are left to another program
+
+
+class TooManySplits(UnsupportedModel):
+    """A tree whose mixtures of unseen levels need too many binary splits."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +47,8 @@ class BinaryTree:
     left, right : int arrays (n_splits,)
         Number of a split, or -1 - the number of a leaf. The root is split 0; a tree without splits is leaf 0.
     values : float64 array (n_leaves, n_outputs)
+    is_open : bool array (n_leaves,)
+        Leaves for rows with an unseen level, if these are left open; their values are 0.
     """
 
     attribute: NDArray[np.int64]
@@ -52,6 +59,7 @@ class BinaryTree:
     left: NDArray[np.int64]
     right: NDArray[np.int64]
     values: Floats
+    is_open: NDArray[np.bool_]
 
     @property
     def n_splits(self) -> int:
@@ -81,7 +89,13 @@ def only_branches(tree: Tree) -> NDArray[np.int64]:
     return branches
 
 
-def binary_tree(tree: Tree, n_levels: NDArray[np.int32], filling: Floats, mixes: NDArray[np.bool_]) -> BinaryTree:
+def binary_tree(
+    tree: Tree,
+    n_levels: NDArray[np.int32],
+    filling: Floats,
+    mixes: NDArray[np.bool_],
+    leaves_open: bool = False,
+) -> BinaryTree:
     """Return a tree of binary splits with the same values for all rows whose mixing attributes are known.
 
     Parameters
@@ -94,6 +108,13 @@ def binary_tree(tree: Tree, n_levels: NDArray[np.int32], filling: Floats, mixes:
         What replaces missing values of each attribute; NaN where they stay missing.
     mixes : bool array
         Attributes whose missing values take several branches of some tree.
+    leaves_open : bool
+        Whether rows with a level that training did not see at a split get an open leaf instead of the mixture.
+
+    Raises
+    ------
+    TooManySplits
+        The mixtures need too many splits: leave them open.
 
     Examples
     --------
@@ -107,7 +128,7 @@ def binary_tree(tree: Tree, n_levels: NDArray[np.int32], filling: Floats, mixes:
     """
     tested = tree.attribute[~tree.is_leaf]
     if (n_levels[tested] > 0).any():
-        return _Expansion(tree, n_levels, filling, mixes).build()
+        return _Expansion(tree, n_levels, filling, mixes, leaves_open).build()
     return _numeric(tree, filling)
 
 
@@ -128,6 +149,7 @@ def _numeric(tree: Tree, filling: Floats) -> BinaryTree:
         left=place[tree.first_child[splits]],
         right=place[tree.first_child[splits] + 1],
         values=tree.values[tree.nodes["index"][leaves]],
+        is_open=np.zeros(len(leaves), bool),
     )
 
 
@@ -143,8 +165,8 @@ class _Interval:
     missing: bool = True
 
 
-_Known = _Interval | NDArray[np.bool_]  # of one attribute: numbers, or which levels
-Reach = dict[int, _Known]
+Levels = int  # a set of levels: bit k is level k, and the bit after the last level stands for missing values
+Reach = dict[int, _Interval | Levels]
 State = tuple[tuple[float, int], ...]  # shares, and nodes of the tree
 
 
@@ -166,6 +188,7 @@ class _Expansion:
     n_levels: NDArray[np.int32]
     filling: Floats
     mixes: NDArray[np.bool_]
+    leaves_open: bool
     attribute: list[int] = field(default_factory=list)
     threshold: list[float] = field(default_factory=list)
     levels: list[NDArray[np.int64] | None] = field(default_factory=list)
@@ -173,16 +196,19 @@ class _Expansion:
     left: list[int] = field(default_factory=list)
     right: list[int] = field(default_factory=list)
     values: list[Floats] = field(default_factory=list)
+    is_open: list[bool] = field(default_factory=list)
 
     def build(self) -> BinaryTree:
         """Return the binary tree."""
         self.shares, self.only = branch_shares(self.tree.nodes), only_branches(self.tree)
+        self.is_leaf = self.tree.is_leaf.tolist()
+        self.known_branches: dict[int, list[tuple[int, Levels]]] = {}
         limit = max(SMALLEST_LIMIT, LARGEST_GROWTH * self.tree.n_nodes)
         waiting = [_Place(((1.0, 0),), {}, -1, True)]
         while waiting:
             waiting += self._write(waiting.pop())
             if len(self.attribute) > limit:
-                raise UnsupportedModel(
+                raise TooManySplits(
                     f"a tree of {self.tree.n_nodes:,} nodes has many levels that training did not see at its splits, "
                     f"and would need more than {limit:,} binary splits: export it as SQL or as a page, or merge rare "
                     "levels before training"
@@ -196,6 +222,7 @@ class _Expansion:
             left=np.array(self.left, np.int64),
             right=np.array(self.right, np.int64),
             values=np.array(self.values),
+            is_open=np.array(self.is_open, bool),
         )
 
     def _write(self, place: _Place) -> list[_Place]:
@@ -203,9 +230,7 @@ class _Expansion:
         state, undecided = self._resolve(place.state, place.reach)
         if undecided is None:
             self._refer(place, -1 - len(self.values))
-            index = self.tree.nodes["index"]
-            terms = [share * self.tree.values[index[node]] for share, node in state]
-            self.values.append(terms[0] if len(terms) == 1 else np.sum(terms, axis=0))
+            self._write_leaf(state)
             return []
         number = len(self.attribute)
         self._refer(place, number)
@@ -213,9 +238,11 @@ class _Expansion:
         self.attribute.append(attribute)
         self.left.append(0)
         self.right.append(0)
-        known = place.reach.get(attribute)
-        cut: tuple[_Known, _Known]
-        cut = self._cut(undecided, known) if self.n_levels[attribute] else self._divide(undecided, known)
+        cut: tuple[_Interval | Levels, _Interval | Levels]
+        if self.n_levels[attribute]:
+            cut = self._cut(undecided, self._levels(attribute, place.reach))
+        else:
+            cut = self._divide(undecided, self._interval(attribute, place.reach))
         left, right = ({**place.reach, attribute: part} for part in cut)
         return [_Place(state, right, number, False), _Place(state, left, number, True)]
 
@@ -223,21 +250,32 @@ class _Expansion:
         if place.parent >= 0:
             (self.left if place.is_left else self.right)[place.parent] = number
 
+    def _write_leaf(self, state: State) -> None:
+        self.is_open.append(state == NO_REST)
+        index = self.tree.nodes["index"]
+        terms = [share * self.tree.values[index[node]] for share, node in state if node >= 0]
+        zeros = np.zeros(self.tree.n_outputs)
+        self.values.append(terms[0] if len(terms) == 1 else np.sum(terms, axis=0) if terms else zeros)
+
+    # --- which branches are taken ---
+
     def _resolve(self, state: State, reach: Reach) -> tuple[State, int | None]:
         """Replace nodes by their children as far as the values are known; return the first node whose test is open."""
         waiting, resolved = list(state[::-1]), []
         undecided = None
         while waiting:
             share, node = waiting.pop()
-            branch = None if self.tree.is_leaf[node] else self._branch(node, reach)
+            branch = None if self.is_leaf[node] else self._branch(node, reach)
             if branch is None:
                 resolved.append((share, node))
-                undecided = node if undecided is None and not self.tree.is_leaf[node] else undecided
+                undecided = node if undecided is None and not self.is_leaf[node] else undecided
                 continue
             first = int(self.tree.first_child[node])
             if branch != MIXTURE:
                 waiting.append((share, first + branch))
                 continue
+            if self.leaves_open:
+                return NO_REST, None
             children = range(first, first + int(self.tree.n_branches[node]))
             waiting += [(share * self.shares[child], child) for child in reversed(children) if self.shares[child] > 0]
         return tuple(resolved), undecided
@@ -245,25 +283,36 @@ class _Expansion:
     def _branch(self, node: int, reach: Reach) -> int | None:
         """Return the branch that all values which can reach the node take, or MIXTURE; None if they take several."""
         attribute = int(self.tree.attribute[node])
-        known = reach.get(attribute)
         if self.n_levels[attribute]:
-            branches = set(self._branches(node)[self._codes(attribute, known)].tolist())
-            return branches.pop() if len(branches) == 1 else None
-        interval = self._interval(attribute, known)
+            levels = self._levels(attribute, reach)
+            branches = [branch for branch, members in self._branches(node) if members & levels]
+            return branches[0] if len(branches) == 1 else None
+        interval = self._interval(attribute, reach)
         threshold = float(self.tree.threshold[node])
         branch = 0 if interval.high <= threshold else 1 if interval.low >= threshold else None
         return None if interval.missing and branch != self._missing_branch(node) else branch
 
-    def _interval(self, attribute: int, known: _Known | None) -> _Interval:
+    def _interval(self, attribute: int, reach: Reach) -> _Interval:
+        known = reach.get(attribute)
         return known if isinstance(known, _Interval) else _Interval(missing=not self.mixes[attribute])
 
-    def _codes(self, attribute: int, known: _Known | None) -> NDArray[np.bool_]:
-        """Return which levels can reach a node; the last entry is for missing values."""
-        if isinstance(known, np.ndarray):
+    def _levels(self, attribute: int, reach: Reach) -> Levels:
+        known = reach.get(attribute)
+        if isinstance(known, int):
             return known
-        return np.append(np.ones(int(self.n_levels[attribute]), bool), not self.mixes[attribute])
+        n_levels = int(self.n_levels[attribute])
+        return (1 << n_levels) - 1 if self.mixes[attribute] else (1 << (n_levels + 1)) - 1
 
-    def _branches(self, node: int) -> NDArray[np.int64]:
+    def _branches(self, node: int) -> list[tuple[int, Levels]]:
+        """Return the levels of each branch, in their order; MIXTURE comes first if a level is unseen at the node."""
+        if node not in self.known_branches:
+            by_branch: dict[int, Levels] = {}
+            for code, branch in enumerate(self._branch_of_codes(node).tolist()):
+                by_branch[branch] = by_branch.get(branch, 0) | 1 << code
+            self.known_branches[node] = sorted(by_branch.items())
+        return self.known_branches[node]
+
+    def _branch_of_codes(self, node: int) -> NDArray[np.int64]:
         """Return the branch of each level and, last, of missing values; MIXTURE for a level unseen at the node."""
         tree, attribute = self.tree, int(self.tree.attribute[node])
         filled = self.filling[attribute]
@@ -287,9 +336,10 @@ class _Expansion:
             return int(self.only[node])
         return 0 if (filled < threshold if self.tree.strict else filled <= threshold) else 1
 
-    def _divide(self, node: int, known: _Known | None) -> tuple[_Interval, _Interval]:
+    # --- tests ---
+
+    def _divide(self, node: int, interval: _Interval) -> tuple[_Interval, _Interval]:
         """Write a test of a number, and return the numbers on both sides."""
-        interval = self._interval(int(self.tree.attribute[node]), known)
         threshold, goes_left = float(self.tree.threshold[node]), self._missing_branch(node) == 0
         self.threshold.append(threshold)
         self.levels.append(None)
@@ -299,16 +349,15 @@ class _Expansion:
             _Interval(max(interval.low, threshold), interval.high, interval.missing and not goes_left),
         )
 
-    def _cut(self, node: int, known: _Known | None) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    def _cut(self, node: int, reach: Levels) -> tuple[Levels, Levels]:
         """Write a test of levels, and return those on both sides: unseen levels apart, else half of the branches."""
-        reach = self._codes(int(self.tree.attribute[node]), known)
-        branches = self._branches(node)
-        taken = np.unique(branches[reach])
-        chosen = taken[1:] if taken[0] == MIXTURE else taken[: (len(taken) + 1) // 2]
-        is_left = reach & np.isin(branches, chosen)
-        if not is_left[:-1].any():  # only missing values: a set must have a level
-            is_left = reach & ~is_left
+        n_levels = int(self.n_levels[self.tree.attribute[node]])
+        taken = [(branch, members & reach) for branch, members in self._branches(node) if members & reach]
+        chosen = taken[1:] if taken[0][0] == MIXTURE else taken[: (len(taken) + 1) // 2]
+        left = sum(members for _, members in chosen)  # of different branches: no level is in two
+        if left == 1 << n_levels:  # only missing values: a set must have a level
+            left = reach & ~left
         self.threshold.append(0.0)
-        self.levels.append(np.flatnonzero(is_left[:-1]))
-        self.missing_left.append(bool(is_left[-1]))
-        return is_left, reach & ~is_left
+        self.levels.append(np.array([code for code in range(n_levels) if left >> code & 1], np.int64))
+        self.missing_left.append(bool(left >> n_levels & 1))
+        return left, reach & ~left

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tremula.errors import UnsupportedModel
-from tremula.export.binary_trees import BinaryTree, binary_tree, mixing_attributes
+from tremula.export.binary_trees import BinaryTree, TooManySplits, binary_tree, mixing_attributes
 from tremula.export.linear_basis import NUMBER, basis_of
 from tremula.export.model import ExportedModel
 from tremula.export.onnx.graph import OnnxGraph
@@ -77,35 +77,53 @@ class Margins:
 
     def _constant_margins(self) -> tuple[str | None, Floats]:
         """Return the sum of trees that have a split, and the values of those that have none."""
-        placed, mixed, offset = [], [], np.zeros(self.whole.n_margins)
+        n_margins = self.whole.n_margins
+        placed, numbers, offset = [], [], np.zeros(n_margins)
         for number, member in enumerate(self.whole.members):
             if not isinstance(member, Tree):
                 continue
             weight, start = float(self.whole.weights[number]), int(self.whole.starts[number])
             tree = self._binary(member)
             if tree.n_splits:
-                placed.append(PlacedTree(tree, weight, start))
-                mixed.append(number)
+                placed.append(PlacedTree(tree, weight, start, n_margins))
+                numbers.append(number)
             else:
                 offset[start : start + tree.values.shape[1]] += weight * tree.values[0]
         if not placed:
             return None, offset
-        margins = sum_trees(self.graph, self.rows, placed, self.whole.n_margins, self.whole.n_levels, self.rounding)
-        if self.follows_shares and self.mixes.any():
-            margins = self._with_mixtures(margins, mixed)
-        return margins, offset
+        has_open = any(part.tree.is_open.any() for part in placed)
+        sums = sum_trees(self.graph, self.rows, placed, n_margins + has_open, self.whole.n_levels, self.rounding)
+        return self._with_mixtures(sums, numbers, has_open), offset
 
     def _binary(self, tree: Tree) -> BinaryTree:
-        binary = binary_tree(tree, self.whole.n_levels, self.whole.filling, self.mixes)
-        if not self.whole.votes:
-            return binary
-        return replace(binary, values=np.eye(tree.n_outputs)[binary.values.argmax(axis=1)])
+        arguments = tree, self.whole.n_levels, self.whole.filling, self.mixes
+        if self.whole.votes:
+            binary = binary_tree(*arguments)
+            return replace(binary, values=np.eye(tree.n_outputs)[binary.values.argmax(axis=1)])
+        try:
+            return binary_tree(*arguments)
+        except TooManySplits:
+            return binary_tree(*arguments, leaves_open=True)
 
-    def _with_mixtures(self, margins: str, numbers: list[int]) -> str:
+    def _with_mixtures(self, sums: str, numbers: list[int], has_open: bool) -> str:
+        """Return the margins, those of rows that take several branches too.
+
+        Open leaves have counted rows with an unseen level, in one more column.
+        """
+        graph, are_mixed = self.graph, []
+        if self.follows_shares and self.mixes.any():
+            are_mixed.append(self._any_missing(np.flatnonzero(self.mixes), keepdims=0))
+        if has_open:
+            n_margins = self.whole.n_margins
+            n_open = graph.add("Squeeze", graph.column(sums, n_margins), graph.whole_numbers(1))
+            are_mixed.append(graph.add("Greater", n_open, graph.constant(0.0)))
+            sums = graph.column(sums, *range(n_margins))
+        if not are_mixed:
+            return sums
+        is_mixed = are_mixed[0] if len(are_mixed) == 1 else graph.add("Or", *are_mixed)
         trees: list[Any] = [self.whole.members[number] for number in numbers]
         table = tabulate(trees, self.whole.weights[numbers], self.whole.starts[numbers], self.rounding)
-        is_mixed = self._any_missing(np.flatnonzero(self.mixes), keepdims=0)
-        return replace_mixed_rows(self.graph, table, self._filled(self.whole.filling), is_mixed, margins)
+        return replace_mixed_rows(graph, table, self._filled(self.whole.filling), is_mixed, sums)
 
     # --- linear models ---
 

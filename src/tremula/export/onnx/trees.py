@@ -26,11 +26,12 @@ SUM, NO_TRANSFORM = 1, 0
 
 @dataclass(frozen=True, eq=False)
 class PlacedTree:
-    """A tree, its weight, and the target of its first output."""
+    """A tree, its weight, the target of its first output, and the target to which open leaves add 1."""
 
     tree: BinaryTree
     weight: float
     first_target: int
+    open_target: int = 0
 
 
 @dataclass(eq=False)
@@ -170,7 +171,7 @@ def _with_one_output(placed: PlacedTree) -> Iterator[tuple[BinaryTree, NDArray[n
         weights = placed.weight * np.where(turn < n_outputs, values[leaves, chosen], 0.0)
         targets = np.where(turn < n_outputs, placed.first_target + chosen, placed.first_target)
         if turn == 0:
-            yield tree, weights, targets
+            yield tree, np.where(tree.is_open, 1.0, weights), np.where(tree.is_open, placed.open_target, targets)
         else:
             part, kept = _without_empty_branches(tree, turn < n_outputs)
             yield part, np.append(weights[kept], 0.0), np.append(targets[kept], placed.first_target)
