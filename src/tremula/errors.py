@@ -113,6 +113,10 @@ class ManyLevelsWarning(UserWarning):
     """A nominal attribute has too many levels for M5' to have a term for each, and becomes one number."""
 
 
+class ExportWarning(UserWarning):
+    """An exported model that the program it was written for may refuse."""
+
+
 class MissingLibrary(TremulaError, ImportError):
     """An optional library that this feature needs is not installed."""
 

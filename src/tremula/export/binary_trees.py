@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tremula.errors import UnsupportedModel
+from tremula.export.branches import MIXTURE, NodeBranches, only_branches
 from tremula.trees.member_sum import MemberSum
-from tremula.trees.structure import LEVEL_UNSEEN, MULTIWAY_SPLIT, NUMERIC_SPLIT, branch_shares
+from tremula.trees.structure import branch_shares
 from tremula.trees.tree import Tree
 
 Floats = NDArray[np.float64]
 
-MIXTURE = -1  # instead of the number of a branch: the value takes all
 # A tree may grow by this factor, and in any case up to this number of splits.
 LARGEST_GROWTH, SMALLEST_LIMIT = 10, 2_000
 NO_REST = ((0.0, -1),)  # a state without nodes: rows that are left to another program
@@ -75,18 +75,6 @@ def mixing_attributes(whole: MemberSum) -> NDArray[np.bool_]:
             splits = np.flatnonzero(~member.is_leaf)
             mixes[member.attribute[splits][only_branches(member)[splits] == MIXTURE]] = True
     return mixes & np.isnan(whole.filling)
-
-
-def only_branches(tree: Tree) -> NDArray[np.int64]:
-    """Return for each split the branch that gets all rows whose value is missing; MIXTURE if several have a share."""
-    shares, branches = branch_shares(tree.nodes), np.full(tree.n_nodes, MIXTURE)
-    splits = np.flatnonzero(~tree.is_leaf)
-    first, n_branches = tree.first_child[splits], tree.n_branches[splits]
-    for branch in range(int(n_branches.max(initial=0))):
-        has_branch = branch < n_branches
-        takes_all = splits[has_branch][shares[first[has_branch] + branch] == 1.0]
-        branches[takes_all] = branch
-    return branches
 
 
 def binary_tree(
@@ -200,7 +188,8 @@ class _Expansion:
 
     def build(self) -> BinaryTree:
         """Return the binary tree."""
-        self.shares, self.only = branch_shares(self.tree.nodes), only_branches(self.tree)
+        self.shares = branch_shares(self.tree.nodes)
+        self.node_branches = NodeBranches(self.tree, self.n_levels, self.filling)
         self.is_leaf = self.tree.is_leaf.tolist()
         self.known_branches: dict[int, list[tuple[int, Levels]]] = {}
         limit = max(SMALLEST_LIMIT, LARGEST_GROWTH * self.tree.n_nodes)
@@ -290,7 +279,7 @@ class _Expansion:
         interval = self._interval(attribute, reach)
         threshold = float(self.tree.threshold[node])
         branch = 0 if interval.high <= threshold else 1 if interval.low >= threshold else None
-        return None if interval.missing and branch != self._missing_branch(node) else branch
+        return None if interval.missing and branch != self.node_branches.of_missing(node) else branch
 
     def _interval(self, attribute: int, reach: Reach) -> _Interval:
         known = reach.get(attribute)
@@ -307,40 +296,16 @@ class _Expansion:
         """Return the levels of each branch, in their order; MIXTURE comes first if a level is unseen at the node."""
         if node not in self.known_branches:
             by_branch: dict[int, Levels] = {}
-            for code, branch in enumerate(self._branch_of_codes(node).tolist()):
+            for code, branch in enumerate(self.node_branches.of_codes(node).tolist()):
                 by_branch[branch] = by_branch.get(branch, 0) | 1 << code
             self.known_branches[node] = sorted(by_branch.items())
         return self.known_branches[node]
-
-    def _branch_of_codes(self, node: int) -> NDArray[np.int64]:
-        """Return the branch of each level and, last, of missing values; MIXTURE for a level unseen at the node."""
-        tree, attribute = self.tree, int(self.tree.attribute[node])
-        filled = self.filling[attribute]
-        n_codes = int(self.n_levels[attribute]) + 1
-        start, codes = int(tree.nodes["index"][node]), np.arange(n_codes)
-        if start == NUMERIC_SPLIT:
-            threshold = float(tree.threshold[node])
-            branches = np.where(codes < threshold if tree.strict else codes <= threshold, 0, 1)
-        elif start == MULTIWAY_SPLIT:
-            branches = codes.copy()
-        else:
-            subset = tree.subsets[start : start + min(n_codes, int(tree.n_levels[attribute]))]
-            branches = np.full(n_codes, MIXTURE)
-            branches[: len(subset)] = np.where(subset == LEVEL_UNSEEN, MIXTURE, subset.astype(np.int64))
-        branches[-1] = self.only[node] if np.isnan(filled) else branches[int(filled)]
-        return branches
-
-    def _missing_branch(self, node: int) -> int:
-        filled, threshold = self.filling[self.tree.attribute[node]], self.tree.threshold[node]
-        if np.isnan(filled):
-            return int(self.only[node])
-        return 0 if (filled < threshold if self.tree.strict else filled <= threshold) else 1
 
     # --- tests ---
 
     def _divide(self, node: int, interval: _Interval) -> tuple[_Interval, _Interval]:
         """Write a test of a number, and return the numbers on both sides."""
-        threshold, goes_left = float(self.tree.threshold[node]), self._missing_branch(node) == 0
+        threshold, goes_left = float(self.tree.threshold[node]), self.node_branches.of_missing(node) == 0
         self.threshold.append(threshold)
         self.levels.append(None)
         self.missing_left.append(goes_left)

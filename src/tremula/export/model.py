@@ -18,10 +18,12 @@ from tremula.data.table_schema import TableSchema
 from tremula.errors import UnsupportedModel
 from tremula.smoothing.base import DualPerturb
 from tremula.smoothing.models import read_model
+from tremula.trees.learner import TreeClassifier
 from tremula.trees.m5.model_tree import ModelTree
 from tremula.trees.member_sum import MemberSum, as_member_sum
 
 SCHEMA_ATTRIBUTE = "table_"  # as the laboratory calls it
+TIE = 1e-12  # shares of ensembles whose difference is a smaller part of the largest are equal
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +48,8 @@ class ExportedModel:
         Class labels; None where it predicts a number.
     target : str
         Name of the target; empty if unknown.
+    tie : float
+        Of shares that differ by less, relative to the largest, the first class is predicted; 0 for a single tree.
     no_missing : str
         Why rows with missing values have no answer; empty if they have one.
     """
@@ -58,6 +62,7 @@ class ExportedModel:
     kinds: tuple[str, ...]
     classes: list[Any] | None
     target: str = ""
+    tie: float = TIE
     no_missing: str = ""
 
     @property
@@ -120,6 +125,7 @@ def read_exported(model: Any) -> ExportedModel:
         kinds=_kinds(levels, schema),
         classes=None if classes is None else np.asarray(classes).tolist(),
         target="" if schema is None else schema.target,
+        tie=0.0 if isinstance(inner, TreeClassifier) else TIE,
         no_missing=no_missing,
     )
 

@@ -85,7 +85,7 @@ class OnnxGraph:
         self.nodes.append(self.onnx.helper.make_node("Identity", [result], [name], name=f"{name}_output"))
 
     def largest(self, shares: str, tolerance: float = 1e-12) -> str:
-        """Return the column of the largest share of each row, the first of those that differ by rounding alone."""
+        """Return the column of the largest share of each row, the first of those that differ by no more than that."""
         best = self.add("ReduceMax", shares, self.whole_numbers(1), keepdims=1)
         slack = self.add("Mul", self.add("Abs", best), self.constant(tolerance))
         is_best = self.add("GreaterOrEqual", shares, self.add("Sub", best, slack))

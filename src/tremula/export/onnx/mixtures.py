@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from tremula.export.binary_trees import MIXTURE
+from tremula.export.branches import MIXTURE
 from tremula.export.onnx.graph import OnnxGraph
 from tremula.export.thresholds import ThresholdRounding
 from tremula.trees.structure import (

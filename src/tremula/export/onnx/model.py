@@ -24,7 +24,7 @@ DTYPES = ("float64", "float32")
 MISSING = ("none", "shares")
 LABEL, PROBABILITIES, PREDICTION = "label", "probabilities", "prediction"
 NO_LABEL, NO_NUMBER = "missing value", np.iinfo(np.int64).min
-TIES = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-6}  # shares that differ by less are equal
+SINGLE_TIE = 1e-6  # shares that differ by less are equal in single precision
 PROGRAM = "tremula"
 
 
@@ -101,14 +101,15 @@ def _write_outputs(graph: OnnxGraph, exported: ExportedModel, margins: Margins) 
     if exported.classes is None:
         graph.output(PREDICTION, graph.add("Squeeze", answers, graph.whole_numbers(1)))
         return [(PREDICTION, graph.number_type, ["rows"])]
-    label_type = _write_labels(graph, exported.classes, answers, refused)
+    label_type = _write_labels(graph, exported, answers, refused)
     graph.output(PROBABILITIES, answers)
     return [(LABEL, label_type, ["rows"]), (PROBABILITIES, graph.number_type, ["rows", n_answers])]
 
 
-def _write_labels(graph: OnnxGraph, classes: list[Any], answers: str, refused: str | None) -> int:
+def _write_labels(graph: OnnxGraph, exported: ExportedModel, answers: str, refused: str | None) -> int:
     """Write the class of the largest share, and return the type of the labels."""
-    codes = graph.largest(answers, TIES[graph.dtype])
+    classes: Any = exported.classes
+    codes = graph.largest(answers, exported.tie if graph.dtype == np.float64 else SINGLE_TIE)
     if refused is not None:
         is_refused = graph.add("Squeeze", refused, graph.whole_numbers(1))
         codes = graph.add("Where", is_refused, graph.constant(len(classes), "no_class", np.int64), codes)
