@@ -28,6 +28,7 @@ from tremula.ensembles.pruning import prune_each, prune_together
 from tremula.ensembles.randomized_c45 import RandomizedC45Classifier
 from tremula.ensembles.three_boost import ThreeBoostClassifier
 from tremula.export.onnx.model import to_onnx
+from tremula.export.page.model import to_html
 from tremula.export.sql.model import to_sql
 from tremula.export.treelite import to_treelite
 from tremula.persistence.archive import load, save
@@ -91,6 +92,7 @@ __all__ = [
     "queries",
     "row_weights",
     "save",
+    "to_html",
     "to_onnx",
     "to_sql",
     "to_treelite",
