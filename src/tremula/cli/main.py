@@ -16,6 +16,7 @@ import typer
 from tremula.cli.bench import bench
 from tremula.cli.compare import compare
 from tremula.cli.data import data
+from tremula.cli.export import export
 from tremula.cli.fit import fit
 from tremula.cli.help_text import describe, show_examples
 from tremula.cli.predict import predict
@@ -55,6 +56,11 @@ COMMANDS: dict[Callable[..., None], tuple[str, ...]] = {
         "tremula smooth model.tremula --data held_out.csv --target income",
         "tremula smooth booster.json --data held_out.csv --target income --classes no,yes --out soft.tremula",
         "tremula smooth forest.joblib --trust --data held_out.csv --target income",
+    ),
+    export: (
+        "tremula export model.tremula --to html",
+        "tremula export model.tremula --to onnx --out model.onnx",
+        "tremula export model.tremula --to sql --dialect bigquery --table patients --keep id",
     ),
     query: (
         "tremula query duckdb://hospital.duckdb --table visits --target again --dry-run",

@@ -97,13 +97,14 @@ def _warn_of_limits(exported: ExportedModel, query: str, dialect: str) -> None:
     limits, depth = DIALECTS[dialect], max(member.depth for member in exported.whole.members)
     problems = []
     if limits.max_characters is not None and len(query) > limits.max_characters:
-        problems.append(f"has {len(query):,} characters, and {dialect} takes {limits.max_characters:,}")
+        problem = f"has {len(query):,} characters, and {dialect} takes {limits.max_characters:,}"
+        problems.append(f"{problem}: use missing='null', fewer members or smaller trees")
     if limits.max_depth is not None and depth > limits.max_depth:
-        problems.append(f"has trees of depth {depth}, more than {limits.depth_note}")
-    for problem in problems:
-        warnings.warn(
-            f"the query {problem}: use missing='null', fewer members or smaller trees", ExportWarning, stacklevel=3
+        problems.append(
+            f"has trees of depth {depth}, more than {limits.depth_note}: use smaller trees, or a later release"
         )
+    for problem in problems:
+        warnings.warn(f"the query {problem}", ExportWarning, stacklevel=3)
 
 
 def _check_names(exported: ExportedModel, dialect: str) -> None:
