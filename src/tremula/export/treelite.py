@@ -18,7 +18,7 @@ from tremula.export.binary_trees import BinaryTree, binary_tree, mixing_attribut
 from tremula.export.model import ExportedModel, read_exported
 from tremula.export.thresholds import ThresholdRounding
 from tremula.parameters import check_choice
-from tremula.trees.links import ExponentialLink, IdentityLink, Link, LogisticLink, SoftmaxLink
+from tremula.trees.links import ExponentialLink, IdentityLink, Link, LogisticLink, ShareLink, SoftmaxLink
 from tremula.trees.tree import Tree
 
 DTYPES = ("float64", "float32")
@@ -26,6 +26,7 @@ MANY_CLASSES, TWO_CLASSES, NUMBERS = "kMultiClf", "kBinaryClf", "kRegressor"
 POSTPROCESSORS: dict[type[Link], str] = {
     IdentityLink: "identity",
     LogisticLink: "sigmoid",
+    ShareLink: "sigmoid",
     SoftmaxLink: "softmax",
     ExponentialLink: "exponential",
 }

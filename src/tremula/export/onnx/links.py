@@ -13,7 +13,7 @@ from tremula.errors import UnsupportedModel
 from tremula.export.onnx.graph import OnnxGraph
 from tremula.losses import MIN_PROBABILITY
 from tremula.trees.composite_links import ChainLink, InterpolationLink, LinearLink, StretchLink
-from tremula.trees.links import ExponentialLink, IdentityLink, Link, LogisticLink, PositiveLink, SoftmaxLink
+from tremula.trees.links import ExponentialLink, IdentityLink, Link, LogisticLink, PositiveLink, ShareLink, SoftmaxLink
 
 
 def apply_link(graph: OnnxGraph, link: Link, margins: str, n_margins: int) -> tuple[str, int]:
@@ -34,6 +34,10 @@ def _both_classes(graph: OnnxGraph, second: str) -> tuple[str, int]:
 
 def _logistic(graph: OnnxGraph, link: Any, margins: str, n_margins: int) -> tuple[str, int]:
     return _both_classes(graph, graph.add("Sigmoid", margins))
+
+
+def _share(graph: OnnxGraph, link: Any, margins: str, n_margins: int) -> tuple[str, int]:
+    return graph.add("Sigmoid", margins), n_margins
 
 
 def _softmax(graph: OnnxGraph, link: Any, margins: str, n_margins: int) -> tuple[str, int]:
@@ -97,6 +101,7 @@ Writer = Callable[[OnnxGraph, Any, str, int], tuple[str, int]]
 WRITERS: dict[type[Link], Writer] = {
     IdentityLink: _identity,
     LogisticLink: _logistic,
+    ShareLink: _share,
     SoftmaxLink: _softmax,
     ExponentialLink: _exponential,
     PositiveLink: _positive,

@@ -14,7 +14,7 @@ from tremula.export.model import TIE
 from tremula.export.sql.dialects import Dialect
 from tremula.losses import MIN_PROBABILITY
 from tremula.trees.composite_links import ChainLink, InterpolationLink, LinearLink, StretchLink
-from tremula.trees.links import ExponentialLink, IdentityLink, Link, LogisticLink, PositiveLink, SoftmaxLink
+from tremula.trees.links import ExponentialLink, IdentityLink, Link, LogisticLink, PositiveLink, ShareLink, SoftmaxLink
 
 Step = Callable[[Sequence[str]], list[str]]  # from the names of columns to expressions
 
@@ -29,7 +29,8 @@ class LinkSql:
         """Return the steps of a link of so many margins; none for the identity."""
         writers: dict[type[Link], Callable[[Any, int], list[Step]]] = {
             IdentityLink: lambda link, n_columns: [],
-            LogisticLink: self._logistic,
+            LogisticLink: lambda link, n_columns: [self._share, self._both_classes],
+            ShareLink: lambda link, n_columns: [self._share],
             SoftmaxLink: self._softmax,
             ExponentialLink: lambda link, n_columns: [lambda names: [f"EXP({name})" for name in names]],
             PositiveLink: self._positive,
@@ -51,16 +52,12 @@ class LinkSql:
     def _both_classes(self, names: Sequence[str]) -> list[str]:
         return [f"{self.dialect.double(1.0)} - {names[0]}", names[0]]
 
-    def _logistic(self, link: Any, n_columns: int) -> list[Step]:
+    def _share(self, names: Sequence[str]) -> list[str]:
+        """Return the logistic function of each margin, in a form that does not overflow."""
         one, zero = self.dialect.double(1.0), self.dialect.double(0.0)
-
-        def share(names: Sequence[str]) -> list[str]:
-            margin = names[0]
-            above = f"{one} / ({one} + EXP(-{margin}))"
-            below = f"EXP({margin}) / ({one} + EXP({margin}))"  # neither overflows
-            return [f"CASE WHEN {margin} >= {zero} THEN {above} ELSE {below} END"]
-
-        return [share, self._both_classes]
+        above = [f"{one} / ({one} + EXP(-{margin}))" for margin in names]
+        below = [f"EXP({margin}) / ({one} + EXP({margin}))" for margin in names]
+        return [f"CASE WHEN {names[k]} >= {zero} THEN {above[k]} ELSE {below[k]} END" for k in range(len(names))]
 
     def _softmax(self, link: Any, n_columns: int) -> list[Step]:
         def weights(names: Sequence[str]) -> list[str]:

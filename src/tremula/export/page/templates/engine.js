@@ -111,15 +111,14 @@ function margins(model, row) {
   return [...total];
 }
 
+const logistic = (value) => (value >= 0 ? 1 / (1 + Math.exp(-value)) : Math.exp(value) / (1 + Math.exp(value)));
 const sum = (values) => values.reduce((total, value) => total + value, 0);
 
 // Links by name, from margins to answers.
 const LINKS = {
   identity: (link, values) => values,
-  logistic: (link, values) => {
-    const share = values[0] >= 0 ? 1 / (1 + Math.exp(-values[0])) : Math.exp(values[0]) / (1 + Math.exp(values[0]));
-    return [1 - share, share];
-  },
+  logistic: (link, values) => [1 - logistic(values[0]), logistic(values[0])],
+  share: (link, values) => values.map(logistic),
   softmax: (link, values) => {
     const largest = Math.max(...values), weights = values.map((value) => Math.exp(value - largest)), total = sum(weights);
     return weights.map((weight) => weight / total);

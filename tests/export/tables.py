@@ -1,0 +1,131 @@
+"""A small mixed table, models of every kind trained on it, and random trees with splits of every kind."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import tremula as tm
+from tremula.trees.structure import NODE_DTYPE
+from tremula.trees.tree import Tree
+
+COLORS = ["red", "green", "it's", 'the "best"', "Zoë"]
+CLASSES = np.array(["no", "maybe", "o'hara"])
+FEW = {"n_estimators": 4, "random_state": 0}
+
+CLASSIFIERS: dict[str, Any] = {
+    "C4.5": tm.C45Classifier(),
+    "J48": tm.C45Classifier(release="J48"),
+    "CART": tm.CARTClassifier(),
+    "REPTree": tm.REPTreeClassifier(random_state=0),
+    "bagging": tm.BaggingClassifier(**FEW),
+    "bagging, votes": tm.BaggingClassifier(tm.CARTClassifier(max_depth=5), combine="vote", **FEW),
+    "forest": tm.RandomForestClassifier(max_depth=6, **FEW),
+    "extra trees": tm.ExtraTreesClassifier(max_depth=6, **FEW),
+    "AdaBoost": tm.AdaBoostM1Classifier(**FEW),
+    "three boost": tm.ThreeBoostClassifier(random_state=0),
+    "Decorate": tm.DecorateClassifier(n_estimators=3, max_trials=5, random_state=0),
+    "flipped classes": tm.OutputSmearingClassifier(**FEW),
+    "smeared classes": tm.OutputSmearingClassifier(tm.CARTRegressor(max_depth=4), method="smear", **FEW),
+    "smeared inputs": tm.SmearedBaggingClassifier(**FEW),
+    "randomized C4.5": tm.RandomizedC45Classifier(**FEW),
+    "subspaces": tm.RandomSubspaceClassifier(**FEW),
+    "dagging": tm.DaggingClassifier(**FEW),
+    "Aspen": tm.AspenClassifier(**FEW),
+    "counts": tm.SimulatedBaggingClassifier(max_depth=5, **FEW),
+}
+REGRESSORS: dict[str, Any] = {
+    "CART": tm.CARTRegressor(max_depth=7),
+    "REPTree": tm.REPTreeRegressor(random_state=0),
+    "M5": tm.M5Regressor(),
+    "bagged M5": tm.BaggingRegressor(tm.M5Regressor(), **FEW),
+    "forest": tm.RandomForestRegressor(max_depth=5, **FEW),
+    "extra trees": tm.ExtraTreesRegressor(max_depth=5, **FEW),
+    "smeared target": tm.OutputSmearingRegressor(**FEW),
+    "Aspen": tm.AspenRegressor(**FEW),
+}
+NAMES = [("class", name) for name in CLASSIFIERS] + [("number", name) for name in REGRESSORS]
+
+
+def mixed_table(n_rows: int, seed: int, missing: float = 0.0) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
+    """Numbers, words, codes and booleans, with classes and numbers that depend on them."""
+    random = np.random.default_rng(seed)
+    towns = random.integers(0, 12, n_rows)
+    frame = pd.DataFrame(
+        {
+            "a": random.normal(size=n_rows),
+            "b c": random.integers(0, 50, n_rows) / 7.0,
+            "color": pd.Series(random.choice(COLORS, n_rows), dtype="str"),
+            "town": pd.Categorical([f"t{town}" for town in towns], categories=[f"t{k}" for k in range(12)]),
+            "flag": random.random(n_rows) < 0.3,
+        }
+    )
+    sums = frame["a"] + (frame["b c"] > 3) + (frame["color"] == "red") + frame["flag"] * frame["a"] + towns % 3
+    sums = (sums + random.normal(size=n_rows) / 2).to_numpy()
+    classes = CLASSES[np.digitize(sums, np.quantile(sums, [0.3, 0.7]))]
+    for name in frame if missing else ():
+        gaps = random.random(n_rows) < missing
+        column = frame[name].astype(object) if name == "flag" else frame[name]
+        frame[name] = column.mask(gaps, None)
+    return frame, classes, sums
+
+
+@cache
+def trained(kind: str, name: str, missing: float = 0.0) -> Any:
+    """A model of this name; the table it learns from may have missing values."""
+    frame, classes, numbers = mixed_table(220, 0, missing)
+    model = (CLASSIFIERS if kind == "class" else REGRESSORS)[name]
+    return model.fit(frame, classes if kind == "class" else numbers)
+
+
+@cache
+def numeric_forest() -> tuple[Any, np.ndarray]:
+    """A forest of numbers alone, and many rows."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(400, 5))
+    y = CLASSES[np.digitize(X[:, 0] + X[:, 1] * X[:, 2], [-0.4, 0.6])]
+    return tm.RandomForestClassifier(n_estimators=20, random_state=0).fit(X, y), random.normal(size=(100_000, 5))
+
+
+def answers_of(model: Any, table: Any) -> np.ndarray:
+    """Probabilities, or numbers in one column."""
+    return model.predict_proba(table) if hasattr(model, "classes_") else model.predict(table)[:, None]
+
+
+N_LEVELS = np.array([0, 4, 0, 3], dtype=np.int32)
+
+
+def random_tree(random: np.random.Generator, n_outputs: int = 3, n_levels: np.ndarray = N_LEVELS) -> Tree:
+    """A tree with splits of every kind, unseen levels and branches that weigh nothing."""
+    nodes = np.zeros(200, dtype=NODE_DTYPE)
+    nodes["attribute"], nodes["weight"] = -1, random.choice([0.0, 1.0, 2.0, 1 / 3, 5.5], size=len(nodes))
+    subsets: list[int] = []
+    waiting, n_nodes = [0], 1
+    for _ in range(random.integers(1, 14)):
+        node = waiting.pop(int(random.integers(len(waiting))))
+        attribute = int(random.integers(len(n_levels)))
+        count, n_branches, index = int(n_levels[attribute]), 2, -1
+        kind = random.integers(3) if count else 2
+        if kind == 0:
+            n_branches, index = count, -2
+        elif kind == 1:
+            index = len(subsets)
+            subsets += random.integers(0, 3, size=count).tolist()
+        threshold = random.integers(-1, count) + 0.5 if count else round(random.normal(), 1)
+        nodes[node] = (threshold, nodes["weight"][node], attribute, n_nodes, n_branches, index)
+        waiting += range(n_nodes, n_nodes + n_branches)
+        n_nodes += n_branches
+    values = random.multinomial(8, [1 / n_outputs] * n_outputs, size=5) / 8 if n_outputs > 1 else random.normal(size=(5, 1))
+    nodes["index"][waiting] = random.integers(0, 5, size=len(waiting))
+    return Tree(nodes[:n_nodes], values, subsets, n_levels, bool(random.integers(2)))
+
+
+def random_rows(random: np.random.Generator, n_rows: int = 200, missing: float = 0.0) -> np.ndarray:
+    rows = random.normal(size=(n_rows, len(N_LEVELS))).round(1)
+    for attribute in np.flatnonzero(N_LEVELS):
+        rows[:, attribute] = random.integers(0, N_LEVELS[attribute], size=n_rows)
+    rows[random.random(rows.shape) < missing] = np.nan
+    return rows
