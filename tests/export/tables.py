@@ -14,37 +14,39 @@ from tremula.trees.tree import Tree
 
 COLORS = ["red", "green", "it's", 'the "best"', "Zoë"]
 CLASSES = np.array(["no", "maybe", "o'hara"])
-FEW = {"n_estimators": 4, "random_state": 0}
+FEW = {"n_estimators": 3, "random_state": 0}
+SMALL = tm.C45Classifier(max_depth=4)
 
 CLASSIFIERS: dict[str, Any] = {
     "C4.5": tm.C45Classifier(),
     "J48": tm.C45Classifier(release="J48"),
     "CART": tm.CARTClassifier(),
+    "CART, shares": tm.CARTClassifier(max_depth=5, missing="shares"),
     "REPTree": tm.REPTreeClassifier(random_state=0),
-    "bagging": tm.BaggingClassifier(**FEW),
-    "bagging, votes": tm.BaggingClassifier(tm.CARTClassifier(max_depth=5), combine="vote", **FEW),
-    "forest": tm.RandomForestClassifier(max_depth=6, **FEW),
-    "extra trees": tm.ExtraTreesClassifier(max_depth=6, **FEW),
-    "AdaBoost": tm.AdaBoostM1Classifier(**FEW),
-    "three boost": tm.ThreeBoostClassifier(random_state=0),
-    "Decorate": tm.DecorateClassifier(n_estimators=3, max_trials=5, random_state=0),
-    "flipped classes": tm.OutputSmearingClassifier(**FEW),
-    "smeared classes": tm.OutputSmearingClassifier(tm.CARTRegressor(max_depth=4), method="smear", **FEW),
-    "smeared inputs": tm.SmearedBaggingClassifier(**FEW),
-    "randomized C4.5": tm.RandomizedC45Classifier(**FEW),
-    "subspaces": tm.RandomSubspaceClassifier(**FEW),
-    "dagging": tm.DaggingClassifier(**FEW),
+    "bagging": tm.BaggingClassifier(SMALL, **FEW),
+    "bagging, votes": tm.BaggingClassifier(tm.CARTClassifier(max_depth=4), combine="vote", **FEW),
+    "forest": tm.RandomForestClassifier(max_depth=5, **FEW),
+    "extra trees": tm.ExtraTreesClassifier(max_depth=5, **FEW),
+    "AdaBoost": tm.AdaBoostM1Classifier(SMALL, **FEW),
+    "three boost": tm.ThreeBoostClassifier(SMALL, random_state=0),
+    "Decorate": tm.DecorateClassifier(SMALL, n_estimators=3, max_trials=4, random_state=0),
+    "flipped classes": tm.OutputSmearingClassifier(SMALL, **FEW),
+    "smeared classes": tm.OutputSmearingClassifier(tm.CARTRegressor(max_depth=3), method="smear", **FEW),
+    "smeared inputs": tm.SmearedBaggingClassifier(SMALL, **FEW),
+    "randomized C4.5": tm.RandomizedC45Classifier(tm.C45Classifier(max_depth=4, n_best_splits=20), **FEW),
+    "subspaces": tm.RandomSubspaceClassifier(SMALL, **FEW),
+    "dagging": tm.DaggingClassifier(SMALL, **FEW),
     "Aspen": tm.AspenClassifier(**FEW),
-    "counts": tm.SimulatedBaggingClassifier(max_depth=5, **FEW),
+    "counts": tm.SimulatedBaggingClassifier(max_depth=3, **FEW),
 }
 REGRESSORS: dict[str, Any] = {
-    "CART": tm.CARTRegressor(max_depth=7),
+    "CART": tm.CARTRegressor(max_depth=6),
     "REPTree": tm.REPTreeRegressor(random_state=0),
     "M5": tm.M5Regressor(),
     "bagged M5": tm.BaggingRegressor(tm.M5Regressor(), **FEW),
-    "forest": tm.RandomForestRegressor(max_depth=5, **FEW),
-    "extra trees": tm.ExtraTreesRegressor(max_depth=5, **FEW),
-    "smeared target": tm.OutputSmearingRegressor(**FEW),
+    "forest": tm.RandomForestRegressor(max_depth=4, **FEW),
+    "extra trees": tm.ExtraTreesRegressor(max_depth=4, **FEW),
+    "smeared target": tm.OutputSmearingRegressor(tm.REPTreeRegressor(random_state=0), **FEW),
     "Aspen": tm.AspenRegressor(**FEW),
 }
 NAMES = [("class", name) for name in CLASSIFIERS] + [("number", name) for name in REGRESSORS]
@@ -76,7 +78,7 @@ def mixed_table(n_rows: int, seed: int, missing: float = 0.0) -> tuple[pd.DataFr
 @cache
 def trained(kind: str, name: str, missing: float = 0.0) -> Any:
     """A model of this name; the table it learns from may have missing values."""
-    frame, classes, numbers = mixed_table(220, 0, missing)
+    frame, classes, numbers = mixed_table(80 if name == "Aspen" else 220, 0, missing)  # its trees are large
     model = (CLASSIFIERS if kind == "class" else REGRESSORS)[name]
     return model.fit(frame, classes if kind == "class" else numbers)
 
@@ -107,7 +109,7 @@ def random_tree(random: np.random.Generator, n_outputs: int = 3, n_levels: np.nd
     for _ in range(random.integers(1, 14)):
         node = waiting.pop(int(random.integers(len(waiting))))
         attribute = int(random.integers(len(n_levels)))
-        count, n_branches, index = int(n_levels[attribute]), 2, -1
+        count, n_branches, index = int(n_levels[attribute]), 2, int(random.choice([-1, -3, -4]))
         kind = random.integers(3) if count else 2
         if kind == 0:
             n_branches, index = count, -2
@@ -115,6 +117,10 @@ def random_tree(random: np.random.Generator, n_outputs: int = 3, n_levels: np.nd
             index = len(subsets)
             subsets += random.integers(0, 3, size=count).tolist()
         threshold = random.integers(-1, count) + 0.5 if count else round(random.normal(), 1)
+        if kind == 1:
+            threshold = random.choice([0.0, 1.0, 2.0])  # missing values take both branches, the first or the second
+        elif index < -2 and not count and random.random() < 0.2:
+            threshold = random.choice([-np.inf, np.inf])
         nodes[node] = (threshold, nodes["weight"][node], attribute, n_nodes, n_branches, index)
         waiting += range(n_nodes, n_nodes + n_branches)
         n_nodes += n_branches

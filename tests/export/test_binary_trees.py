@@ -71,12 +71,14 @@ def _splits_with_unseen_levels(tree: Tree, row: np.ndarray) -> bool:
     node = 0
     while not tree.is_leaf[node]:
         value, index = row[tree.attribute[node]], int(tree.nodes["index"][node])
-        if index == -1:
+        if index in (-1, -3, -4):
             branch = int(value >= tree.threshold[node] if tree.strict else value > tree.threshold[node])
         else:
             branch = int(value) if index == -2 else int(tree.subsets[index + int(value)])
             if index >= 0 and branch == 2:
-                return True
+                if not tree.threshold[node]:
+                    return True
+                branch = int(tree.threshold[node]) - 1
         node = int(tree.first_child[node]) + branch
     return False
 

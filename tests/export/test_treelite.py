@@ -46,6 +46,7 @@ def test_answers_are_the_models_own_or_nan(kind: str, name: str, missing: float)
     assert (~refused).sum() > 30
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_rows() -> None:
     forest, rows = numeric_forest()
     np.testing.assert_allclose(run(tm.to_treelite(forest), rows), forest.predict_proba(rows), **EXACT)

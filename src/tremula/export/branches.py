@@ -5,7 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tremula.trees.structure import LEVEL_UNSEEN, MULTIWAY_SPLIT, NUMERIC_SPLIT, branch_shares
+from tremula.trees.structure import (
+    ALL_BRANCHES,
+    LEVEL_UNSEEN,
+    MULTIWAY_SPLIT,
+    branch_shares,
+    is_numeric,
+    missing_branches,
+)
 from tremula.trees.tree import Tree
 
 Floats = NDArray[np.float64]
@@ -41,22 +48,27 @@ class NodeBranches:
     def __init__(self, tree: Tree, n_levels: NDArray[np.int32], filling: Floats) -> None:
         self.tree, self.n_levels, self.filling = tree, n_levels, filling
         self.only = only_branches(tree)
+        self.is_numeric, self.own = is_numeric(tree.nodes), missing_branches(tree.nodes)
 
     def of_codes(self, node: int) -> NDArray[np.int64]:
-        """Return the branch of each level and, last, of missing values; MIXTURE for a level unseen at the node."""
+        """Return the branch of each level and, last, of missing values; MIXTURE where they take several.
+
+        A level that is unseen at the node takes the branch of missing values if the split has one.
+        """
         tree, attribute = self.tree, int(self.tree.attribute[node])
         filled = self.filling[attribute]
         n_codes = int(self.n_levels[attribute]) + 1
         start, codes = int(tree.nodes["index"][node]), np.arange(n_codes)
-        if start == NUMERIC_SPLIT:
+        if self.is_numeric[node]:
             threshold = float(tree.threshold[node])
             branches = np.where(codes < threshold if tree.strict else codes <= threshold, 0, 1)
         elif start == MULTIWAY_SPLIT:
             branches = codes.copy()
         else:
             subset = tree.subsets[start : start + min(n_codes, int(tree.n_levels[attribute]))]
-            branches = np.full(n_codes, MIXTURE)
-            branches[: len(subset)] = np.where(subset == LEVEL_UNSEEN, MIXTURE, subset.astype(np.int64))
+            unseen = MIXTURE if self.own[node] == ALL_BRANCHES else int(self.own[node])
+            branches = np.full(n_codes, unseen)
+            branches[: len(subset)] = np.where(subset == LEVEL_UNSEEN, unseen, subset.astype(np.int64))
         branches[-1] = self.only[node] if np.isnan(filled) else branches[int(filled)]
         return branches
 

@@ -19,10 +19,10 @@ from tremula.export.thresholds import ThresholdRounding
 from tremula.trees.structure import (
     LEVEL_UNSEEN,
     MULTIWAY_SPLIT,
-    NUMERIC_SPLIT,
     branch_shares,
     children_and_parents,
     depths_of,
+    is_numeric,
     numeric_splits,
 )
 from tremula.trees.tree import Tree
@@ -113,9 +113,10 @@ def _level_branches(trees: Sequence[Tree]) -> tuple[Whole, Whole]:
     """Return for each split the place of its first level in the second array; -1 for numeric splits."""
     firsts, branches, n_branches = [], [np.zeros(1, np.int64)], 1  # one entry at least, for numeric splits
     for tree in trees:
+        compares = is_numeric(tree.nodes)
         for node in np.flatnonzero(~tree.is_leaf):
             start, n_levels = int(tree.nodes["index"][node]), int(tree.n_levels[tree.attribute[node]])
-            if start == NUMERIC_SPLIT:
+            if compares[node]:
                 firsts.append(-1)
                 continue
             subset = np.arange(n_levels) if start == MULTIWAY_SPLIT else tree.subsets[start : start + n_levels]

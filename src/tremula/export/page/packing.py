@@ -69,7 +69,7 @@ def _node_arrays(exported: ExportedModel) -> dict[str, NDArray[Any]]:
     ]
     nodes = np.concatenate([tree.nodes for tree in trees])
     return {
-        "threshold": np.nan_to_num(nodes["threshold"], nan=0.0),
+        "threshold": nodes["threshold"].copy(),
         "weight": nodes["weight"].copy(),
         "values": np.concatenate([each.ravel() for each in values]),
         "member_weights": whole.weights,

@@ -25,8 +25,8 @@ class Dialect:
         Whether a quotation mark inside a word is doubled; else it is escaped by a backslash.
     double_suffix : str
         What makes a number with an exponent a double, where it would be a decimal, which rounds differently.
-    greatest, least : str
-        Functions of the largest and the smallest of several columns.
+    greatest : str
+        Function of the largest of several columns.
     has_lists : bool
         Whether ``IN`` lists are written; DuckDB plans each as a join, which takes long.
     max_characters : int or None
@@ -42,7 +42,6 @@ class Dialect:
     doubles_quotes: bool = True
     double_suffix: str = ""
     greatest: str = "GREATEST"
-    least: str = "LEAST"
     has_lists: bool = True
     max_characters: int | None = None
     max_depth: int | None = None
@@ -110,7 +109,7 @@ class Dialect:
 DIALECTS = {
     "duckdb": Dialect(has_lists=False),
     "postgres": Dialect(double_suffix="::float8"),
-    "sqlite": Dialect(greatest="MAX", least="MIN", max_depth=8, depth_note="SQLite before 3.46 can read"),
+    "sqlite": Dialect(greatest="MAX", max_depth=8, depth_note="SQLite before 3.46 can read"),
     "mysql": Dialect(quote="`", has_backslashes=True),
     "bigquery": Dialect(quote="`", has_backslashes=True, doubles_quotes=False, max_characters=1_000_000),
     "snowflake": Dialect(has_backslashes=True, double_suffix="::DOUBLE", max_characters=1_000_000),

@@ -49,6 +49,10 @@ class LinkSql:
         largest = self.dialect.largest_of(names)
         return f"{largest} - {self.dialect.double(tie)} * ABS({largest})" if tie else largest
 
+    def _at_least(self, number: str, bound: str) -> str:
+        """Return a number, or a bound if it is smaller; NULL for NULL, which GREATEST of some engines leaves out."""
+        return f"CASE WHEN {number} < {bound} THEN {bound} ELSE {number} END"
+
     def _both_classes(self, names: Sequence[str]) -> list[str]:
         return [f"{self.dialect.double(1.0)} - {names[0]}", names[0]]
 
@@ -69,14 +73,15 @@ class LinkSql:
         one, zero = self.dialect.double(1.0), self.dialect.double(0.0)
 
         def shares(names: Sequence[str]) -> list[str]:
-            positive = [self.dialect.largest_of([name, zero]) for name in names]
+            positive = [self._at_least(name, zero) for name in names]
             total, least = f"({' + '.join(positive)})", self.least_of_largest(names, TIE)
             expressions = []
             for number, (name, part) in enumerate(zip(names, positive)):
                 # If no margin is positive, the first of the largest gets all.
                 before = [f"WHEN {other} >= {least} THEN {zero}" for other in names[:number]]
                 alone = " ".join([*before, f"WHEN {name} >= {least} THEN {one}"])
-                expressions.append(f"CASE WHEN {total} > {zero} THEN {part} / {total} {alone} ELSE {zero} END")
+                shared = f"WHEN {total} > {zero} THEN {part} / {total} WHEN {names[0]} IS NULL THEN NULL"
+                expressions.append(f"CASE {shared} {alone} ELSE {zero} END")
             return expressions
 
         return [shares]
@@ -104,8 +109,7 @@ class LinkSql:
                 f"{double(1.0 - PRIOR_SHARE)} * {name} + {double(PRIOR_SHARE * share)}"
                 for name, share in zip(names, link.prior.tolist())
             ]
-            above = [self.dialect.largest_of([share, double(MIN_PROBABILITY)]) for share in mixed]
-            return [f"{double(link.power)} * LN({self.dialect.least}({share}, {double(1.0)}))" for share in above]
+            return [f"{double(link.power)} * LN({self._at_least(share, double(MIN_PROBABILITY))})" for share in mixed]
 
         return [margins]
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tremula.export.branches import MIXTURE, NodeBranches
-from tremula.export.sql.dialects import Dialect
+from tremula.export.sql.dialects import LARGEST_DOUBLE, Dialect
 from tremula.trees.structure import branch_shares
 
 GROUP = 40  # terms of a sum in one pair of brackets
@@ -162,12 +162,17 @@ class TreeSql:
         return f"CASE WHEN {self._is_left(node)} THEN {texts[0]} ELSE {texts[1]} END"
 
     def _is_left(self, node: int) -> str:
-        column, test = self.columns.name(int(self.tree.attribute[node])), "<" if self.tree.strict else "<="
-        return f"{column} {test} {self.columns.dialect.double(self.tree.threshold[node])}"
+        is_strict = self.tree.strict or self.tree.threshold[node] == -np.inf  # then no number goes left
+        return self._comparison(node, "<" if is_strict else "<=")
 
     def _is_right(self, node: int) -> str:
-        column, test = self.columns.name(int(self.tree.attribute[node])), ">=" if self.tree.strict else ">"
-        return f"{column} {test} {self.columns.dialect.double(self.tree.threshold[node])}"
+        is_strict = self.tree.strict or self.tree.threshold[node] == -np.inf
+        return self._comparison(node, ">=" if is_strict else ">")
+
+    def _comparison(self, node: int, sign: str) -> str:
+        dialect, threshold = self.columns.dialect, float(self.tree.threshold[node])
+        bound = dialect.double(float(np.clip(threshold, -LARGEST_DOUBLE, LARGEST_DOUBLE)))
+        return f"{self.columns.name(int(self.tree.attribute[node]))} {sign} {bound}"
 
     def _case_of_levels(self, node: int, attribute: int, texts: list[str]) -> str:
         levels, missing = self._levels(node)

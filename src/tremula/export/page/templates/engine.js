@@ -3,7 +3,7 @@
 // The model: read from the page, and the answers of rows. A row has a number for each attribute: a value, the code of a
 // level, or NaN where it is not known. Sums are taken in the order of tremula, so that answers agree to the last digits.
 
-const MIXTURE = -1, NUMERIC = -1, MULTIWAY = -2, UNSEEN = 2;
+const MIXTURE = -1, MULTIWAY = -2, MISSING_FIRST = -3, MISSING_SECOND = -4, UNSEEN = 2;
 const TYPES = { float64: Float64Array, int32: Int32Array, uint8: Uint8Array };
 
 async function unpack(text) {
@@ -30,18 +30,27 @@ async function readModel(description, packed) {
   return model;
 }
 
+const isNumeric = (model, node) => model.index[node] < 0 && model.index[node] !== MULTIWAY;
+
+// The branch of missing values at a split, and of levels that training did not see there; or MIXTURE.
+function missingBranch(model, node) {
+  const index = model.index[node];
+  if (index >= 0) return model.threshold[node] === 1 ? 0 : model.threshold[node] === 2 ? 1 : MIXTURE;
+  return index === MISSING_FIRST ? 0 : index === MISSING_SECOND ? 1 : MIXTURE;
+}
+
 // The branch that a row takes at a split, or MIXTURE.
 function branchAt(model, member, node, row) {
   const value = row[model.attribute[node]];
-  if (Number.isNaN(value)) return MIXTURE;
+  if (Number.isNaN(value)) return missingBranch(model, node);
   const index = model.index[node];
-  if (index === NUMERIC) {
+  if (isNumeric(model, node)) {
     const goesLeft = member.strict ? value < model.threshold[node] : value <= model.threshold[node];
     return goesLeft ? 0 : 1;
   }
   if (index === MULTIWAY) return value;
   const branch = model.subsets[member.subsets + index + value];
-  return branch === UNSEEN ? MIXTURE : branch;
+  return branch === UNSEEN ? missingBranch(model, node) : branch;
 }
 
 // The node where a row stops: a leaf, or a split that sends it down several branches.

@@ -113,13 +113,16 @@ function startPage(model) {
   // --- why ---
 
   function testText(member, node, branch) {
-    const attribute = model.attributes[model.attribute[node]], index = model.index[node];
+    const attribute = model.attributes[model.attribute[node]], missing = missingBranch(model, node);
+    const orMissing = missing === branch ? " or not known" : "";
     if (attribute.levels) {
       const taking = attribute.levels.filter((level, code) => branchAt(model, member, node, { [model.attribute[node]]: code }) === branch);
-      return taking.length === 1 ? `is ${taking[0]}` : `is one of ${taking.join(", ")}`;
+      if (!taking.length) return "is not known";
+      return `${taking.length === 1 ? `is ${taking[0]}` : `is one of ${taking.join(", ")}`}${orMissing}`;
     }
-    const signs = member.strict ? ["<", "≥"] : ["≤", ">"];
-    return index === NUMERIC ? `${signs[branch]} ${valueText(attribute, model.threshold[node])}` : "";
+    const signs = member.strict ? ["<", "≥"] : ["≤", ">"], threshold = model.threshold[node];
+    if (!Number.isFinite(threshold)) return orMissing ? "is not known" : "is known";
+    return `${signs[branch]} ${valueText(attribute, threshold)}${orMissing}`;
   }
 
   function showPath() {
