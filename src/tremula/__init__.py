@@ -29,6 +29,7 @@ from tremula.ensembles.randomized_c45 import RandomizedC45Classifier
 from tremula.ensembles.three_boost import ThreeBoostClassifier
 from tremula.export.onnx.model import to_onnx
 from tremula.export.page.model import to_html
+from tremula.export.scikit_learn import to_sklearn
 from tremula.export.sql.model import to_sql
 from tremula.export.treelite import to_treelite
 from tremula.persistence.archive import load, save
@@ -94,6 +95,7 @@ __all__ = [
     "save",
     "to_html",
     "to_onnx",
+    "to_sklearn",
     "to_sql",
     "to_treelite",
     "tune_together",

@@ -75,6 +75,15 @@ def mixed_table(n_rows: int, seed: int, missing: float = 0.0) -> tuple[pd.DataFr
     return frame, classes, sums
 
 
+def numeric_table(n_rows: int, seed: int, missing: float = 0.0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Numbers alone, in tenths, with classes and numbers that depend on them."""
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(n_rows, 4)).round(1)
+    sums = X[:, 0] + X[:, 1] * X[:, 2]
+    X[random.random(X.shape) < missing] = np.nan
+    return X, CLASSES[np.digitize(sums, [-0.4, 0.6])], sums
+
+
 @cache
 def trained(kind: str, name: str, missing: float = 0.0) -> Any:
     """A model of this name; the table it learns from may have missing values."""
@@ -135,3 +144,44 @@ def random_rows(random: np.random.Generator, n_rows: int = 200, missing: float =
         rows[:, attribute] = random.integers(0, N_LEVELS[attribute], size=n_rows)
     rows[random.random(rows.shape) < missing] = np.nan
     return rows
+
+
+LETTERS = {1: "wxyz", 3: "xyz"}  # levels of the nominal attributes of random trees
+
+
+def random_forest(random: np.random.Generator, n_trees: int, **parameters: Any) -> Any:
+    """A fitted forest whose members are random trees; its columns are called a, b, c and d."""
+    table = pd.DataFrame({"a": [0.0, 1.0, 2.0, 3.0], "b": list("wxyz"), "c": [0.5, 1.0, 1.5, 2.0], "d": list("xyzx")})
+    forest = tm.RandomForestClassifier(n_estimators=1, random_state=0, **parameters)
+    forest.fit(table.astype({"b": "category", "d": "category"}), [0, 1, 2, 2])
+    forest.members_ = [random_tree(random) for _ in range(n_trees)]
+    return forest
+
+
+def mean_values(forest: Any, rows: np.ndarray) -> np.ndarray:
+    """What the trees of such a forest predict, each asked by itself."""
+    if forest.combine == "vote":
+        return np.mean([np.eye(3)[tree.predict_codes(rows)] for tree in forest.members_], axis=0)
+    return np.mean([tree.predict_values(rows) for tree in forest.members_], axis=0)
+
+
+def attacking_rows(random: np.random.Generator, forest: Any, n_rows: int, missing: float) -> np.ndarray:
+    """Rows on the thresholds, and on the next number on either side of them."""
+    rows = random_rows(random, n_rows)
+    for attribute in np.flatnonzero(N_LEVELS == 0):
+        cuts = [tree.threshold[(tree.attribute == attribute) & np.isfinite(tree.threshold)] for tree in forest.members_]
+        near = np.concatenate([*cuts, [0.0]])
+        around = np.concatenate([near, np.nextafter(near, -np.inf), np.nextafter(near, np.inf)])
+        rows[:, attribute] = random.choice(around, n_rows)
+    rows[random.random(rows.shape) < missing] = np.nan
+    return rows
+
+
+def as_frame(rows: np.ndarray) -> pd.DataFrame:
+    """Encoded rows as the table that they came from."""
+    frame = pd.DataFrame(rows, columns=list("abcd"))
+    for attribute, letters in LETTERS.items():
+        codes = rows[:, attribute]
+        words = [None if np.isnan(code) else letters[int(code)] for code in codes]
+        frame["abcd"[attribute]] = pd.Series(words, dtype=object)
+    return frame

@@ -1,5 +1,6 @@
-"""``tremula export``: a saved model for another program, as ONNX, treelite, a page for the browser, or SQL."""
+"""``tremula export``: a saved model for another program: ONNX, treelite, scikit-learn, SQL, or a page for the browser."""
 
+import io
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ class Format(StrEnum):
 
     onnx = "onnx"
     treelite = "treelite"
+    sklearn = "sklearn"
     html = "html"
     sql = "sql"
 
@@ -46,6 +48,14 @@ def _as_treelite(model: Any, **options: Any) -> bytes:
     return content
 
 
+def _as_sklearn(model: Any, **options: Any) -> bytes:
+    import joblib
+
+    buffer = io.BytesIO()
+    joblib.dump(tm.to_sklearn(model, **options), buffer)
+    return buffer.getvalue()
+
+
 def _as_html(model: Any, **options: Any) -> bytes:
     return tm.to_html(model, **options).encode()
 
@@ -57,6 +67,7 @@ def _as_sql(model: Any, **options: Any) -> bytes:
 WRITERS = {
     Format.onnx: Writer(".onnx", _as_onnx, ("dtype", "missing"), "onnxruntime and others run it."),
     Format.treelite: Writer(".treelite", _as_treelite, ("dtype",), "treelite.Model.deserialize reads it."),
+    Format.sklearn: Writer(".joblib", _as_sklearn, (), "joblib.load reads it, with scikit-learn alone."),
     Format.html: Writer(".html", _as_html, ("title",), "Open it in a browser: it needs neither Python nor a network."),
     Format.sql: Writer(".sql", _as_sql, ("dialect", "table", "keep", "missing"), "A database runs it."),
 }
