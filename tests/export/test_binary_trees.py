@@ -108,3 +108,16 @@ def test_a_tree_that_would_grow_too_much_is_refused(monkeypatch: pytest.MonkeyPa
     with pytest.raises(TooManySplits, match="merge rare levels before training"):
         for tree in large:
             binary_tree(tree, N_LEVELS, NO_FILLING, ALL_MIX)
+
+
+def test_a_split_of_missing_against_known_numbers_above_a_split_of_levels() -> None:
+    nodes = np.array(
+        [(np.inf, 3, 0, 1, 2, -4), (0, 2, 1, 3, 2, 0), (0, 1, -1, 0, 0, 2), (0, 1, -1, 0, 0, 0), (0, 1, -1, 0, 0, 1)],
+        dtype=NODE_DTYPE,
+    )
+    nodes["attribute"][2:] = -1
+    tree = Tree(nodes, np.eye(3), [0, 1], [0, 2], False)
+    whole = sum_of_members([tree], [1.0], 3)
+    binary = binary_tree(tree, whole.n_levels, whole.filling, mixing_attributes(whole))
+    rows = np.array([[5.0, 0.0], [5.0, 1.0], [np.nan, 0.0], [np.nan, 1.0]])
+    np.testing.assert_array_equal(walk(binary, rows), tree.predict_values(rows))

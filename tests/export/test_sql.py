@@ -16,6 +16,8 @@ import sqlglot
 import tremula as tm
 from tremula.errors import ExportWarning, InvalidParameter, UnsupportedModel
 from tremula.export.sql.dialects import DIALECTS
+from tremula.trees.structure import NODE_DTYPE
+from tremula.trees.tree import Tree
 
 from .tables import NAMES, answers_of, mixed_table, trained
 
@@ -165,3 +167,15 @@ def test_a_model_that_takes_no_missing_values_answers_null() -> None:
     with duckdb.connect() as connection:
         connection.execute("CREATE TABLE rows AS SELECT 0.5e0 AS x0, NULL::DOUBLE AS x1")
         assert connection.execute(tm.to_sql(model, missing="null", keep=[])).fetchall() == [(None, None, None)]
+
+
+def test_a_mixture_may_vote_for_a_class_that_no_branch_votes_for() -> None:
+    nodes = np.array([(0.5, 2, 0, 1, 2, -1), (0, 1, -1, 0, 0, 0), (0, 1, -1, 0, 0, 1)], dtype=NODE_DTYPE)
+    model = tm.BaggingClassifier(tm.CARTClassifier(), n_estimators=1, combine="vote", random_state=0)
+    model.fit(pd.DataFrame({"x": [0.0, 1.0, 2.0]}), [0, 1, 2])
+    model.members_ = [Tree(nodes, np.array([[0.5, 0.0, 0.5], [0.0, 0.6, 0.4]]), [], [0], False)]
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE rows AS SELECT UNNEST([0.0, 1.0, NULL])::DOUBLE AS x")
+        rows = connection.execute(tm.to_sql(model, keep=[])).fetchall()
+    assert [row[-1] for row in rows] == [0, 1, 2]
+    assert rows[2][:3] == (0.0, 0.0, 1.0)

@@ -278,8 +278,11 @@ class _Expansion:
             return branches[0] if len(branches) == 1 else None
         interval = self._interval(attribute, reach)
         threshold = float(self.tree.threshold[node])
+        of_missing = self.node_branches.of_missing(node)
+        if interval.low >= interval.high:  # no number, only missing values
+            return of_missing
         branch = 0 if interval.high <= threshold else 1 if interval.low >= threshold else None
-        return None if interval.missing and branch != self.node_branches.of_missing(node) else branch
+        return None if interval.missing and branch != of_missing else branch
 
     def _interval(self, attribute: int, reach: Reach) -> _Interval:
         known = reach.get(attribute)

@@ -84,6 +84,8 @@ class Margins:
                 continue
             weight, start = float(self.whole.weights[number]), int(self.whole.starts[number])
             tree = self._binary(member)
+            if self.follows_shares and not tree.n_splits and member.n_nodes > 1:
+                tree = _with_a_split(tree)  # known values take one path, missing ones may not
             if tree.n_splits:
                 placed.append(PlacedTree(tree, weight, start, n_margins))
                 numbers.append(number)
@@ -183,6 +185,22 @@ class Margins:
         return graph.add(
             "Cast", graph.add("ReduceMax", as_numbers, graph.whole_numbers(1), keepdims=keepdims), to=types.BOOL
         )
+
+
+def _with_a_split(leaf: BinaryTree) -> BinaryTree:
+    """Return a tree with a split whose branches have the same values."""
+    zero, no = np.zeros(1, np.int64), np.zeros(1, bool)
+    return replace(
+        leaf,
+        attribute=zero,
+        threshold=np.zeros(1),
+        levels=[None],
+        missing_left=no,
+        left=zero - 1,
+        right=zero - 2,
+        values=np.repeat(leaf.values, 2, axis=0),
+        is_open=np.repeat(leaf.is_open, 2),
+    )
 
 
 def _common_filling(exported: ExportedModel) -> Floats:

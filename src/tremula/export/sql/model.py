@@ -202,7 +202,7 @@ class _Query:
         """Return the weight of a member if it votes for a class, else 0."""
         member = tree.tree
         votes = np.where(member.values.argmax(axis=1) == column, weight, 0.0)
-        routed = tree.routed(self._values(tree, votes))
+        routed = tree.routed_vote(self._values(tree, votes))
         if not tree.mixing_nodes:
             return routed
         sums = [tree.mixture(self._values(tree, member.values[:, other])) for other in range(member.n_outputs)]

@@ -7,7 +7,7 @@ times the share of the row that takes it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -126,6 +126,25 @@ class TreeSql:
         """Return the value of the leaf of a row; NULL if the row takes several branches that differ."""
         return self._bottom_up(leaves, self._case)
 
+    def routed_vote(self, leaves: Callable[[int], str]) -> str:
+        """Return the vote of the leaf of a row for a class; NULL if the row takes branches that vote differently.
+
+        Where no branch votes for the class, their mixture may: it is NULL too.
+        """
+        return self._bottom_up(leaves, self._case, {node for node in self.mixing_nodes if self._labels[node] < 0})
+
+    @cached_property
+    def _labels(self) -> NDArray[np.int64]:
+        """The class that all leaves below a node vote for; -1 if they differ."""
+        labels = np.full(self.tree.n_nodes, -1)
+        is_leaf = self.tree.is_leaf
+        labels[is_leaf] = self.tree.values.argmax(axis=1)[self.tree.nodes["index"][is_leaf]]
+        for node in reversed(np.flatnonzero(~is_leaf).tolist()):
+            first = int(self.tree.first_child[node])
+            below = labels[first : first + int(self.tree.n_branches[node])]
+            labels[node] = below[0] if (below == below[0]).all() else -1
+        return labels
+
     def mixture(self, leaves: Callable[[int], str]) -> str:
         """Return the sum over branches of share times value."""
 
@@ -134,8 +153,16 @@ class TreeSql:
 
         return self._bottom_up(leaves, write)
 
-    def _bottom_up(self, leaves: Callable[[int], str], write: Callable[[int, list[str]], str]) -> str:
-        """Return the text of the root; children have larger numbers than their parent."""
+    def _bottom_up(
+        self,
+        leaves: Callable[[int], str],
+        write: Callable[[int, list[str]], str],
+        always_written: Collection[int] = (),
+    ) -> str:
+        """Return the text of the root; children have larger numbers than their parent.
+
+        A split whose branches have the same number is not written, other than those that always are.
+        """
         texts = [""] * self.tree.n_nodes
         for node in reversed(range(self.tree.n_nodes)):
             if self.tree.is_leaf[node]:
@@ -144,7 +171,8 @@ class TreeSql:
             first, n_branches = int(self.tree.first_child[node]), int(self.tree.n_branches[node])
             of_branches = texts[first : first + n_branches]
             is_constant = len(set(of_branches)) == 1 and _is_number(of_branches[0])
-            texts[node] = of_branches[0] if is_constant else write(node, of_branches)
+            is_left_out = is_constant and node not in always_written
+            texts[node] = of_branches[0] if is_left_out else write(node, of_branches)
             texts[first : first + n_branches] = [""] * n_branches
         return texts[0]
 
