@@ -26,6 +26,7 @@ ARROWS = (
     {"report"},
     {"lab"},
     {"tremula"},
+    {"export"},
     {"diagnostics", "aspen"},
     {"explanations"},
     {"uncertainty"},
@@ -38,11 +39,12 @@ ARROWS = (
 FOR_ANYONE = {"data", "folds", "losses", "parameters", "seeds", "parallel", "persistence", "errors", "display"}
 ONLY_IN: dict[str, str | tuple[str, ...]] = {
     "typer": "cli/",
-    "jinja2": "report/page.py",
+    "jinja2": ("report/page.py", "export/page/model.py"),
+    "onnx": "export/onnx/graph.py",
     "vl_convert": "report/vega.py",
     "duckdb": ("lab/experiments/duckdb_file.py", "lab/datasets/formats/"),
     "ibis": "queries/sql/",
-    "treelite": "smoothing/models/sklearn_hist.py",
+    "treelite": ("smoothing/models/sklearn_hist.py", "export/treelite.py"),
     "shap": "explanations/explanation.py",
     "matplotlib": ("diagnostics/displays/", "trees/export/plotting.py"),
 }

@@ -133,7 +133,9 @@ def random_tree(random: np.random.Generator, n_outputs: int = 3, n_levels: np.nd
         nodes[node] = (threshold, nodes["weight"][node], attribute, n_nodes, n_branches, index)
         waiting += range(n_nodes, n_nodes + n_branches)
         n_nodes += n_branches
-    values = random.multinomial(8, [1 / n_outputs] * n_outputs, size=5) / 8 if n_outputs > 1 else random.normal(size=(5, 1))
+    values = (
+        random.multinomial(8, [1 / n_outputs] * n_outputs, size=5) / 8 if n_outputs > 1 else random.normal(size=(5, 1))
+    )
     nodes["index"][waiting] = random.integers(0, 5, size=len(waiting))
     return Tree(nodes[:n_nodes], values, subsets, n_levels, bool(random.integers(2)))
 

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from tremula.export import binary_trees
-from tremula.export.binary_trees import BinaryTree, TooManySplits, binary_tree, mixing_attributes
+from tremula.export import expansion
+from tremula.export.binary_trees import BinaryTree, TooManySplits, mixing_attributes
+from tremula.export.conversion import binary_tree
 from tremula.trees.member_sum import sum_of_members
 from tremula.trees.structure import NODE_DTYPE
 from tremula.trees.tree import Tree
@@ -99,15 +100,14 @@ def test_attributes_that_mix_are_those_whose_missing_values_take_several_branche
 
 
 def test_a_tree_that_would_grow_too_much_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(binary_trees, "SMALLEST_LIMIT", 2)
-    monkeypatch.setattr(binary_trees, "LARGEST_GROWTH", 0)
+    monkeypatch.setattr(expansion, "SMALLEST_LIMIT", 2)
+    monkeypatch.setattr(expansion, "LARGEST_GROWTH", 0)
     random = np.random.default_rng(3)
     trees = [random_tree(random) for _ in range(20)]
     large = [tree for tree in trees if (tree.subsets == 2).any() and tree.n_nodes > 12]
     assert large
     with pytest.raises(TooManySplits, match="merge rare levels before training"):
-        for tree in large:
-            binary_tree(tree, N_LEVELS, NO_FILLING, ALL_MIX)
+        [binary_tree(tree, N_LEVELS, NO_FILLING, ALL_MIX) for tree in large]
 
 
 def test_a_split_of_missing_against_known_numbers_above_a_split_of_levels() -> None:

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import tremula as tm
-from .tables import NAMES, answers_of, mixed_table, trained
 from tremula.errors import UnsupportedModel
+
+from .tables import NAMES, answers_of, mixed_table, trained
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.1])

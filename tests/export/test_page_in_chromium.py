@@ -95,7 +95,9 @@ def test_answers_of_random_trees(open_page: Callable[..., Any], combine: str) ->
 
 
 def test_a_typed_row_is_answered_and_explained(open_page: Callable[..., Any]) -> None:
-    X = pd.DataFrame({"size": [1.0, 2.0, 3.0, 4.0, None, None], "shape": ["flat", "round", "flat", "round", "flat", "flat"]})
+    X = pd.DataFrame(
+        {"size": [1.0, 2.0, 3.0, 4.0, None, None], "shape": ["flat", "round", "flat", "round", "flat", "flat"]}
+    )
     model = tm.CARTClassifier().fit(X.astype({"shape": "category"}), ["low", "low", "high", "high", "other", "other"])
     page = open_page(model, "What is it?")
     assert page.title() == "What is it?"

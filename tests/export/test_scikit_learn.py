@@ -1,4 +1,4 @@
-"""Estimators of scikit-learn: the model's own answers, an error for rows that it would answer otherwise, or a refusal."""
+"""Estimators of scikit-learn: the model's own answers, an error for rows with other answers, or a refusal."""
 
 from __future__ import annotations
 
@@ -20,7 +20,12 @@ from tremula.errors import InvalidInput, UnsupportedModel
 from .tables import CLASSIFIERS, REGRESSORS, answers_of, numeric_table, trained
 
 EXACT = {"rtol": 1e-12, "atol": 1e-12}
-REFUSED = {"smeared classes": "link 'positive'", "M5": "model trees", "bagged M5": "model trees", "Aspen": "link|model trees|weighted mean"}
+REFUSED = {
+    "smeared classes": "link 'positive'",
+    "M5": "model trees",
+    "bagged M5": "model trees",
+    "Aspen": "link|model trees|weighted mean",
+}
 LEARNERS = [("class", name) for name in CLASSIFIERS] + [("number", name) for name in REGRESSORS]
 
 
@@ -72,7 +77,11 @@ def test_rows_that_cannot_keep_their_sides_are_refused() -> None:
 def test_names_and_labels_stay() -> None:
     X, classes, _ = numeric_table(80, 0)
     frame = pd.DataFrame(X, columns=["a b", "c", "d", "e"])
-    for model in (tm.C45Classifier(), tm.RandomForestClassifier(2, random_state=0), tm.AdaBoostM1Classifier(n_estimators=3)):
+    for model in (
+        tm.C45Classifier(),
+        tm.RandomForestClassifier(2, random_state=0),
+        tm.AdaBoostM1Classifier(n_estimators=3),
+    ):
         other = tm.to_sklearn(model.fit(frame, classes), frame)
         assert other.feature_names_in_.tolist() == list(frame)
         assert other.classes_.tolist() == model.classes_.tolist()

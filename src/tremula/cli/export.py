@@ -1,4 +1,4 @@
-"""``tremula export``: a saved model for another program: ONNX, treelite, scikit-learn, SQL, or a page for the browser."""
+"""``tremula export``: a saved model for another program, or as a page for the browser."""
 
 import io
 import json

@@ -22,7 +22,8 @@ from sklearn.ensemble import (
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor
 
 from tremula.errors import UnsupportedModel
-from tremula.export.binary_trees import binary_tree, mixing_attributes
+from tremula.export.binary_trees import mixing_attributes
+from tremula.export.conversion import binary_tree
 from tremula.export.model import ExportedModel, read_exported
 from tremula.export.thresholds import ThresholdRounding
 from tremula.trees.links import IdentityLink

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tremula.errors import MissingLibrary, UnsupportedModel
-from tremula.export.binary_trees import BinaryTree, binary_tree, mixing_attributes
+from tremula.export.binary_trees import BinaryTree, mixing_attributes
+from tremula.export.conversion import binary_tree
 from tremula.export.model import ExportedModel, read_exported
 from tremula.export.thresholds import ThresholdRounding
 from tremula.parameters import check_choice

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from tremula.errors import MissingLibrary
 
 OPSET, TREE_OPSET, IR_VERSION = 21, 5, 10
+SET_IR_VERSION = 12  # onnxruntime before 1.24 gives wrong answers where trees test sets, and refuses this version
 TREE_DOMAIN = "ai.onnx.ml"
 
 
@@ -79,6 +80,12 @@ class OnnxGraph:
         n_rows = self.add("Slice", self.add("Shape", rows), self.whole_numbers(0), self.whole_numbers(1))
         shape = self.add("Concat", n_rows, self.whole_numbers(n_columns), axis=0)
         return self.add("ConstantOfShape", shape, value=self.tensor(np.array([value], self.dtype)))
+
+    @property
+    def ir_version(self) -> int:
+        """Version of the format, which tells programs whether they can run the graph."""
+        names = {attribute.name for node in self.nodes for attribute in node.attribute}
+        return SET_IR_VERSION if "membership_values" in names else IR_VERSION
 
     def output(self, name: str, result: str) -> None:
         """Give a result the name of an output."""

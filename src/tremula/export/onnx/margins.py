@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tremula.errors import UnsupportedModel
-from tremula.export.binary_trees import BinaryTree, TooManySplits, binary_tree, mixing_attributes
+from tremula.export.binary_trees import BinaryTree, TooManySplits, mixing_attributes
+from tremula.export.conversion import binary_tree
 from tremula.export.linear_basis import NUMBER, basis_of
 from tremula.export.model import ExportedModel
 from tremula.export.onnx.graph import OnnxGraph
@@ -145,10 +146,12 @@ class Margins:
                 offset[start * width : (start + 1) * width] += weight * tree.values[0]
         if not placed and not offset.any():
             return None
-        coefficients = graph.constant(offset[None])
-        if placed:
-            sums = sum_trees(graph, self.rows, placed, len(offset), self.whole.n_levels, self.rounding)
-            coefficients = graph.add("Add", sums, coefficients) if offset.any() else sums
+        if not placed:
+            coefficients = graph.constant(offset[None])
+        else:
+            coefficients = sum_trees(graph, self.rows, placed, len(offset), self.whole.n_levels, self.rounding)
+            if offset.any():
+                coefficients = graph.add("Add", coefficients, graph.constant(offset[None]))
         shaped = graph.add("Reshape", coefficients, graph.whole_numbers(-1, self.whole.n_margins, width))
         terms = graph.add("Unsqueeze", self._terms(), graph.whole_numbers(1))
         return graph.add("ReduceSum", graph.add("Mul", shaped, terms), graph.whole_numbers(2), keepdims=0)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tremula.export.model import ExportedModel, read_exported
-from tremula.export.onnx.graph import IR_VERSION, OPSET, TREE_DOMAIN, TREE_OPSET, OnnxGraph
+from tremula.export.onnx.graph import OPSET, TREE_DOMAIN, TREE_OPSET, OnnxGraph
 from tremula.export.onnx.inputs import declare_inputs, input_names
 from tremula.export.onnx.links import apply_link
 from tremula.export.onnx.margins import Margins
@@ -63,7 +63,8 @@ def to_onnx(model: Any, X: Any = None, *, dtype: str = "float64", missing: str =
 
     Notes
     -----
-    Trees are written as TreeEnsemble of ai.onnx.ml 5, which onnxruntime has from 1.20 on. Levels of nominal attributes
+    Trees are written as TreeEnsemble of ai.onnx.ml 5, which onnxruntime runs from 1.21 on, and from
+    1.24 on if nominal attributes are tested: earlier releases confuse some tests of sets, and refuse the file. Levels of nominal attributes
     are given as they were in training: words as text, numbers as numbers; an unknown level counts as missing. The label
     of a row without an answer is "missing value", or the least int64, or NaN.
 
@@ -138,7 +139,7 @@ def _finished(graph: OnnxGraph, exported: ExportedModel, outputs: list[Output]) 
     whole = helper.make_graph(graph.nodes, exported.name, declare_inputs(graph, exported), described, graph.constants)
     model = helper.make_model(
         whole,
-        ir_version=IR_VERSION,
+        ir_version=graph.ir_version,
         opset_imports=[helper.make_opsetid("", OPSET), helper.make_opsetid(TREE_DOMAIN, TREE_OPSET)],
         producer_name=PROGRAM,
         producer_version=version(PROGRAM),

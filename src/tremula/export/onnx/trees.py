@@ -20,7 +20,7 @@ from tremula.export.binary_trees import BinaryTree
 from tremula.export.onnx.graph import TREE_DOMAIN, OnnxGraph
 from tremula.export.thresholds import ThresholdRounding
 
-AT_MOST, BELOW, MEMBER = 0, 1, 6  # numbers of the tests
+AT_MOST, MEMBER = 0, 6  # numbers of the tests
 SUM, NO_TRANSFORM = 1, 0
 
 
@@ -116,7 +116,7 @@ def _append(
     lists.roots.append(lists.n_splits)
     lists.features.append(tree.attribute)
     lists.thresholds.append(_thresholds(tree, ~is_set, rounding))
-    lists.modes.append(np.where(is_set, MEMBER, BELOW if tree.strict else AT_MOST).astype(np.uint8))
+    lists.modes.append(np.where(is_set, MEMBER, AT_MOST).astype(np.uint8))
     lists.members += [np.append(levels, np.nan).astype(dtype) for levels in tree.levels if levels is not None]
     lists.missing_true.append(tree.missing_left.astype(np.int64))
     for side, numbers in enumerate((tree.left, tree.right)):
@@ -131,7 +131,8 @@ def _append(
 
 def _thresholds(tree: BinaryTree, is_numeric: NDArray[np.bool_], rounding: ThresholdRounding) -> NDArray[np.floating]:
     thresholds = np.zeros(tree.n_splits, rounding.dtype)
-    thresholds[is_numeric] = rounding.round(tree.attribute[is_numeric], tree.threshold[is_numeric], tree.strict)
+    rounded = rounding.round(tree.attribute[is_numeric], tree.threshold[is_numeric], tree.strict)
+    thresholds[is_numeric] = np.nextafter(rounded, rounding.dtype.type(-np.inf)) if tree.strict else rounded
     return thresholds
 
 

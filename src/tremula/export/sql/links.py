@@ -58,9 +58,9 @@ class LinkSql:
 
     def _share(self, names: Sequence[str]) -> list[str]:
         """Return the logistic function of each margin, in a form that does not overflow."""
-        one, zero = self.dialect.double(1.0), self.dialect.double(0.0)
-        above = [f"{one} / ({one} + EXP(-{margin}))" for margin in names]
-        below = [f"EXP({margin}) / ({one} + EXP({margin}))" for margin in names]
+        unit, zero = self.dialect.double(1.0), self.dialect.double(0.0)
+        above = [f"{unit} / ({unit} + EXP(-{margin}))" for margin in names]
+        below = [f"EXP({margin}) / ({unit} + EXP({margin}))" for margin in names]
         return [f"CASE WHEN {names[k]} >= {zero} THEN {above[k]} ELSE {below[k]} END" for k in range(len(names))]
 
     def _softmax(self, link: Any, n_columns: int) -> list[Step]:
@@ -70,7 +70,7 @@ class LinkSql:
         return [weights, lambda names: [f"{name} / ({' + '.join(names)})" for name in names]]
 
     def _positive(self, link: Any, n_columns: int) -> list[Step]:
-        one, zero = self.dialect.double(1.0), self.dialect.double(0.0)
+        unit, zero = self.dialect.double(1.0), self.dialect.double(0.0)
 
         def shares(names: Sequence[str]) -> list[str]:
             positive = [self._at_least(name, zero) for name in names]
@@ -79,7 +79,7 @@ class LinkSql:
             for number, (name, part) in enumerate(zip(names, positive)):
                 # If no margin is positive, the first of the largest gets all.
                 before = [f"WHEN {other} >= {least} THEN {zero}" for other in names[:number]]
-                alone = " ".join([*before, f"WHEN {name} >= {least} THEN {one}"])
+                alone = " ".join([*before, f"WHEN {name} >= {least} THEN {unit}"])
                 shared = f"WHEN {total} > {zero} THEN {part} / {total} WHEN {names[0]} IS NULL THEN NULL"
                 expressions.append(f"CASE {shared} {alone} ELSE {zero} END")
             return expressions
