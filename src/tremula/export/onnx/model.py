@@ -63,10 +63,10 @@ def to_onnx(model: Any, X: Any = None, *, dtype: str = "float64", missing: str =
 
     Notes
     -----
-    Trees are written as TreeEnsemble of ai.onnx.ml 5, which onnxruntime runs from 1.21 on, and from
-    1.24 on if nominal attributes are tested: earlier releases confuse some tests of sets, and refuse the file. Levels of nominal attributes
-    are given as they were in training: words as text, numbers as numbers; an unknown level counts as missing. The label
-    of a row without an answer is "missing value", or the least int64, or NaN.
+    Trees are written as TreeEnsemble of ai.onnx.ml 5, which onnxruntime runs from 1.21 on, and from 1.24 on if nominal
+    attributes are tested: earlier releases confuse some tests of sets, and refuse the file. Levels are given as they
+    were in training, words as text and numbers as numbers; an unknown level counts as missing. The label of a row
+    without an answer is "missing value", or the least int64, or NaN.
 
     Examples
     --------

@@ -73,9 +73,9 @@ def to_sql(
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
     >>> tree = CARTClassifier(max_depth=1).fit(X[["petal width (cm)"]], y)
     >>> print(to_sql(tree, "flowers", output="probabilities", missing="null", keep=[]))
-    SELECT CASE WHEN "petal width (cm)" <= 1.7976931348623157e308 THEN CASE WHEN "petal width (cm)" <= 0.8e0 THEN 1.0e0
+    SELECT CASE WHEN "petal width (cm)" <= 1.7976931348623157e+308 THEN CASE WHEN "petal width (cm)" <= 0.8e0 THEN 1e0
     ELSE 0e0 END END AS p0,
-    CASE WHEN "petal width (cm)" <= 1.7976931348623157e308 THEN CASE WHEN "petal width (cm)" <= 0.8e0 THEN 0e0
+    CASE WHEN "petal width (cm)" <= 1.7976931348623157e+308 THEN CASE WHEN "petal width (cm)" <= 0.8e0 THEN 0e0
     ELSE 0.5e0 END END AS p1,
     ...
     FROM "flowers"
