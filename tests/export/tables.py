@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.base import clone
 
 import tremula as tm
 from tremula.trees.structure import NODE_DTYPE
@@ -84,11 +85,16 @@ def numeric_table(n_rows: int, seed: int, missing: float = 0.0) -> tuple[np.ndar
     return X, CLASSES[np.digitize(sums, [-0.4, 0.6])], sums
 
 
+def untrained(kind: str, name: str) -> Any:
+    """A learner of its own, which no other test trains."""
+    return clone((CLASSIFIERS if kind == "class" else REGRESSORS)[name])
+
+
 @cache
 def trained(kind: str, name: str, missing: float = 0.0) -> Any:
     """A model of this name; the table it learns from may have missing values."""
     frame, classes, numbers = mixed_table(80 if name == "Aspen" else 220, 0, missing)  # its trees are large
-    model = (CLASSIFIERS if kind == "class" else REGRESSORS)[name]
+    model = untrained(kind, name)
     return model.fit(frame, classes if kind == "class" else numbers)
 
 

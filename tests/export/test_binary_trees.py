@@ -34,7 +34,7 @@ def walk(tree: BinaryTree, rows: np.ndarray) -> np.ndarray:
     return np.array([tree.values[leaf_of(tree, row)] for row in rows])
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(30))
 def test_values_of_known_rows_are_those_of_the_tree(seed: int) -> None:
     random = np.random.default_rng(seed)
     tree, rows = random_tree(random), random_rows(random)
@@ -43,7 +43,7 @@ def test_values_of_known_rows_are_those_of_the_tree(seed: int) -> None:
     assert not binary.is_open.any()
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(20))
 def test_filled_values_take_the_branch_of_what_is_filled_in(seed: int) -> None:
     random = np.random.default_rng(seed)
     filling = np.array([0.3, N_LEVELS[1], -1.2, N_LEVELS[3]], dtype=float)
@@ -54,7 +54,7 @@ def test_filled_values_take_the_branch_of_what_is_filled_in(seed: int) -> None:
     np.testing.assert_allclose(walk(binary, rows), tree.predict_values(filled), atol=1e-15)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(20))
 def test_open_leaves_are_reached_by_rows_that_take_several_branches_and_by_no_others(seed: int) -> None:
     random = np.random.default_rng(seed)
     tree, rows = random_tree(random), random_rows(random)

@@ -55,7 +55,7 @@ def answers(outputs: dict[str, np.ndarray]) -> np.ndarray:
     return outputs["probabilities"] if "probabilities" in outputs else outputs["prediction"][:, None]
 
 
-@pytest.mark.parametrize("missing", [0.0, 0.1])
+@pytest.mark.parametrize("missing", [pytest.param(0.0, marks=pytest.mark.slow), 0.1])
 @pytest.mark.parametrize(("kind", "name"), NAMES)
 def test_answers_are_the_models_own_or_nan(kind: str, name: str, missing: float) -> None:
     model, table = trained(kind, name, missing), mixed_table(120, 1, 0.15)[0]

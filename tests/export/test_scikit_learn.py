@@ -17,7 +17,7 @@ from sklearn.tree import DecisionTreeClassifier, export_text
 import tremula as tm
 from tremula.errors import InvalidInput, UnsupportedModel
 
-from .tables import CLASSIFIERS, REGRESSORS, answers_of, numeric_table, trained
+from .tables import NAMES, answers_of, numeric_table, trained, untrained
 
 EXACT = {"rtol": 1e-12, "atol": 1e-12}
 REFUSED = {
@@ -26,13 +26,12 @@ REFUSED = {
     "bagged M5": "model trees",
     "Aspen": "link|model trees|weighted mean",
 }
-LEARNERS = [("class", name) for name in CLASSIFIERS] + [("number", name) for name in REGRESSORS]
 
 
-@pytest.mark.parametrize(("kind", "name"), LEARNERS)
+@pytest.mark.parametrize(("kind", "name"), NAMES)
 def test_answers_are_the_models_own(kind: str, name: str) -> None:
     X, classes, numbers = numeric_table(150, 0)
-    model = (CLASSIFIERS if kind == "class" else REGRESSORS)[name].fit(X, classes if kind == "class" else numbers)
+    model = untrained(kind, name).fit(X, classes if kind == "class" else numbers)
     if name in REFUSED:
         with pytest.raises(UnsupportedModel, match=REFUSED[name]):
             tm.to_sklearn(model)
@@ -101,6 +100,7 @@ def test_tools_for_trees_read_the_nodes() -> None:
     assert np.isnan(regressor.feature_importances_).all()
 
 
+@pytest.mark.slow
 def test_a_pickle_needs_scikit_learn_alone(tmp_path: Path) -> None:
     X, classes, _ = numeric_table(80, 0)
     other = tm.to_sklearn(tm.RandomForestClassifier(2, random_state=0).fit(X, classes), X)

@@ -61,7 +61,7 @@ def compare(model: Any, table: pd.DataFrame, rows: list[tuple[Any, ...]], allows
         assert set(labels[refused]) <= {None}
 
 
-@pytest.mark.parametrize("missing", ["shares", "null"])
+@pytest.mark.parametrize("missing", ["shares", pytest.param("null", marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("kind", "name"), NAMES)
 def test_answers_in_duckdb(database: Any, kind: str, name: str, missing: str) -> None:
     model, table = trained(kind, name, 0.1), table_with_gaps()
