@@ -25,6 +25,8 @@ EXACT = {"rtol": 1e-12, "atol": 1e-12}
 SHALLOW = [("class", "C4.5"), ("class", "bagging, votes"), ("class", "counts"), ("class", "smeared classes"),
            ("number", "forest"), ("number", "M5")]  # fmt: skip
 
+QUICK = {"C4.5", "CART, shares", "REPTree", "forest", "bagging, votes", "smeared classes", "counts", "M5", "bagged M5"}
+
 
 def table_with_gaps() -> pd.DataFrame:
     return mixed_table(120, 1, 0.15)[0].assign(key=range(120))
@@ -62,7 +64,10 @@ def compare(model: Any, table: pd.DataFrame, rows: list[tuple[Any, ...]], allows
 
 
 @pytest.mark.parametrize("missing", ["shares", pytest.param("null", marks=pytest.mark.slow)])
-@pytest.mark.parametrize(("kind", "name"), NAMES)
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [(kind, name) if name in QUICK else pytest.param(kind, name, marks=pytest.mark.slow) for kind, name in NAMES],
+)
 def test_answers_in_duckdb(database: Any, kind: str, name: str, missing: str) -> None:
     model, table = trained(kind, name, 0.1), table_with_gaps()
     query = tm.to_sql(model, missing=missing, keep=["key"])
@@ -82,7 +87,13 @@ def test_answers_in_sqlite(kind: str, name: str, missing: str) -> None:
 
 
 @pytest.mark.parametrize("dialect", [name for name in DIALECTS if name not in ("duckdb", "sqlite")])
-@pytest.mark.parametrize(("kind", "name"), [("class", "dagging"), ("number", "bagged M5"), ("class", "CART, shares")])
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        ("number", "bagged M5"),
+        *(pytest.param("class", name, marks=pytest.mark.slow) for name in ("dagging", "CART, shares")),
+    ],
+)
 def test_other_dialects_mean_the_same_to_sqlglot(database: Any, kind: str, name: str, dialect: str) -> None:
     model, table = trained(kind, name, 0.1), table_with_gaps()
     query = tm.to_sql(model, dialect=dialect, keep=["key"])
