@@ -28,7 +28,9 @@ from tremula.lab.datasets.reader import read_data
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
-data = typer.Typer(no_args_is_help=True, help="Datasets: list those known, describe one, fetch some.")
+data = typer.Typer(
+    no_args_is_help=True, add_completion=False, help="Datasets: list those known, describe, check or fetch one."
+)
 
 
 def _complete_name(incomplete: str) -> list[str]:
