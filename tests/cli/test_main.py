@@ -38,7 +38,7 @@ def test_help_names_the_commands_and_the_exit_codes(capsys: pytest.CaptureFixtur
 
 
 WITH_EXAMPLES = [(command.name,) for command in COMMANDS if command.examples] + [
-    ("data", name) for name in ("list", "describe", "fetch")
+    ("data", name) for name in ("list", "describe", "check", "fetch")
 ]
 
 

@@ -17,7 +17,15 @@ from rich.console import Console
 from tremula.cli.comparison_table import print_data, print_results
 from tremula.cli.model_files import OWN_ENDING, load_model
 from tremula.cli.model_saving import OTHER_ENDING, write_fitted
-from tremula.cli.options import DropOption, TableOption, TargetOption, TaskOption, check_task_and_jobs, split_words
+from tremula.cli.options import (
+    DropOption,
+    TableOption,
+    TargetOption,
+    TaskOption,
+    UseOption,
+    check_task_and_jobs,
+    split_words,
+)
 from tremula.errors import TremulaError
 from tremula.lab.comparison.analyses.run import run_analyses
 from tremula.lab.comparison.cross_validation import CrossValidation, cross_validate
@@ -26,6 +34,7 @@ from tremula.lab.comparison.peers import LIBRARIES, choose_peers
 from tremula.lab.comparison.refit import fit_method, is_made_from
 from tremula.lab.comparison.splits import DEFAULT_FOLDS, Folds, check_folds, most_folds, read_folds
 from tremula.lab.datasets.catalog import BUNDLED, BUNDLED_NUMBERS
+from tremula.lab.datasets.check import short_sentences
 from tremula.lab.datasets.reader import Reading, read_data
 from tremula.lab.experiments.store import Store
 from tremula.queries.sql.database import without_password
@@ -85,6 +94,7 @@ def compare(
         ),
     ] = None,
     drop: DropOption = None,
+    use: UseOption = None,
     table: TableOption = None,
     out: Annotated[Path, typer.Option("--out", "-o", help=f"Folder for {PAGE}, {STORE} and {MODEL}.tremula.")] = Path(),
     report: Annotated[bool, typer.Option("--report/--no-report", help="Write the report page.")] = True,
@@ -122,7 +132,7 @@ def compare(
     command = command_of(locals())
     check_task_and_jobs(task, jobs)
     wanted_folds = None if cv is None else read_folds(cv)
-    reading = read_data(data, target, task=task, drop=split_words(drop), table=table)
+    reading = read_data(data, target, task=task, drop=split_words(drop), table=table, check=True, use=split_words(use))
     chosen = _choose(split_words(methods), split_words(against), baseline, reading.dataset.task)
     outputs = _check_outputs(out, report, store, model)
     folds, notes = choose_folds(Folds(), reading) if wanted_folds is None else (wanted_folds, [])
@@ -138,7 +148,7 @@ def compare(
         target=reading.schema.target,
         baseline=baseline,
         guesses=reading.guesses,
-        notes=(*reading.notes, *notes),
+        notes=(*reading.notes, *notes, *short_sentences(reading.findings)),
         command=command,
     )
     ranked = rank_methods(chosen, reading.dataset, validation)
@@ -158,7 +168,7 @@ def compare(
 def command_of(options: Mapping[str, Any]) -> str:
     """Return the command that gives the same results; options about output files are omitted."""
     words = ["tremula", "compare", without_password(str(options["data"]))]
-    for name in ("target", "task", "methods", "against", "baseline", "cv", "drop", "table"):
+    for name in ("target", "task", "methods", "against", "baseline", "cv", "drop", "use", "table"):
         words += [] if options[name] is None else [f"--{name}", str(options[name])]
     return shlex.join([*words, "--seed", str(options["seed"])])
 

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tremula.errors import counted
+from tremula.lab.datasets.check import short_sentences
 from tremula.lab.datasets.reader import Reading
 
 N_SENTENCES = 2
@@ -24,6 +25,8 @@ def print_data(reading: Reading, notes: Sequence[str]) -> None:
     console = Console(highlight=False)
     for line in (heading, *reading.guesses, *reading.notes, *notes):
         console.print(line, markup=False)
+    for line in short_sentences(reading.findings):
+        console.print(f"Check: {line}", markup=False)
 
 
 def print_results(summary: Mapping[str, Any]) -> None:
