@@ -26,6 +26,7 @@ from tremula.cli.options import (
     check_task_and_jobs,
     split_words,
 )
+from tremula.cli.output_names import free_name
 from tremula.errors import TremulaError
 from tremula.lab.comparison.analyses.run import run_analyses
 from tremula.lab.comparison.cross_validation import CrossValidation, cross_validate
@@ -35,6 +36,7 @@ from tremula.lab.comparison.refit import fit_method, is_made_from
 from tremula.lab.comparison.splits import DEFAULT_FOLDS, Folds, check_folds, most_folds, read_folds
 from tremula.lab.datasets.catalog import BUNDLED, BUNDLED_NUMBERS
 from tremula.lab.datasets.check import short_sentences
+from tremula.lab.datasets.dataset import Dataset
 from tremula.lab.datasets.reader import Reading, read_data
 from tremula.lab.experiments.store import Store
 from tremula.queries.sql.database import without_password
@@ -134,7 +136,7 @@ def compare(
     wanted_folds = None if cv is None else read_folds(cv)
     reading = read_data(data, target, task=task, drop=split_words(drop), table=table, check=True, use=split_words(use))
     chosen = _choose(split_words(methods), split_words(against), baseline, reading.dataset.task)
-    outputs = _check_outputs(out, report, store, model)
+    outputs = _check_outputs(out, report, store, model, reading.dataset)
     folds, notes = choose_folds(Folds(), reading) if wanted_folds is None else (wanted_folds, [])
     check_folds(reading.dataset, folds)
     if not as_json:
@@ -189,7 +191,7 @@ def choose_folds(default: Folds, reading: Reading) -> tuple[Folds, list[str]]:
     return Folds(most), [f"There are {most} folds instead of {default.folds} because there are few rows."]
 
 
-def _check_outputs(out: Path, report: bool, store: bool, model: bool) -> _Outputs:
+def _check_outputs(out: Path, report: bool, store: bool, model: bool, dataset: Dataset) -> _Outputs:
     """Return the files to write; raise an error before the work starts if they cannot be written."""
     if out.exists() and not out.is_dir():
         raise NotADirectoryError(f"{str(out)!r} is a file: give --out the name of a folder")
@@ -199,7 +201,8 @@ def _check_outputs(out: Path, report: bool, store: bool, model: bool) -> _Output
             raise PermissionError(f"the folder {str(out)!r} is not writable: give --out another folder")
     if report and (out / PAGE).is_dir():
         raise IsADirectoryError(f"{str(out / PAGE)!r} is a folder: give --out another folder, or use --no-report")
-    return _Outputs(out / PAGE if report else None, out / STORE if store else None, out / MODEL if model else None)
+    page, best = free_name(out / PAGE, dataset), free_name((out / MODEL).with_suffix(OWN_ENDING), dataset)
+    return _Outputs(page if report else None, out / STORE if store else None, best.with_suffix("") if model else None)
 
 
 # --- analyses and the best model ---

@@ -6,6 +6,7 @@ what was done, and how to decide otherwise.
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from tremula.data.column import show
 from tremula.errors import counted
 from tremula.lab.datasets.column import Column
 
+FIRST_ROWS = 1_000
 FEWEST_ROWS = 20  # with fewer, a column can count the rows, or give the target away, by chance
 NEARLY_EVERY_ROW = 0.9
 FULL_CORRELATION = 0.9999
@@ -106,15 +108,18 @@ def _copies(columns: Mapping[str, Column]) -> dict[str, str]:
     first_of: dict[bytes, str] = {}
     copies = {}
     for name, column in columns.items():
-        _, codes = np.unique(column.as_floats(), return_inverse=True)  # levels of other names are a copy, too
-        first = np.unique(codes, return_index=True)[1]
-        order = np.argsort(np.argsort(first)) if column.levels is not None else np.arange(len(first))
-        key = order[codes].astype(np.int64).tobytes() + (b"" if column.levels is not None else column.values.tobytes())
-        if key in first_of:
-            copies[name] = f"has the same values as {first_of[key]!r}"
-        else:
-            first_of[key] = name
+        values = column.values if column.levels is None else _by_first_row(column.values, len(column.levels))
+        first = first_of.setdefault(sha256(values.tobytes()).digest(), name)
+        if first != name:
+            copies[name] = f"has the same values as {first!r}"
     return copies
+
+
+def _by_first_row(codes: NDArray[np.int32], n_levels: int) -> NDArray[np.int64]:
+    """Return codes in the order in which levels first appear: other names for the same levels are a copy, too."""
+    first_row = np.empty(n_levels + 1, dtype=np.int64)  # the last is that of a missing value
+    first_row[codes[::-1]] = np.arange(len(codes))[::-1]
+    return np.asarray(first_row[codes])
 
 
 def _identifiers(columns: Mapping[str, Column]) -> dict[str, str]:
@@ -172,16 +177,24 @@ def _leaks(columns: Mapping[str, Column], y: NDArray[np.generic], task: str) -> 
 
 def _gives_class(column: Column, classes: NDArray[np.intp]) -> bool:
     """Whether the values of one class are a few levels, or an interval that has no other class."""
-    values = column.as_floats()
+    n_classes, are_levels = len(np.unique(classes)), column.levels is not None
+    most_levels = max(2 * n_classes, int(len(classes) ** 0.5)) if are_levels else 0
+    sample = slice(FIRST_ROWS)  # what all rows have, some have, too
+    return _is_decided(column.as_floats(sample), classes[sample], most_levels) and _is_decided(
+        column.as_floats(), classes, most_levels
+    )
+
+
+def _is_decided(values: NDArray[np.float64], classes: NDArray[np.intp], most_levels: int) -> bool:
+    """Whether no value has two classes, and there are few levels or, of numbers (0), one interval for each class."""
     if np.isnan(values).any():  # missing may be what gives the class away
         values = np.where(np.isnan(values), np.nanmin(values, initial=0.0) - 1.0, values)
     order = np.lexsort((classes, values))
     values, classes = values[order], classes[order]
     is_mixed = ((classes[1:] != classes[:-1]) & (values[1:] == values[:-1])).any()
     n_classes = len(np.unique(classes))
-    if column.levels is not None:
-        n_levels = len(np.unique(values))
-        return not is_mixed and n_levels <= max(2 * n_classes, len(classes) ** 0.5)
+    if most_levels:
+        return not is_mixed and len(np.unique(values)) <= most_levels
     return not is_mixed and int((classes[1:] != classes[:-1]).sum()) == n_classes - 1
 
 
@@ -203,19 +216,27 @@ def _gives_number(column: Column, target: NDArray[np.float64]) -> bool:
 
 
 def _copied_rows(columns: Mapping[str, Column], y: NDArray[np.generic]) -> list[Finding]:
-    rows = np.column_stack([*(column.as_floats() for column in columns.values()), np.unique(y, return_inverse=True)[1]])
-    rows = np.ascontiguousarray(np.where(np.isnan(rows), np.inf, rows) + 0.0)
-    n_copies = len(rows) - len(np.unique(rows.view([("", rows.dtype)] * rows.shape[1])))
-    if n_copies <= SHARE_OF_COPIES * len(rows):
+    hashes = np.unique(y, return_inverse=True)[1].astype(np.uint64)
+    for column in columns.values():
+        values = np.ascontiguousarray(np.nan_to_num(column.as_floats(), nan=np.inf) + 0.0)  # one zero, one NaN
+        hashes = _mixed(hashes ^ values.view(np.uint64))
+    n_copies = len(hashes) - len(np.unique(hashes))
+    if n_copies <= SHARE_OF_COPIES * len(y):
         return []
     return [
         Finding(
             "copied rows",
             (),
-            f"{counted(n_copies, 'row')} of {len(rows)} equal another row. They were kept: if they are the same case "
+            f"{counted(n_copies, 'row')} of {len(y)} equal another row. They were kept: if they are the same case "
             "twice, remove them, or the error is too small, since training and test rows share cases.",
         )
     ]
+
+
+def _mixed(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Spread the bits of 64-bit hashes over all places."""
+    hashes = (hashes ^ (hashes >> np.uint64(31))) * np.uint64(0x9E3779B97F4A7C15)
+    return np.asarray(hashes ^ (hashes >> np.uint64(29)))
 
 
 def _small_classes(y: NDArray[np.generic], task: str) -> list[Finding]:
