@@ -27,6 +27,7 @@ from tremula.cli.options import (
     split_words,
 )
 from tremula.cli.output_names import free_name
+from tremula.cli.working import reading_of, working
 from tremula.errors import TremulaError
 from tremula.lab.comparison.analyses.run import run_analyses
 from tremula.lab.comparison.cross_validation import CrossValidation, cross_validate
@@ -134,7 +135,10 @@ def compare(
     command = command_of(locals())
     check_task_and_jobs(task, jobs)
     wanted_folds = None if cv is None else read_folds(cv)
-    reading = read_data(data, target, task=task, drop=split_words(drop), table=table, check=True, use=split_words(use))
+    with working(reading_of(data)):
+        reading = read_data(
+            data, target, task=task, drop=split_words(drop), table=table, check=True, use=split_words(use)
+        )
     chosen = _choose(split_words(methods), split_words(against), baseline, reading.dataset.task)
     outputs = _check_outputs(out, report, store, model, reading.dataset)
     folds, notes = choose_folds(Folds(), reading) if wanted_folds is None else (wanted_folds, [])
@@ -156,7 +160,8 @@ def compare(
     ranked = rank_methods(chosen, reading.dataset, validation)
     if report and not quick:
         summary["analyses"] = _run_analyses(reading, ranked, validation, results, jobs)
-    best, error = _try_to_write_best(ranked[0], reading, seed, outputs.model)
+    with working(f"training {ranked[0].label} on all rows"):
+        best, error = _try_to_write_best(ranked[0], reading, seed, outputs.model)
     if error is not None:
         summary["notes"] = [*summary["notes"], f"The best model could not be written: {error}"]
     _show(summary | _about_the_run(begin, jobs), outputs, best, as_json)

@@ -7,6 +7,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from tremula.cli.fitting_tables import print_fitting
 from tremula.errors import counted
 from tremula.lab.datasets.check import short_sentences
 from tremula.lab.datasets.reader import Reading
@@ -32,7 +33,7 @@ def print_data(reading: Reading, notes: Sequence[str]) -> None:
 def print_results(summary: Mapping[str, Any]) -> None:
     """Print the table, its explanation, and the sentences."""
     console = Console(highlight=False)
-    console.print(_table(summary))
+    print_fitting(console, _table(summary))
     for line in _explanations(summary):
         console.print(line, markup=False)
     console.print()

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tremula.cli.comparison_table import print_data
+from tremula.cli.fitting_tables import print_fitting
 from tremula.cli.help_text import describe, show_examples
 from tremula.cli.options import (
     DropOption,
@@ -78,7 +79,7 @@ def list_datasets(
         print(json.dumps(chosen, indent=2, ensure_ascii=False))
         return
     console = Console(highlight=False)
-    console.print(_table_of(chosen))
+    print_fitting(console, _table_of(chosen))
     n_here = sum(_is_here(row["found"]) for row in chosen)
     console.print(f"{counted(len(chosen), 'dataset')}, {n_here} of them on this machine. {_advice()}", markup=False)
 

@@ -22,6 +22,7 @@ from tremula.cli.options import (
     check_task_and_jobs,
     split_words,
 )
+from tremula.cli.working import reading_of, working
 from tremula.diagnostics import binomial_interval
 from tremula.errors import InvalidParameter
 from tremula.lab.comparison.cross_validation import cross_validate
@@ -93,11 +94,15 @@ def fit(
     check_place(out)
     check_ending(out)
     wanted_folds = None if cv is None else read_folds(cv)
-    reading = read_data(data, target, task=task, drop=split_words(drop), table=table, check=True, use=split_words(use))
+    with working(reading_of(data)):
+        reading = read_data(
+            data, target, task=task, drop=split_words(drop), table=table, check=True, use=split_words(use)
+        )
     chosen = _choose(method, reading.dataset.task)
     if not as_json:
         print_data(reading, ())
-    model, score = _fit(chosen, reading, seed, jobs, out_of_bag=wanted_folds is None)
+    with working(f"training {chosen.label} on {len(reading.dataset.y):,} rows"):
+        model, score = _fit(chosen, reading, seed, jobs, out_of_bag=wanted_folds is None)
     if score is None:
         folds = wanted_folds or choose_folds(read_folds(FOLDS_WITHOUT_OUT_OF_BAG_ROWS), reading)[0]
         score = _score_by_folds(chosen, reading, folds, seed, jobs)
