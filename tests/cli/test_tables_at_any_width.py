@@ -37,7 +37,11 @@ def test_a_name_longer_than_the_width_is_folded(capsys: pytest.CaptureFixture[st
     assert "1.25" in printed
 
 
-def test_elapsed_and_left_stand_beside_their_times(capsys: pytest.CaptureFixture[str]) -> None:
+def test_elapsed_and_left_stand_beside_their_times(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "150")
     cells = [Cell("iris", "bagging", split) for split in range(2)]
     experiment = Experiment("test", {}, cells, lambda _: pytest.fail("not to be measured"))
     with show_progress(experiment, cells, wanted=True) as bar:

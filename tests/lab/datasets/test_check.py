@@ -9,6 +9,8 @@ from tremula.lab.datasets.check import check_table
 from tremula.lab.datasets.column import Column
 from tremula.lab.datasets.errors import UnusableDataset
 from tremula.lab.datasets.reader import Reading, read_data
+from tremula.lab.datasets.schema import conform
+from tremula.lab.datasets.tables import open_table
 
 N = 40
 RNG = np.random.default_rng(0)
@@ -159,6 +161,16 @@ def test_dates_that_can_be_read_in_two_ways_are_said(tmp_path: Path) -> None:
     sure = read_lines(tmp_path, "when,y", "03/14/2024,a", "05/06/2024,b")
     assert sure.schema.kinds == ("date %m/%d/%Y",)
     assert not any("two ways" in note for note in sure.notes)
+
+
+def test_a_model_reads_later_dates_in_the_form_of_its_training_rows(tmp_path: Path) -> None:
+    trained = read_lines(tmp_path, "when,y", "05/31/2024,a", "04/03/2024,b")
+    (tmp_path / "new.csv").write_text("when\n04/03/2024\n")
+    with open_table(str(tmp_path / "new.csv")) as relation:
+        columns = relation.read(dates=trained.schema.date_forms)
+        rows, _ = conform(columns, trained.schema, relation.source)
+    assert rows.X[0, 0] == trained.dataset.X[1, 0]
+    assert not relation.notes
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,7 @@ def check_table(
             findings.append(_column_finding(kind, name, words, leave_out and name not in used))
     gone = {name for finding in findings if finding.left_out for name in finding.columns}
     kept = {name: column for name, column in columns.items() if name not in gone}
-    return [*findings, *_leaks(kept, y, task), *_copied_rows(kept, y), *_small_classes(y, task), *_time_order(kept)]
+    return [*findings, *_leaks(kept, y, task), *_copied_rows(columns, y), *_small_classes(y, task), *_time_order(kept)]
 
 
 def _column_finding(kind: str, name: str, words: str, left_out: bool) -> Finding:
