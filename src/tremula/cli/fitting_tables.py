@@ -2,9 +2,10 @@
 
 from rich.cells import cell_len
 from rich.console import Console
-from rich.table import Column, Table
+from rich.measure import Measurement
+from rich.table import Table
 
-SPACE = 3  # between columns, with a line between them
+WIDEST = 100_000
 
 
 def print_fitting(console: Console, table: Table) -> None:
@@ -24,16 +25,15 @@ def print_fitting(console: Console, table: Table) -> None:
     """
     table.columns[0].overflow = "fold"
     gone: list[str] = []
-    while len(table.columns) > 2 and sum(map(_width, table.columns)) + SPACE * len(table.columns) + 1 > console.width:
+    while len(table.columns) > 2 and _width(console, table) > console.width:
         gone.insert(0, str(table.columns.pop().header))
-    first = table.columns[0]
-    others = sum(map(_width, table.columns[1:])) + SPACE * len(table.columns) + 1
-    first.min_width = min(_width(first), max(console.width - others, 1))
+    names = max(cell_len(str(cell)) for cell in (table.columns[0].header, *table.columns[0].cells))
+    table.columns[0].min_width = max(names - max(_width(console, table) - console.width, 0), 1)
     console.print(table, soft_wrap=False)
     if gone:
         console.print(f"Too narrow for: {', '.join(gone)}.", markup=False)
 
 
-def _width(column: Column) -> int:
-    """Return the width that a column needs for its longest cell on one line."""
-    return max(cell_len(str(cell)) for cell in (column.header, *column.cells))
+def _width(console: Console, table: Table) -> int:
+    """Return the width of a table whose cells are all on one line."""
+    return Measurement.get(console, console.options.update(width=WIDEST), table).maximum

@@ -35,6 +35,7 @@ def _is_of(path: Path, dataset: Dataset) -> bool:
         schema = getattr(load_model(path), SCHEMA_ATTRIBUTE, None)
     except (TremulaError, OSError):
         return True  # a broken file is replaced
+    if schema is None or schema.source != dataset.source:
+        return schema is None
     # All datasets of scikit-learn have one source.
-    shares_names = schema is not None and not set(schema.names).isdisjoint(dataset.attribute_names)
-    return schema is None or (schema.source == dataset.source and shares_names)
+    return Path(dataset.source).is_file() or not set(schema.names).isdisjoint(dataset.attribute_names)
