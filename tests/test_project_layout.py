@@ -27,6 +27,7 @@ ARROWS = (
     {"lab"},
     {"tremula"},
     {"diagnostics", "aspen"},
+    {"explanations"},
     {"uncertainty"},
     {"ensembles", "smoothing", "queries"},
     {"perturb", "trees"},
@@ -42,6 +43,7 @@ ONLY_IN: dict[str, str | tuple[str, ...]] = {
     "duckdb": ("lab/experiments/duckdb_file.py", "lab/datasets/formats/"),
     "ibis": "queries/sql/",
     "treelite": "smoothing/models/sklearn_hist.py",
+    "shap": "explanations/explanation.py",
     "matplotlib": ("diagnostics/displays/", "trees/export/plotting.py"),
 }
 

@@ -32,6 +32,9 @@ if _TYPE_CHECKING:
     from tremula.ensembles.pruning import prune_each, prune_together
     from tremula.ensembles.randomized_c45 import RandomizedC45Classifier
     from tremula.ensembles.three_boost import ThreeBoostClassifier
+    from tremula.explanations.explain import explain
+    from tremula.explanations.proximity import proximity
+    from tremula.explanations.row_weights import row_weights
     from tremula.persistence.archive import load, save
     from tremula.queries.simulated import SimulatedBaggingClassifier, SimulatedBaggingRegressor
     from tremula.smoothing.classifier import DualPerturbClassifier
@@ -82,9 +85,12 @@ MODULE_OF = {
     "Tree": "trees.tree",
     "Uncertainty": "uncertainty.uncertainty",
     "certify": "smoothing.hard_certificate",
+    "explain": "explanations.explain",
     "load": "persistence.archive",
+    "proximity": "explanations.proximity",
     "prune_each": "ensembles.pruning",
     "prune_together": "ensembles.pruning",
+    "row_weights": "explanations.row_weights",
     "save": "persistence.archive",
     "tune_together": "smoothing.noise.joint_tuning",
 }
@@ -96,6 +102,7 @@ PACKAGES = (
     "data",
     "diagnostics",
     "ensembles",
+    "explanations",
     "lab",
     "parameters",
     "persistence",
@@ -143,10 +150,13 @@ __all__ = [
     "Uncertainty",
     "certify",
     "diagnostics",
+    "explain",
     "load",
+    "proximity",
     "prune_each",
     "prune_together",
     "queries",
+    "row_weights",
     "save",
     "tune_together",
 ]

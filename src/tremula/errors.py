@@ -105,6 +105,10 @@ class SamplingWarning(UserWarning):
     """A model without an exact form under noise is smoothed by random draws."""
 
 
+class MarginWarning(UserWarning):
+    """The margins of a model are explained, to which it applies a link, and not its predictions."""
+
+
 class ManyLevelsWarning(UserWarning):
     """A nominal attribute has too many levels for M5' to have a term for each, and becomes one number."""
 

@@ -138,8 +138,8 @@ def test_a_baseline_is_compared_with_the_others(capsys: pytest.CaptureFixture[st
 
 
 def test_the_command_to_redo_it_has_no_password() -> None:
-    options = dict.fromkeys(["target", "task", "methods", "against", "baseline", "cv", "drop", "use", "table"])
-    told = command_of({**options, "data": "postgresql://ann:secret@host/base#rows", "seed": 1})
+    options = dict.fromkeys(["target", "task", "methods", "against", "baseline", "cv", "drop", "table"])
+    told = command_of({**options, "data": ["postgresql://ann:secret@host/base#rows"], "seed": 1})
     assert told == "tremula compare 'postgresql://ann:***@host/base#rows' --seed 1"
 
 

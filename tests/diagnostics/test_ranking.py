@@ -190,7 +190,7 @@ def test_frame_needs_pandas(monkeypatch: pytest.MonkeyPatch) -> None:
         ([[0.1, 0.2]], "1 dataset given: a ranking needs at least 2"),
         ([[0.1], [0.2]], "1 method given: a ranking needs at least 2"),
         ([[], []], "0 methods given"),
-        ([[0.1, 0.2], [math.nan, 0.1]], "error of 'method 0' on 'dataset 1' is nan"),
+        ([[0.1, 0.2], [math.nan, 0.1]], "'dataset 1' has 1 error that is not NaN"),
         ([0.1, 0.2], "1 dimension: give a table"),
         (pd.DataFrame({"dataset": ["iris", "wine"], "A": [0.1, 0.2]}), "not a table of numbers"),
     ],

@@ -123,6 +123,43 @@ def make_summary(task: str = "classification") -> dict[str, Any]:
     return summary
 
 
+def asked_for_the_best(summary: dict[str, Any]) -> dict[str, Any]:
+    """The same comparison if it was asked which methods may be the best."""
+    metric = summary["metrics"][0]["name"]
+    shares = {"better": 0.8, "equal": 0.15, "worse": 0.05, "region": 1.0}
+    pairs = [{**pair, "probabilities": shares} for pair in summary["pairs"] if pair["first"] == "forest"]
+    decision = {
+        "question": "best", "metric": metric, "baseline": None, "leader": "forest",
+        "may_be_best": ["forest", "bagging"], "worse": ["tree"], "clear": False, "plan": None,
+    }  # fmt: skip
+    return {**summary, "pairs": pairs, "decision": decision, "sentences": [summary["headline"], "Another sentence."]}
+
+
+def on_two_datasets() -> dict[str, Any]:
+    """Two comparisons as one, the methods ranked; one failed on the second dataset."""
+    one = make_summary()
+    means = {"forest": [3.0, 2.0], "bagging": [3.5, None], "tree": [9.3, 4.0]}
+    methods = [
+        {
+            "name": name, "label": LABELS[name], "mean_rank": float(rank), "ranks": [float(rank)] * 2,
+            "means": means[name],
+        }
+        for rank, name in enumerate(FOLDS, 1)
+    ]  # fmt: skip
+    ranking = {
+        "critical_difference": 2.3, "is_complete": False, "groups": [[LABELS[name] for name in FOLDS]],
+        "methods": methods, "left_out": ["ID3"],
+    }  # fmt: skip
+    return {
+        "headline": "3 methods over 2 datasets are not shown to differ.",
+        "metric": METRICS["classification"][0],
+        "ranking": ranking,
+        "datasets": {"east": one, "west": one},
+        "versions": one["versions"],
+        "command": "tremula compare east.csv west.csv",
+    }
+
+
 @pytest.fixture
 def summary() -> dict[str, Any]:
     """A comparison of three classifiers."""
@@ -138,4 +175,5 @@ def summary_of_numbers() -> dict[str, Any]:
 @pytest.fixture(scope="session")
 def summary_of() -> Callable[[str], dict[str, Any]]:
     """A comparison of either task, for fixtures that live long."""
-    return make_summary
+    others = {"best": lambda: asked_for_the_best(make_summary()), "datasets": on_two_datasets}
+    return lambda task: others[task]() if task in others else make_summary(task)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tremula.report.datasets_page import render_datasets_page
 from tremula.report.page import render_page, write_page
 
 pytestmark = pytest.mark.chromium
@@ -86,8 +87,9 @@ def hostile(summary: Any) -> Any:
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory, summary_of: Callable[[str], Any]) -> Path:
     folder = tmp_path_factory.mktemp("pages")
-    for task in ("classification", "regression"):
+    for task in ("classification", "regression", "best"):
         write_page(folder / f"{task}.html", render_page(summary_of(task)))
+    write_page(folder / "datasets.html", render_datasets_page(summary_of("datasets")))
     write_page(folder / "hostile.html", render_page(hostile(summary_of("classification"))))
     return folder
 
@@ -122,16 +124,17 @@ def open_page(browser: Any, pages: Path) -> Iterator[Callable[..., Any]]:
     assert trouble == []
 
 
-@pytest.mark.parametrize("task", ["classification", "regression"])
+@pytest.mark.parametrize("task", ["classification", "regression", "best"])
 def test_every_chart_is_drawn(open_page: Callable[..., Any], task: str) -> None:
     page = open_page(task)
     places, drawn = page.locator(".chart").count(), page.locator("[role=graphics-document]:has(svg)").count()
     assert places == drawn > 6
 
 
+@pytest.mark.parametrize("task", ["classification", "best", "datasets"])
 @pytest.mark.parametrize("width", [360, 1400])
-def test_nothing_is_wider_than_the_window(open_page: Callable[..., Any], width: int) -> None:
-    page = open_page(width=width)
+def test_nothing_is_wider_than_the_window(open_page: Callable[..., Any], width: int, task: str) -> None:
+    page = open_page(task, width=width)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     charts = page.evaluate("[...document.querySelectorAll('.chart svg')].map(one => one.getBoundingClientRect().right)")
     assert max(charts) <= width
@@ -163,6 +166,26 @@ def test_another_metric_changes_charts_verdicts_and_order(open_page: Callable[..
     assert page.get_by_role("columnheader", name="area under ROC").get_attribute("aria-sort") == "descending"
     assert page.get_by_text("This metric was not tested in pairs.").is_visible()
     assert not page.locator(".of-metric").first.is_visible()
+
+
+def test_what_may_be_best_is_a_table_of_the_pairs_tested(open_page: Callable[..., Any]) -> None:
+    page = open_page("best")
+    assert page.get_by_role("heading", name="Which methods may be the best?").is_visible()
+    verdicts = page.locator("table.verdicts tbody tr").all_inner_texts()
+    assert [line.split("\t")[:2] for line in verdicts] == [
+        ["bagging of 50 trees", "· no difference shown"],
+        ["one tree", "▼ worse"],
+    ]
+    assert page.locator("table.matrix").count() == 0
+    assert page.locator("[data-chart=kohavi] select option").all_inner_texts() == ["random forest"]
+
+
+def test_the_page_of_datasets_draws_ranks_and_sorts(open_page: Callable[..., Any]) -> None:
+    page = open_page("datasets")
+    assert page.locator("[data-chart=ranking] svg .mark-symbol path").count() == 3
+    assert page.evaluate(NAMES) == ["east", "west"]
+    page.get_by_role("columnheader", name="one tree").get_by_role("button").click()
+    assert page.evaluate(NAMES) == ["west", "east"]
 
 
 def test_hovering_tells_the_numbers(open_page: Callable[..., Any]) -> None:
@@ -208,7 +231,15 @@ def test_the_access_tree_has_landmarks_headings_and_described_charts(open_page: 
     assert page.evaluate(UNNAMED) == 0
 
 
-@pytest.mark.parametrize(("task", "width", "colours"), [("classification", 1400, "light"), ("regression", 360, "dark")])
+@pytest.mark.parametrize(
+    ("task", "width", "colours"),
+    [
+        ("classification", 1400, "light"),
+        ("regression", 360, "dark"),
+        ("best", 360, "light"),
+        ("datasets", 360, "light"),
+    ],
+)
 def test_axe_finds_no_barrier(open_page: Callable[..., Any], task: str, width: int, colours: str) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed")
     found = axe.Axe().run(open_page(task, width, colours, bypass_csp=True)).response["violations"]

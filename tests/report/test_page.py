@@ -39,7 +39,7 @@ def drawings(html: str) -> dict[str, Any]:
 
 
 @pytest.mark.usefixtures("without_library")
-@pytest.mark.parametrize("task", ["classification", "regression"])
+@pytest.mark.parametrize("task", ["classification", "regression", "best"])
 def test_page_is_as_stored(task: str, summary_of: Any, assert_golden: Any) -> None:
     assert_golden(f"report/{task}.html", markup(render_page(summary_of(task))))
 

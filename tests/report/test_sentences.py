@@ -22,14 +22,57 @@ def pairs(**verdicts: str) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
+BEATEN = {"label": "always predicting the most frequent class", "error": 40.0, "beaten_by": ["a"]}
+
+
+def decision(question: str, **more: Any) -> dict[str, Any]:
+    return {"question": question, "leader": "a", "baseline": None, "may_be_best": ["a", "b"], "worse": ["c"], **more}
+
+
 @pytest.mark.parametrize(
     ("tested", "said"),
     [
         (pairs(), ["No method is shown to be better than the others on this data. A and b."]),
-        (pairs(bc="better"), ["A has the lowest mean, but is not shown to differ from B and C."]),
-        (pairs(ac="better"), ["A has the lowest mean, but is not shown to differ from B.", "A and c."]),
+        (pairs(bc="better"), ["A has the best mean, but is not shown to differ from B and C."]),
+        (pairs(ac="better"), ["A has the best mean, but is not shown to differ from B.", "A and c."]),
     ],
     ids=["none", "the others' pair", "a pair of the leader"],
 )
-def test_what_is_said_of_the_leader(tested: list[dict[str, Any]], said: list[str]) -> None:
-    assert say_results(ROWS, tested, ERROR) == said
+def test_what_is_said_of_the_leader_if_all_pairs_are_tested(tested: list[dict[str, Any]], said: list[str]) -> None:
+    assert say_results(ROWS, tested, decision("pairs"), ERROR, BEATEN) == said
+
+
+@pytest.mark.parametrize(
+    ("best", "worse", "said"),
+    [
+        ("ab", "c", "A and B may be the best on this data; C is worse."),
+        ("a", "bc", "A is the best on this data; B and C are worse."),
+        ("abc", "", "No method is shown to be better than the others on this data. A and b."),
+    ],
+)
+def test_what_is_said_of_the_best(best: str, worse: str, said: str) -> None:
+    tested = pairs(**{"a" + name: "better" for name in worse})[:2]
+    asked = decision("best", may_be_best=list(best), worse=list(worse))
+    assert say_results(ROWS, tested, asked, ERROR, BEATEN)[0] == said
+
+
+def test_that_nothing_beats_a_constant_is_said_first() -> None:
+    said = say_results(ROWS, pairs(ac="better")[:2], decision("best"), ERROR, {**BEATEN, "beaten_by": []})
+    assert said[0].startswith("No method is shown to predict better than a constant: always predicting the most")
+    assert said[0].endswith("has error 40 %.")
+    assert "may be the best" in said[1]
+
+
+@pytest.mark.parametrize(
+    ("repetitions", "said"),
+    [
+        (5, "5 x 10 folds, about 4 minutes, would show a difference of 1 point in four of five cases (--until-clear)."),
+        (None, "To show a difference of 1 point takes more rows; with these, 20 x 10 folds would show 1.7 points."),
+    ],
+)
+def test_what_would_show_more_is_said_last(repetitions: int | None, said: str) -> None:
+    plan = {
+        "repetitions": repetitions, "folds": 10, "most_repetitions": 20, "seconds": 240.0, "difference": 1.0,
+        "shown_difference": 1.7,
+    }  # fmt: skip
+    assert say_results(ROWS, pairs(), decision("best", worse=[], plan=plan), ERROR, BEATEN)[-1] == said

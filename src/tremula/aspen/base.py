@@ -33,6 +33,7 @@ from tremula.ensembles.base.permutation_importances import PermutationImportance
 from tremula.ensembles.base.prediction import check_weights, impurity_importances
 from tremula.ensembles.base.table import check_columns_to_keep, known_columns
 from tremula.ensembles.base.training import AllOrNothingFitMixin, Drawing
+from tremula.ensembles.base.unbiased_importances import UnbiasedImportancesMixin
 from tremula.errors import InvalidInput, InvalidParameter
 from tremula.parameters import check_parameters
 from tremula.persistence.soundness import require
@@ -52,6 +53,7 @@ class Aspen(
     AllOrNothingFitMixin,
     TableInputMixin,
     PermutationImportancesMixin,
+    UnbiasedImportancesMixin,
     StagedOutputsMixin,
     BaseEstimator,
 ):

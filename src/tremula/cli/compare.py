@@ -6,14 +6,37 @@ import platform
 import shlex
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
 from rich.console import Console
 
+from tremula.cli.compare_datasets import check_readings, compare_on_datasets, find_datasets
+from tremula.cli.compare_options import (
+    DEFAULT_DATASET,
+    MODEL,
+    PAGE,
+    STORE,
+    AgainstOption,
+    AllPairsOption,
+    BaselineOption,
+    CvOption,
+    DataArgument,
+    JobsOption,
+    JsonOption,
+    MethodsOption,
+    MetricOption,
+    ModelOption,
+    OutOption,
+    QuickOption,
+    ReportOption,
+    RopeOption,
+    SeedOption,
+    StoreOption,
+    UntilClearOption,
+)
 from tremula.cli.comparison_table import print_data, print_results
 from tremula.cli.model_files import OWN_ENDING, load_model
 from tremula.cli.model_saving import OTHER_ENDING, write_fitted
@@ -27,25 +50,26 @@ from tremula.cli.options import (
     split_words,
 )
 from tremula.cli.output_names import free_name
+from tremula.cli.until_clear import validate_until_clear
 from tremula.cli.working import reading_of, working
-from tremula.errors import TremulaError
+from tremula.errors import InvalidParameter, TremulaError
 from tremula.lab.comparison.analyses.run import run_analyses
+from tremula.lab.comparison.constant import measure_constant
 from tremula.lab.comparison.cross_validation import CrossValidation, cross_validate
-from tremula.lab.comparison.methods import METHODS, REGRESSION_METHODS, Method, UnknownMethod, choose_methods
-from tremula.lab.comparison.peers import LIBRARIES, choose_peers
+from tremula.lab.comparison.methods import Method, UnknownMethod, choose_methods
+from tremula.lab.comparison.metrics import Metric, choose_metric, say_imbalance
+from tremula.lab.comparison.peers import choose_peers
 from tremula.lab.comparison.refit import fit_method, is_made_from
-from tremula.lab.comparison.splits import DEFAULT_FOLDS, Folds, check_folds, most_folds, read_folds
-from tremula.lab.datasets.catalog import BUNDLED, BUNDLED_NUMBERS
+from tremula.lab.comparison.splits import Folds, check_folds, make_splits, most_folds, read_folds
 from tremula.lab.datasets.check import short_sentences
 from tremula.lab.datasets.dataset import Dataset
 from tremula.lab.datasets.reader import Reading, read_data
 from tremula.lab.experiments.store import Store
 from tremula.queries.sql.database import without_password
+from tremula.report.decisions import Question
 from tremula.report.page import render_page, write_page
 from tremula.report.summary import only_finite, rank_methods, summarize
 
-DEFAULT_DATASET = "digits"
-PAGE, STORE, MODEL = "report.html", "results.duckdb", "best"
 LEAST_BUDGET, MOST_BUDGET = 2.0, 15.0  # seconds for the analyses
 SHARE_OF_BUDGET = 1 / 3
 
@@ -60,108 +84,71 @@ class _Outputs:
 
 
 def compare(
-    data: Annotated[
-        str,
-        typer.Argument(
-            metavar="DATA",
-            help="A CSV, TSV, ARFF or Parquet file, a table of a database (duckdb:///folder/file.duckdb#table, "
-            "postgresql://user@host/base#table), or the name of a dataset: one that comes with scikit-learn "
-            f"({', '.join([*BUNDLED, *BUNDLED_NUMBERS])}), lies in the folder TREMULA_DATA, or is fetched from OpenML "
-            "(see tremula data list).",
-        ),
-    ] = DEFAULT_DATASET,
+    data: DataArgument = None,
     target: TargetOption = None,
     task: TaskOption = None,
-    methods: Annotated[
-        str | None,
-        typer.Option(
-            help=f"Methods to compare, comma-separated. Classification: {', '.join(METHODS)}. Regression: "
-            f"{', '.join(REGRESSION_METHODS)}.",
-            show_default=f"{', '.join(name for name, method in METHODS.items() if method.usual)}",
-        ),
-    ] = None,
-    against: Annotated[
-        str | None,
-        typer.Option(
-            help=f"Also compare with other libraries at their defaults, comma-separated: {', '.join(LIBRARIES)}."
-        ),
-    ] = None,
-    baseline: Annotated[
-        str | None, typer.Option(help="Method to compare the others with.", show_default="the best")
-    ] = None,
-    cv: Annotated[
-        str | None,
-        typer.Option(
-            help="Number of folds (10), or repetitions and folds (5x2, 10x10).",
-            show_default=f"{DEFAULT_FOLDS}, or fewer for few rows",
-        ),
-    ] = None,
+    methods: MethodsOption = None,
+    against: AgainstOption = None,
+    metric: MetricOption = None,
+    baseline: BaselineOption = None,
+    all_pairs: AllPairsOption = False,
+    rope: RopeOption = None,
+    cv: CvOption = None,
+    until_clear: UntilClearOption = False,
     drop: DropOption = None,
     use: UseOption = None,
     table: TableOption = None,
-    out: Annotated[Path, typer.Option("--out", "-o", help=f"Folder for {PAGE}, {STORE} and {MODEL}.tremula.")] = Path(),
-    report: Annotated[bool, typer.Option("--report/--no-report", help="Write the report page.")] = True,
-    store: Annotated[
-        bool,
-        typer.Option(
-            "--store/--no-store", help="Store each result, so that the same command resumes an interrupted comparison."
-        ),
-    ] = True,
-    model: Annotated[
-        bool, typer.Option("--model/--no-model", help="Train the best method on all rows and save it.")
-    ] = True,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Skip the analyses in the report (members, bias and variance, noise).")
-    ] = False,
-    seed: Annotated[
-        int,
-        typer.Option(
-            min=0, max=2**32 - 1, help="Determines the folds and every random choice: same seed, same errors."
-        ),
-    ] = 0,
-    jobs: Annotated[
-        int,
-        typer.Option(help="Number of parallel fits; -1 uses all processors. Fit times are longer with more than one."),
-    ] = 1,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON instead of a table.")] = False,
+    out: OutOption = Path(),
+    report: ReportOption = True,
+    store: StoreOption = True,
+    model: ModelOption = True,
+    quick: QuickOption = False,
+    seed: SeedOption = 0,
+    jobs: JobsOption = 1,
+    as_json: JsonOption = False,
 ) -> None:
     """Compare methods on your data by cross-validation.
 
-    Prints a ranked table with intervals and says which differences are significant. Writes a report page, the results,
-    and the best method trained on all rows. Each result is stored immediately: if interrupted, run the same command
-    again to resume.
+    Prints a ranked table with intervals and says which methods may be the best and which are worse. Writes a report
+    page, the results, and the best method trained on all rows. Each result is stored immediately: if interrupted, run
+    the same command again to resume.
+
+    With several datasets, or a folder of files, the methods are ranked in each, the mean ranks are tested, and there is
+    one page and no model.
     """
     begin = time.monotonic()
-    command = command_of(locals())
+    options = dict(locals())
     check_task_and_jobs(task, jobs)
     wanted_folds = None if cv is None else read_folds(cv)
-    with working(reading_of(data)):
-        reading = read_data(
-            data, target, task=task, drop=split_words(drop), table=table, check=True, use=split_words(use)
-        )
-    chosen = _choose(split_words(methods), split_words(against), baseline, reading.dataset.task)
-    outputs = _check_outputs(out, report, store, model, reading.dataset)
-    folds, notes = choose_folds(Folds(), reading) if wanted_folds is None else (wanted_folds, [])
-    check_folds(reading.dataset, folds)
-    if not as_json:
-        print_data(reading, notes)
+    places = find_datasets(data or [DEFAULT_DATASET])
+    readings = []
+    for place in places:
+        with working(reading_of(place)):
+            left_out, kept = split_words(drop), split_words(use)
+            reading = read_data(place, target, task=task, drop=left_out, table=table, check=True, use=kept)
+            readings.append(reading)
+    check_readings(readings)
+    only = readings[0].dataset if len(readings) == 1 else None
+    outputs = _check_outputs(out, report, store, model and len(readings) == 1, only)
+    plans = {reading.dataset.name: _plan(options, reading, wanted_folds) for reading in readings}
     results = Store(outputs.results, other_versions="keep") if outputs.results else None
-    validation = cross_validate(chosen, reading.dataset, folds, seed, store=results, n_jobs=jobs)
-    summary = summarize(
-        reading.dataset,
-        chosen,
-        validation,
-        target=reading.schema.target,
-        baseline=baseline,
-        guesses=reading.guesses,
-        notes=(*reading.notes, *notes, *short_sentences(reading.findings)),
-        command=command,
-    )
-    ranked = rank_methods(chosen, reading.dataset, validation)
+
+    def measure(reading: Reading) -> tuple[dict[str, Any], CrossValidation]:
+        plan = plans[reading.dataset.name]
+        if not as_json:
+            print_data(reading, plan.notes)
+        return _measure(plan, reading, results, jobs, until_clear)
+
+    if len(readings) > 1:
+        compare_on_datasets(readings, measure, outputs.report, command_of(options), as_json)
+        return
+    summary, validation = measure(readings[0])
+    plan = plans[readings[0].dataset.name]
+    ranked = rank_methods(plan.methods, readings[0].dataset, validation, plan.metric)
     if report and not quick:
-        summary["analyses"] = _run_analyses(reading, ranked, validation, results, jobs)
+        summary["analyses"] = _run_analyses(readings[0], ranked, validation, results, jobs)
     with working(f"training {ranked[0].label} on all rows"):
-        best, error = _try_to_write_best(ranked[0], reading, seed, outputs.model)
+        best, error = _try_to_write_best(ranked[0], readings[0], seed, outputs.model)
     if error is not None:
         summary["notes"] = [*summary["notes"], f"The best model could not be written: {error}"]
     _show(summary | _about_the_run(begin, jobs), outputs, best, as_json)
@@ -169,14 +156,84 @@ def compare(
         raise error
 
 
+# --- the plan ---
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What is measured and asked."""
+
+    methods: list[Method]
+    metric: Metric
+    question: Question
+    folds: Folds
+    seed: int
+    notes: list[str]
+    command: str
+
+
+def _plan(options: Mapping[str, Any], reading: Reading, wanted_folds: Folds | None) -> _Plan:
+    dataset = reading.dataset
+    baseline = options["baseline"]
+    if baseline is not None and options["all_pairs"]:
+        raise InvalidParameter("--baseline and --all-pairs were given: give one, since they test other pairs")
+    methods = _choose(split_words(options["methods"]), split_words(options["against"]), baseline, dataset.task)
+    metric = choose_metric(options["metric"], dataset)
+    folds, notes = choose_folds(Folds(), reading) if wanted_folds is None else (wanted_folds, [])
+    check_folds(dataset, folds)
+    if metric.scorer:  # a scorer that does not fit the data is told before anything is trained
+        measure_constant(dataset, make_splits(dataset, folds, options["seed"])[:1], metric)
+    question = Question(baseline, options["all_pairs"], options["rope"])
+    notes = [*notes, *say_imbalance(dataset, metric)]
+    return _Plan(methods, metric, question, folds, options["seed"], notes, command_of(options))
+
+
+def _measure(
+    plan: _Plan, reading: Reading, store: Store | None, jobs: int, until_clear: bool
+) -> tuple[dict[str, Any], CrossValidation]:
+    """Cross-validate, once or until the decision is clear, and summarize."""
+    dataset, question, notes = (
+        reading.dataset,
+        plan.question,
+        [*reading.notes, *plan.notes, *short_sentences(reading.findings)],
+    )
+
+    def validate(folds: Folds) -> CrossValidation:
+        return cross_validate(plan.methods, dataset, folds, plan.seed, store=store, n_jobs=jobs, metric=plan.metric)
+
+    if until_clear:
+        validation, question, note = validate_until_clear(
+            validate, plan.methods, dataset, plan.metric, plan.folds, question
+        )
+        notes.append(note)
+    else:
+        validation = validate(plan.folds)
+    if question.baseline in validation.failures:
+        notes.append(f"The baseline {question.baseline} failed, so it was tested which methods may be the best.")
+        question = replace(question, baseline=None)
+    summary = summarize(
+        dataset,
+        plan.methods,
+        validation,
+        target=reading.schema.target,
+        metric=plan.metric,
+        question=question,
+        guesses=reading.guesses,
+        notes=notes,
+        command=plan.command,
+    )
+    return summary, validation
+
+
 # --- options ---
 
 
 def command_of(options: Mapping[str, Any]) -> str:
     """Return the command that gives the same results; options about output files are omitted."""
-    words = ["tremula", "compare", without_password(str(options["data"]))]
-    for name in ("target", "task", "methods", "against", "baseline", "cv", "drop", "use", "table"):
-        words += [] if options[name] is None else [f"--{name}", str(options[name])]
+    words = ["tremula", "compare", *map(without_password, options["data"] or [DEFAULT_DATASET])]
+    for name in ("target", "task", "methods", "against", "metric", "baseline", "rope", "cv", "drop", "use", "table"):
+        words += [] if options.get(name) is None else [f"--{name}", str(options[name])]
+    words += [f"--{name.replace('_', '-')}" for name in ("all_pairs", "until_clear") if options.get(name)]
     return shlex.join([*words, "--seed", str(options["seed"])])
 
 
@@ -196,7 +253,7 @@ def choose_folds(default: Folds, reading: Reading) -> tuple[Folds, list[str]]:
     return Folds(most), [f"There are {most} folds instead of {default.folds} because there are few rows."]
 
 
-def _check_outputs(out: Path, report: bool, store: bool, model: bool, dataset: Dataset) -> _Outputs:
+def _check_outputs(out: Path, report: bool, store: bool, model: bool, dataset: Dataset | None) -> _Outputs:
     """Return the files to write; raise an error before the work starts if they cannot be written."""
     if out.exists() and not out.is_dir():
         raise NotADirectoryError(f"{str(out)!r} is a file: give --out the name of a folder")
@@ -206,7 +263,9 @@ def _check_outputs(out: Path, report: bool, store: bool, model: bool, dataset: D
             raise PermissionError(f"the folder {str(out)!r} is not writable: give --out another folder")
     if report and (out / PAGE).is_dir():
         raise IsADirectoryError(f"{str(out / PAGE)!r} is a folder: give --out another folder, or use --no-report")
-    page, best = free_name(out / PAGE, dataset), free_name((out / MODEL).with_suffix(OWN_ENDING), dataset)
+    page, best = out / PAGE, (out / MODEL).with_suffix(OWN_ENDING)
+    if dataset is not None:
+        page, best = free_name(page, dataset), free_name(best, dataset)
     return _Outputs(page if report else None, out / STORE if store else None, best.with_suffix("") if model else None)
 
 

@@ -11,8 +11,9 @@ from tremula.cli.fitting_tables import print_fitting
 from tremula.errors import counted
 from tremula.lab.datasets.check import short_sentences
 from tremula.lab.datasets.reader import Reading
+from tremula.report.sentences import say_plan
 
-N_SENTENCES = 2
+N_SENTENCES, N_PRACTICAL = 2, 2
 NOT_SHOWN = "no difference shown"
 
 
@@ -37,31 +38,65 @@ def print_results(summary: Mapping[str, Any]) -> None:
     for line in _explanations(summary):
         console.print(line, markup=False)
     console.print()
-    for sentence in summary["sentences"][:N_SENTENCES]:
+    said = summary["sentences"]
+    for sentence in said[:N_SENTENCES]:
         console.print(sentence, style="bold", markup=False)
+    for sentence in [*_practical(summary), *_plan(summary)]:
+        console.print(sentence, markup=False)
     written = [path for path in summary["files"].values() if path]
     if written:
         Console(stderr=True, soft_wrap=True).print(f"wrote {', '.join(written)}", markup=False, highlight=False)
 
 
+def _practical(summary: Mapping[str, Any]) -> list[str]:
+    """Return the probabilities of the closest methods that are not shown to differ."""
+    if summary["decision"] is None:
+        return []
+    main = summary["decision"]["metric"]
+    unclear = [pair for pair in summary["pairs"] if pair["metric"] == main and pair["verdict"] == NOT_SHOWN]
+    said = [pair["practical_sentence"] for pair in unclear[:N_PRACTICAL] if pair["practical_sentence"]]
+    return [sentence[0].upper() + sentence[1:] for sentence in said]
+
+
+def _plan(summary: Mapping[str, Any]) -> list[str]:
+    """Return what would show more, unless it was printed already."""
+    said = say_plan((summary["decision"] or {}).get("plan"), summary["metrics"][0])
+    return [sentence for sentence in said if sentence not in summary["sentences"][:N_SENTENCES]]
+
+
 def _explanations(summary: Mapping[str, Any]) -> Iterator[str]:
     main, baseline = summary["metrics"][0], summary["dataset"]["baseline"]
-    marked = any(pair["verdict"] != NOT_SHOWN for pair in _with_the_best(summary))
     yield (
-        f"By {summary['protocol']['words']}. {baseline['label'].capitalize()} gives an {main['label']} of "
+        f"By {summary['protocol']['words']}. {baseline['label'].capitalize()} has {main['label']} "
         f"{_number(baseline['error'], main)}{_unit(main)}. Times are medians; prediction time is per row."
-        + (" * marks a significant difference from the best." if marked else "")
+        f"{_star(summary)}"
     )
     for row in summary["methods"]:
         if "error" in row:
             yield f"Failed: {row['label']}: {row['error']}"
 
 
+def _star(summary: Mapping[str, Any]) -> str:
+    """Say what a star means, if there is one."""
+    if not _marked(summary):
+        return ""
+    baseline = (summary["decision"] or {}).get("baseline")
+    labels = {row["name"]: row["label"] for row in summary["methods"]}
+    return f" * marks a significant difference from {'the best' if baseline is None else labels[baseline]}."
+
+
 def _table(summary: Mapping[str, Any]) -> Table:
     main, second = summary["metrics"][:2]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     table.add_column("method")
-    for heading in (main["label"] + _unit(main), "95 % interval", "behind", second["label"], "fit", "predict"):
+    for heading in (
+        main["label"] + _unit(main),
+        "95 % interval",
+        "behind",
+        second["label"] + _unit(second),
+        "fit",
+        "predict",
+    ):
         table.add_column(heading, justify="right", no_wrap=True)
     behind = _behind(summary)
     for row in summary["methods"]:
@@ -81,18 +116,24 @@ def _table(summary: Mapping[str, Any]) -> Table:
     return table
 
 
-def _with_the_best(summary: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    main, best = summary["metrics"][0]["name"], summary["methods"][0]["name"]
-    return [pair for pair in summary["pairs"] if pair["metric"] == main and pair["first"] == best]
+def _marked(summary: Mapping[str, Any]) -> set[str]:
+    """Return the methods that differ from the best, or from the baseline, by the decision."""
+    decision = summary["decision"]
+    if decision is None:
+        return set()
+    reference = decision["baseline"] or decision["leader"]
+    shown = [pair for pair in summary["pairs"] if pair["metric"] == decision["metric"] and pair["verdict"] != NOT_SHOWN]
+    others = {name for pair in shown for name in (pair["first"], pair["second"]) if reference in pair.values()}
+    return others - {reference}
 
 
 def _behind(summary: Mapping[str, Any]) -> dict[str, str]:
-    """Return the difference of each method from the best, with a star if it is significant."""
-    main = summary["metrics"][0]
-    return {
-        pair["second"]: f"{_number(abs(pair['difference']), main)}{' ' if pair['verdict'] == NOT_SHOWN else '*'}"
-        for pair in _with_the_best(summary)
-    }
+    """Return the difference of each method from the best, with a star if the decision shows one."""
+    main, marked = summary["metrics"][0], _marked(summary)
+    means = {row["name"]: row["metrics"][main["name"]]["mean"] for row in summary["methods"] if "error" not in row}
+    leader, *others = means
+    sizes = {leader: "", **{name: _number(abs(means[name] - means[leader]), main) for name in others}}
+    return {name: f"{size}{'*' if name in marked else ' '}" for name, size in sizes.items()}
 
 
 def _unit(metric: Mapping[str, Any]) -> str:

@@ -34,11 +34,12 @@ from tremula.lab.comparison.methods import (
     UnknownMethod,
     choose_methods,
 )
+from tremula.lab.comparison.metrics import METRICS
 from tremula.lab.comparison.peers import LIBRARIES, choose_peers
 from tremula.lab.comparison.refit import fit_method
 from tremula.lab.comparison.splits import read_folds
 from tremula.lab.datasets.reader import Reading, read_data
-from tremula.report.summary import METRICS, summarize
+from tremula.report.summary import summarize
 
 DEFAULT_METHOD = "aspen"
 DEFAULT_FILE = Path("model.tremula")

@@ -15,7 +15,7 @@ METHODS = [
     *("randomized", "output-flipping", "output-smearing", "m5", "c45", "c45-unpruned", "c45-release1", "j48"),
     *("c45-randomized", "reptree", "reptree-unpruned", "cart", "cart-unpruned", "cart-su", "id3", "sklearn-tree"),
 ]
-LIBRARIES = ["sklearn", "lightgbm", "xgboost"]
+LIBRARIES = ["sklearn", "lightgbm", "xgboost", "catboost", "ydf", "sklearnex"]
 METRICS = ["error", "balanced_error", "auc", "f1", "log_loss", "brier", "rmse", "mae", "r2"]
 PAPERS = ["dietterich2000", "frank2006", "geurts2001", "vanassche2006", "variance_reduction", "default"]
 RACES = ["tree", "forest", "predict", "smoothing", "counts"]
@@ -121,8 +121,12 @@ OPTIONS: dict[str, dict[str, Values | None]] = {
         "--task": one_of(TASKS),
         "--methods": some_of(METHODS),
         "--against": some_of(LIBRARIES),
+        "--metric": one_of(METRICS),
         "--baseline": one_of(METHODS),
+        "--all-pairs": None,
+        "--rope": other,
         "--cv": one_of(["10", "5x2", "10x10"]),
+        "--until-clear": None,
         "--drop": columns,
         "--use": columns,
         "--table": other,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
 
@@ -32,7 +33,9 @@ from tremula.report.summary_access import (
     measured,
     pairs_of,
     percent,
+    question_of,
     ranked,
+    reference_of,
 )
 
 BAR_STEP = 0.4  # distance between two bars, in ranks
@@ -55,7 +58,7 @@ def kohavi(summary: Summary) -> Chart | None:
         return None
     main = next(metric for metric in summary["metrics"] if metric["name"] in specs)
     rows = relative_differences(summary, main)
-    best = ranked(summary, main)[0]["label"]
+    best = _chosen(summary, main, rows)[0]
     verdicts = [row["verdict"] for row in rows if row["against"] == best]
     n_significant = sum(verdict != OUTCOMES[1] for verdict in verdicts)
     return Chart(
@@ -88,6 +91,14 @@ def relative_differences(summary: Summary, metric: Metric) -> list[Row]:
     return rows
 
 
+def _chosen(summary: Summary, metric: Metric, rows: Sequence[Row]) -> list[str]:
+    """Return the methods that all others were compared with, the best or the baseline first."""
+    reference = reference_of(summary, metric)
+    order = sorted(ranked(summary, metric), key=lambda method: method["name"] != reference)
+    counts = Counter(row["against"] for row in rows)
+    return [method["label"] for method in order if counts[method["label"]] == max(counts.values())]
+
+
 def _draw_kohavi(summary: Summary, metric: Metric) -> Row | None:
     rows = relative_differences(summary, metric)
     if not rows:
@@ -103,8 +114,9 @@ def _draw_kohavi(summary: Summary, metric: Metric) -> Row | None:
         layer("rule", ends, style={"strokeWidth": 2}, only=chosen),
         layer("point", point, only=chosen),
     ]
-    choose = {"input": "select", "options": order, "name": "compared with "}
-    params = [{"name": "against", "value": order[0], "bind": choose}]
+    options = _chosen(summary, metric, rows)
+    choose = {"input": "select", "options": options, "name": "compared with "}
+    params = [{"name": "against", "value": options[0], "bind": choose}]
     return spec(rows, ROW_STEP * (len(order) - 1), params=params, layer=layers)
 
 
@@ -145,7 +157,7 @@ def _bars_at(place: int, runs: Sequence[tuple[int, int]]) -> str:
 
 def _draw_ranks(summary: Summary, metric: Metric) -> Row | None:
     ranks, order, runs = _ranks_and_runs(summary, metric)
-    if len(order) < 3 or not pairs_of(summary, metric["name"]):
+    if len(order) < 3 or question_of(summary) != "pairs" or not pairs_of(summary, metric["name"]):
         return None
     labels = {method["name"]: method["label"] for method in measured(summary)}
     rows = [{"label": labels[name], "rank": round(ranks[name], 3), "shown": show(ranks[name], "%")} for name in order]

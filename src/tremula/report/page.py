@@ -14,8 +14,9 @@ import jinja2
 from tremula.persistence.atomic_write import write_atomically
 from tremula.report import analysis_charts, difference_charts, prediction_charts, ranking_charts
 from tremula.report.chart_style import CONFIG, Chart, short, show, with_unit
-from tremula.report.pair_matrix import matrices, sentences
+from tremula.report.pair_matrix import matrices, sentences, tables
 from tremula.report.summary import only_finite
+from tremula.report.summary_access import question_of
 from tremula.report.vega import load_library
 
 DRAW = {
@@ -33,7 +34,7 @@ DRAW = {
 # The charts a reader expects, by task, and the reason why one is missing if the summary gives none.
 IN_BOTH_TASKS = {
     "kohavi": ("Kohavi plot", "no pairs were tested"),
-    "ranks": ("ranks", "they need at least three methods tested in pairs"),
+    "ranks": ("ranks", "they need at least three methods and all pairs, which --all-pairs tests"),
     "bias_variance": ("bias and variance", "it was not measured"),
     "noise": ("noise curves", "it was not measured"),
 }
@@ -65,6 +66,21 @@ def render_page(summary: Mapping[str, Any]) -> str:
     str
         A page that needs no other file and no network.
     """
+    drawn = draw_charts(summary)
+    return render(
+        "report.html",
+        drawn,
+        summary=summary,
+        matrices=matrices(summary),
+        tables=tables(summary),
+        question=question_of(summary),
+        sentences=sentences(summary),
+        missing=missing_charts(summary, drawn),
+    )
+
+
+def render(template: str, charts: Mapping[str, Chart], **content: Any) -> str:
+    """Fill a template with charts and content, and the library that draws the charts."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
         autoescape=True,
@@ -73,16 +89,12 @@ def render_page(summary: Mapping[str, Any]) -> str:
         lstrip_blocks=True,
     )
     environment.filters |= {"show": show, "short": short, "with_unit": with_unit}
-    drawn = draw_charts(summary)
-    return environment.get_template("report.html").render(
-        summary=summary,
-        charts=drawn,
-        drawings=_as_script({"config": CONFIG, "charts": {name: chart.specs for name, chart in drawn.items()}}),
-        matrices=matrices(summary),
-        sentences=sentences(summary),
-        missing=missing_charts(summary, drawn),
+    return environment.get_template(template).render(
+        charts=charts,
+        drawings=_as_script({"config": CONFIG, "charts": {name: chart.specs for name, chart in charts.items()}}),
         library=load_library(),
         part=partial(_read_part, environment),
+        **content,
     )
 
 

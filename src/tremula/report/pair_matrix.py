@@ -1,12 +1,13 @@
-"""The verdict on every pair of methods, as a matrix of marks and as sentences."""
+"""The verdicts on pairs of methods: as a matrix of marks if all pairs were tested, as a table, and as sentences."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tremula.report.chart_style import show
-from tremula.report.summary_access import OUTCOMES, Summary, pairs_of, ranked
+from tremula.diagnostics.comparison.verdict import say_percent
+from tremula.report.chart_style import interval, show
+from tremula.report.summary_access import OUTCOMES, Metric, Summary, pairs_of, question_of, ranked, reference_of
 
 MARKS = {"better": "▲", "worse": "▼", "no difference shown": "·"}
 KINDS = {"better": "better", "worse": "worse", "no difference shown": "same"}
@@ -14,7 +15,9 @@ KINDS = {"better": "better", "worse": "worse", "no difference shown": "same"}
 
 def matrices(summary: Summary) -> dict[str, list[dict[str, Any]]]:
     """Return, for each metric with verdicts, one row per method, the best first, with one cell per other method."""
-    by_metric = {}
+    by_metric: dict[str, list[dict[str, Any]]] = {}
+    if question_of(summary) != "pairs":
+        return by_metric
     for metric in summary["metrics"]:
         verdicts = pairs_of(summary, metric["name"])
         if verdicts:
@@ -50,12 +53,12 @@ def _cell(
 
 
 def sentences(summary: Summary) -> dict[str, dict[str, list[str]]]:
-    """Return, for each metric, the sentences on pairs with the best method and on all other pairs."""
+    """Return, for each metric, the sentences on pairs with the best method or the baseline, and on all others."""
     by_metric = {}
     for metric in summary["metrics"]:
         pairs = [pair for pair in summary.get("pairs", ()) if pair["metric"] == metric["name"]]
         if pairs:
-            best = ranked(summary, metric)[0]["name"]
+            best = reference_of(summary, metric)
             of_best = [pair["sentence"] for pair in pairs if best in (pair["first"], pair["second"])]
             others = [pair for pair in pairs if best not in (pair["first"], pair["second"])]
             by_metric[metric["name"]] = {"best": of_best, "others": _real_first(others)}
@@ -64,3 +67,40 @@ def sentences(summary: Summary) -> dict[str, dict[str, list[str]]]:
 
 def _real_first(pairs: Sequence[Mapping[str, Any]]) -> list[str]:
     return [pair["sentence"] for pair in sorted(pairs, key=lambda pair: pair["verdict"] == OUTCOMES[1])]
+
+
+def tables(summary: Summary) -> dict[str, list[dict[str, Any]]]:
+    """Return, for each metric with verdicts, a row for each method that was compared with the best or the baseline."""
+    by_metric = {}
+    for metric in summary["metrics"]:
+        verdicts = pairs_of(summary, metric["name"])
+        if verdicts:
+            reference = reference_of(summary, metric)
+            order = [method for method in ranked(summary, metric) if method["name"] != reference]
+            labels = {method["name"]: method["label"] for method in ranked(summary, metric)}
+            by_metric[metric["name"]] = [
+                {
+                    "label": method["label"],
+                    "against": labels[reference],
+                    **_row(verdicts[method["name"], reference], metric),
+                }
+                for method in order
+                if (method["name"], reference) in verdicts
+            ]
+    return by_metric
+
+
+def _row(pair: Mapping[str, Any], metric: Metric) -> dict[str, Any]:
+    """Return what is shown of a pair, from the point of view of its first method."""
+    given = pair.get("probabilities")
+    shares = [] if given is None else [say_percent(given[key]) for key in ("better", "equal", "worse")]
+    return {
+        "kind": KINDS[pair["verdict"]],
+        "mark": MARKS[pair["verdict"]],
+        "verdict": pair["verdict"],
+        "difference": show(pair["difference"], metric["unit"]),
+        "interval": interval(pair["low"], pair["high"], metric["unit"]),
+        "p_adjusted": pair.get("p_adjusted"),
+        "shares": shares,
+        "region": None if given is None else show(given["region"], metric["unit"]),
+    }

@@ -1,4 +1,4 @@
-"""The result of a comparison in plain sentences: the best method, and which differences are shown."""
+"""The result of a comparison in plain sentences: what the decision says, and what would show more."""
 
 from __future__ import annotations
 
@@ -11,51 +11,133 @@ UNCLEAR = "no difference shown"
 def say_results(
     rows: Sequence[Mapping[str, Any]],
     pairs: Sequence[Mapping[str, Any]],
+    decision: Mapping[str, Any] | None,
     metric: Mapping[str, Any],
-    baseline: str | None = None,
+    constant: Mapping[str, Any],
 ) -> list[str]:
-    """Return sentences on what the tests of pairs show for the best method, or for a baseline.
+    """Return sentences on what a comparison shows, the answer first.
 
     Parameters
     ----------
     rows : sequence of mappings
         The methods, the best first.
     pairs : sequence of mappings
-        The verdict on each pair.
+        The verdict on each pair tested.
+    decision : mapping or None
+        The decision; None for a single method.
     metric : mapping
         The metric of the ranking.
-    baseline : str, default=None
-        The name of a method; None means the best method.
+    constant : mapping
+        The constant prediction, and which methods are better.
 
     Returns
     -------
     list of str
-        First the methods from which no difference is shown, if any; then the shown differences, the closest first.
+        First that no method beats the constant prediction, if so; then what was asked; then the shown differences, the
+        closest first; then what would show more.
     """
-    if len(rows) == 1:
+    first = [] if constant["beaten_by"] else [_say_nothing_learned(metric, constant)]
+    if decision is None:
         measured = f"Only {rows[0]['label']} was measured: {_mean_in_words(rows[0], metric)}."
-        return [f"{measured} Name more methods to compare it with."]
+        return [*first, f"{measured} Name more methods to compare it with."]
     of_metric = [pair for pair in pairs if pair["metric"] == metric["name"]]
-    named: str = rows[0]["name"] if baseline is None else baseline
-    mine = [pair for pair in of_metric if named in (pair["first"], pair["second"])]
-    shown = [_capitalized(pair["sentence"]) for pair in mine if pair["verdict"] != UNCLEAR]
-    unclear = [pair for pair in mine if pair["verdict"] == UNCLEAR]
     labels = {row["name"]: row["label"] for row in rows}
-    if baseline is not None:
-        return [*shown, *_say_unclear(named, unclear, labels, lead=False)]
-    if all(pair["verdict"] == UNCLEAR for pair in of_metric):
-        return [f"No method is shown to be better than the others on this data. {_capitalized(unclear[0]['sentence'])}"]
-    return [*_say_unclear(named, unclear, labels, lead=True), *shown]
+    return [*first, *SAY[decision["question"]](of_metric, decision, labels), *say_plan(decision.get("plan"), metric)]
 
 
-def _say_unclear(name: str, unclear: Sequence[Mapping[str, Any]], labels: Mapping[str, str], lead: bool) -> list[str]:
+def _say_nothing_learned(metric: Mapping[str, Any], constant: Mapping[str, Any]) -> str:
+    size = f"{constant['error']:.3g}{' %' if metric['unit'] == '%' else ''}"
+    predicts = "is shown to predict" if constant.get("is_tested", True) else "predicts"
+    return f"No method {predicts} better than a constant: {constant['label']} has {metric['label']} {size}."
+
+
+def _say_best(pairs: Sequence[Mapping[str, Any]], decision: Mapping[str, Any], labels: Mapping[str, str]) -> list[str]:
+    """Say which methods may be the best, and which are worse."""
+    best, worse = ([labels[name] for name in decision[key]] for key in ("may_be_best", "worse"))
+    shown = [_capitalized(pair["sentence"]) for pair in pairs if pair["verdict"] != UNCLEAR]
+    if not worse:
+        return [f"No method is shown to be better than the others on this data. {_capitalized(pairs[0]['sentence'])}"]
+    if len(labels) == 2 or not shown:
+        return shown
+    is_are = "is" if len(worse) == 1 else "are"
+    if len(best) == 1:
+        return [f"{_capitalized(best[0])} is the best on this data; {listed(worse)} {is_are} worse.", *shown]
+    return [f"{_capitalized(listed(best))} may be the best on this data; {listed(worse)} {is_are} worse.", *shown]
+
+
+def _say_baseline(
+    pairs: Sequence[Mapping[str, Any]], decision: Mapping[str, Any], labels: Mapping[str, str]
+) -> list[str]:
+    """Say which methods differ from the baseline, and from which no difference is shown."""
+    shown = [_capitalized(pair["sentence"]) for pair in pairs if pair["verdict"] != UNCLEAR]
+    name = decision["baseline"]
+    return [*shown, *_say_unclear(name, pairs, labels, "is not shown to differ from")]
+
+
+def _say_pairs(pairs: Sequence[Mapping[str, Any]], decision: Mapping[str, Any], labels: Mapping[str, str]) -> list[str]:
+    """Say what the tests of all pairs show for the leader."""
+    leader = decision["leader"]
+    mine = [pair for pair in pairs if leader in (pair["first"], pair["second"])]
+    shown = [_capitalized(pair["sentence"]) for pair in mine if pair["verdict"] != UNCLEAR]
+    if all(pair["verdict"] == UNCLEAR for pair in pairs):
+        return [f"No method is shown to be better than the others on this data. {_capitalized(mine[0]['sentence'])}"]
+    return [*_say_unclear(leader, mine, labels, "has the best mean, but is not shown to differ from"), *shown]
+
+
+SAY = {"best": _say_best, "baseline": _say_baseline, "pairs": _say_pairs}
+
+
+def _say_unclear(name: str, pairs: Sequence[Mapping[str, Any]], labels: Mapping[str, str], words: str) -> list[str]:
+    unclear = [pair for pair in pairs if pair["verdict"] == UNCLEAR]
     others = [labels[pair["second"] if pair["first"] == name else pair["first"]] for pair in unclear]
-    if not others:
+    return [f"{_capitalized(labels[name])} {words} {listed(others)}."] if others else []
+
+
+def say_plan(plan: Mapping[str, Any] | None, metric: Mapping[str, Any]) -> list[str]:
+    """Say how many repetitions would show a difference that matters, or that more rows are needed."""
+    if plan is None:
         return []
-    listed = others[0] if len(others) == 1 else f"{', '.join(others[:-1])} and {others[-1]}"
-    if lead:
-        return [f"{_capitalized(labels[name])} has the lowest mean, but is not shown to differ from {listed}."]
-    return [f"{_capitalized(labels[name])} is not shown to differ from {listed}."]
+    wanted = say_size(plan["difference"], metric)
+    if plan["repetitions"] is None:
+        folds, shown = f"{plan['most_repetitions']} x {plan['folds']} folds", say_size(plan["shown_difference"], metric)
+        return [f"To show a difference of {wanted} takes more rows; with these, {folds} would show {shown}."]
+    return [
+        f"{plan['repetitions']} x {plan['folds']} folds, about {say_time(plan['seconds'])}, would show a difference of "
+        f"{wanted} in four of five cases (--until-clear)."
+    ]
+
+
+def say_size(size: float, metric: Mapping[str, Any]) -> str:
+    """Write a difference with its unit."""
+    if metric["unit"] == "%":
+        return f"{size:.2g} point" + ("s" if f"{size:.2g}" != "1" else "")
+    return f"{size:.2g} in {metric['label']}"
+
+
+def say_time(seconds: float) -> str:
+    """Write a time in words.
+
+    Examples
+    --------
+    >>> say_time(0.3), say_time(42), say_time(250), say_time(9000)
+    ('1 second', '42 seconds', '4 minutes', '2.5 hours')
+    """
+    for unit, size, form in (("hour", 3600, ".2g"), ("minute", 60, ".0f")):
+        if seconds >= 1.5 * size:
+            return f"{seconds / size:{form}} {unit}s"
+    whole = max(round(seconds), 1)
+    return f"{whole} second" + ("s" if whole > 1 else "")
+
+
+def listed(words: Sequence[str]) -> str:
+    """Join words by commas and "and".
+
+    Examples
+    --------
+    >>> listed(["Aspen", "bagging", "C4.5"])
+    'Aspen, bagging and C4.5'
+    """
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 def _capitalized(sentence: str) -> str:

@@ -8,33 +8,35 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
 
 from tremula.diagnostics import binomial_interval, corrected_t_test
-from tremula.diagnostics.comparison.comparison import Comparison
-from tremula.diagnostics.comparison.verdict import Verdict
 from tremula.lab.comparison.calibration import reliability
 from tremula.lab.comparison.cross_validation import CrossValidation
 from tremula.lab.comparison.methods import Method
+from tremula.lab.comparison.metrics import COVERED, METRICS, Metric, measured_metrics
 from tremula.lab.comparison.uncertainty_scores import COVERAGE
 from tremula.lab.datasets import Dataset
 from tremula.lab.experiments.result import Result
 from tremula.report.data_description import describe
+from tremula.report.decisions import CONFIDENCE, CORRECTION, Question, compare_with_constant, decide_metrics
+from tremula.report.incomplete_methods import compare_unfinished
 from tremula.report.sentences import say_results
 
-SCHEMA = 2
-CONFIDENCE = 0.95
-CORRECTION = "holm"
+SCHEMA = 3
 USED = {
     "tremula": ("tremula", "numpy", "scikit-learn"),
     "lightgbm": ("lightgbm",),
     "xgboost": ("xgboost", "xgboost-cpu"),
+    "catboost": ("catboost",),
+    "ydf": ("ydf",),
+    "scikit-learn-intelex": ("scikit-learn-intelex",),
 }
 MOST_POINTS = 400
+WITHIN_ONE = ("auc", "f1")
 READING = (
     "Intervals are those of the mean, by the corrected resampled t test, which accounts for overlapping training sets. "
     "Whether two methods differ is decided by the test of the pair, not by whether their intervals overlap."
@@ -47,42 +49,7 @@ COVERING = (
 )
 
 
-@dataclass(frozen=True)
-class Metric:
-    """A metric: its name in the values of a result, how it is shown, and its name in verdicts."""
-
-    name: str
-    label: str
-    unit: str = ""
-    scale: float = 1.0
-    less_is_better: bool = True
-    scoring: str = ""
-    aim: float | None = None  # the best value, where neither less nor more is better
-    is_optional: bool = False  # left out if no method has it
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the entry of the summary."""
-        entry = {"name": self.name, "label": self.label, "unit": self.unit, "less_is_better": self.less_is_better}
-        return entry if self.aim is None else {**entry, "aim": self.aim}
-
-
-COVERED = Metric("coverage", "coverage", "%", 100.0, aim=100 * COVERAGE, is_optional=True)
-METRICS: dict[str, tuple[Metric, ...]] = {
-    "classification": (
-        Metric("error", "error", "%", 100.0, scoring="error"),
-        Metric("log_loss", "log loss", scoring="log_loss"),
-        Metric("brier", "Brier score", scoring="Brier score"),
-        COVERED,
-        Metric("set_size", "set size", scoring="set size", is_optional=True),
-    ),
-    "regression": (
-        Metric("rmse", "RMSE", scoring="RMSE"),
-        Metric("mae", "MAE", scoring="MAE"),
-        Metric("r2", "R²", less_is_better=False),
-        COVERED,
-        Metric("width", "interval width", scoring="interval width", is_optional=True),
-    ),
-}
+NO_QUESTION = Question()
 
 
 def summarize(
@@ -91,7 +58,8 @@ def summarize(
     validation: CrossValidation,
     *,
     target: str | None = None,
-    baseline: str | None = None,
+    metric: Metric | None = None,
+    question: Question = NO_QUESTION,
     guesses: Sequence[str] = (),
     notes: Sequence[str] = (),
     command: str = "",
@@ -108,8 +76,10 @@ def summarize(
         Their results.
     target : str, default=None
         Name of the target.
-    baseline : str, default=None
-        Name of the method that sentences compare the others with; None means the best method.
+    metric : Metric, default=None
+        What methods are ranked by; None means the error or the RMSE.
+    question : Question
+        Which pairs are tested; by default those with the best method.
     guesses, notes : sequence of str
         What was guessed about the data, and other notes for the reader.
     command : str, default=''
@@ -118,35 +88,47 @@ def summarize(
     Returns
     -------
     dict
-        With the keys ``task``, ``headline``, ``sentences``, ``dataset``, ``protocol``, ``metrics``, ``methods``
-        (ranked), ``pairs``, ``calibration``, ``predicted``, ``guesses``, ``notes``, ``versions`` and ``command``.
+        With the keys ``task``, ``headline``, ``sentences``, ``decision``, ``dataset``, ``protocol``, ``metrics``,
+        ``methods`` (ranked), ``pairs``, ``calibration``, ``predicted``, ``guesses``, ``notes``, ``versions`` and
+        ``command``.
     """
-    metrics = [metric for metric in METRICS[dataset.task] if not metric.is_optional or _is_measured(metric, validation)]
-    ranked = _rank(methods, validation, metrics[0])
+    chosen = METRICS[dataset.task][0] if metric is None else metric
+    metrics = [
+        entry for entry in measured_metrics(chosen, dataset) if not entry.is_optional or _is_measured(entry, validation)
+    ]
+    ranked = _rank(methods, validation, chosen)
     rows = [_summarize_method(method, validation, metrics, rank) for rank, method in enumerate(ranked, start=1)]
     for row in rows:
-        row["lowest"] = row["metrics"][metrics[0].name]["mean"] == rows[0]["metrics"][metrics[0].name]["mean"]
-    pairs = [pair for metric in metrics if metric.scoring for pair in _pairs(ranked, dataset, validation, metric)]
-    named = baseline if baseline in validation.results else None  # a baseline that failed is ignored
-    compared = pairs if named is None else _pairs(ranked, dataset, validation, metrics[0], named)
-    sentences = say_results(rows, compared, metrics[0].as_dict(), named)
+        row["lowest"] = row["metrics"][chosen.name]["mean"] == rows[0]["metrics"][chosen.name]["mean"]
+    pairs, decision = decide_metrics(ranked, dataset, validation, metrics, question)
+    constant = compare_with_constant(ranked, dataset, validation, chosen, question.share_of_level)
+    sentences = say_results(rows, pairs, decision, chosen.as_dict(), constant)
     failed = [
         _failure(method, validation.failures[method.name]) for method in methods if method.name in validation.failures
     ]
+    unfinished = compare_unfinished(ranked[0], methods, validation, chosen, question.share_of_level)
     return {
         "schema": SCHEMA,
         "task": dataset.task,
         "headline": sentences[0],
         "sentences": sentences,
-        "dataset": describe(dataset, target),
+        "decision": decision,
+        "dataset": describe(dataset, target) | {"baseline": constant},
         "guesses": list(guesses),
         "protocol": _protocol(dataset, validation),
         "metrics": [metric.as_dict() for metric in metrics],
         "methods": rows + failed,
         "pairs": pairs,
+        "unfinished": unfinished,
         "calibration": _calibration(ranked, validation) if dataset.task == "classification" else None,
         "predicted": _predicted(ranked, dataset, validation) if dataset.task == "regression" else None,
-        "notes": [*notes, READING, *_notes(dataset, validation), *([COVERING] if COVERED in metrics else [])],
+        "notes": [
+            *notes,
+            *(entry["sentence"] for entry in unfinished),
+            READING,
+            *_notes(dataset, validation),
+            *([COVERING] if COVERED in metrics else []),
+        ],
         "versions": _versions(methods),
         "command": command,
     }
@@ -172,16 +154,18 @@ def only_finite(value: Any) -> Any:
     return _or_none(value) if isinstance(value, float) else value
 
 
-def rank_methods(methods: Sequence[Method], dataset: Dataset, validation: CrossValidation) -> list[Method]:
+def rank_methods(
+    methods: Sequence[Method], dataset: Dataset, validation: CrossValidation, metric: Metric | None = None
+) -> list[Method]:
     """Return the methods that did not fail, the best first."""
-    return _rank(methods, validation, METRICS[dataset.task][0])
+    return _rank(methods, validation, METRICS[dataset.task][0] if metric is None else metric)
 
 
 def _rank(methods: Sequence[Method], validation: CrossValidation, metric: Metric) -> list[Method]:
-    return sorted(
-        (method for method in methods if method.name in validation.results),
-        key=lambda method: float(np.mean([result.values[metric.name] for result in validation.results[method.name]])),
-    )
+    def badness(method: Method) -> float:
+        return metric.sign * float(np.mean([result.values[metric.name] for result in validation.results[method.name]]))
+
+    return sorted((method for method in methods if method.name in validation.results), key=badness)
 
 
 # --- a method ---
@@ -220,6 +204,8 @@ def _mean_and_interval(results: Sequence[Result], validation: CrossValidation, m
         low, high = _within_percent(low, high, results)
     elif metric.unit == "%":
         low, high = max(low, 0.0), min(high, 100.0)
+    elif metric.name in WITHIN_ONE:
+        low, high = max(low, 0.0), min(high, 1.0)
     elif metric.less_is_better:
         low = max(low, 0.0)
     return {
@@ -244,62 +230,6 @@ def _within_percent(low: float, high: float, results: Sequence[Result]) -> tuple
 def _failure(method: Method, message: str) -> dict[str, Any]:
     named = {"name": method.name, "label": method.label, "library": method.library, "family": method.family}
     return {**named, "rank": None, "lowest": False, "error": message}
-
-
-# --- pairs ---
-
-
-def _pairs(
-    ranked: Sequence[Method], dataset: Dataset, validation: CrossValidation, metric: Metric, baseline: str | None = None
-) -> list[dict[str, Any]]:
-    """Return the verdicts on all pairs, or on those with a baseline, corrected for their number."""
-    measured = [
-        method for method in ranked if all(metric.name in result.values for result in validation.results[method.name])
-    ]
-    if len(measured) < 2:
-        return []
-    comparison = _as_comparison(measured, dataset, validation, metric)
-    names = {method.label: method.name for method in measured}
-    label = next((method.label for method in measured if method.name == baseline), None)
-    verdicts = comparison.verdicts(label, correction=CORRECTION, confidence=CONFIDENCE)
-    return [_pair(verdict, names, metric) for verdict in verdicts]
-
-
-def _as_comparison(
-    methods: Sequence[Method], dataset: Dataset, validation: CrossValidation, metric: Metric
-) -> Comparison:
-    """Return the errors by method and split as a `Comparison`, which tests them."""
-    errors = [[result.values[metric.name] for result in validation.results[method.name]] for method in methods]
-    return Comparison(
-        names=[method.label for method in methods],
-        errors=np.array(errors),
-        predictions=[],
-        probabilities=[],
-        train_rows=[train for train, _ in validation.splits],
-        test_rows=[test for _, test in validation.splits],
-        y=dataset.y,
-        classes=None,
-        scoring=metric.scoring,
-    )
-
-
-def _pair(verdict: Verdict, names: Mapping[str, str], metric: Metric) -> dict[str, Any]:
-    result = verdict.result
-    low, high = result.interval
-    outcome = {None: "no difference shown", verdict.first: "better", verdict.second: "worse"}[verdict.better]
-    return {
-        "first": names[verdict.first],
-        "second": names[verdict.second],
-        "metric": metric.name,
-        "difference": metric.scale * result.difference,
-        "low": _or_none(metric.scale * low),
-        "high": _or_none(metric.scale * high),
-        "test": result.test,
-        "p_value": result.p_value,
-        "p_adjusted": verdict.adjusted_p_value,
-        "verdict": outcome,
-        "sentence": verdict.sentence,
-    }
 
 
 def _or_none(number: float) -> float | None:

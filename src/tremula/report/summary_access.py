@@ -35,8 +35,21 @@ def pairs_of(summary: Summary, metric: str) -> dict[tuple[str, str], Row]:
                 "low": _minus(pair["high"]),
                 "high": _minus(pair["low"]),
                 "verdict": TURNED.get(pair["verdict"], pair["verdict"]),
+                "probabilities": _turned(pair.get("probabilities")),
             }
     return verdicts
+
+
+def question_of(summary: Summary) -> str:
+    """Return what the comparison was asked: 'best', 'baseline' or 'pairs'."""
+    return str((summary.get("decision") or {}).get("question", "pairs"))
+
+
+def reference_of(summary: Summary, metric: Metric) -> str:
+    """Return the method that others are compared with: the baseline, or the best by a metric."""
+    baseline = (summary.get("decision") or {}).get("baseline")
+    names = [method["name"] for method in ranked(summary, metric)]
+    return str(baseline if baseline in names else names[0])
 
 
 def ranked(summary: Summary, metric: Metric) -> list[Mapping[str, Any]]:
@@ -58,6 +71,10 @@ def badness(value: Any, metric: Metric) -> Any:
 def percent(summary: Summary) -> str:
     """Return the confidence of the intervals, as text."""
     return f"{100 * summary['protocol'].get('confidence', 0.95):g} %"
+
+
+def _turned(given: Mapping[str, float] | None) -> dict[str, float] | None:
+    return None if given is None else {**given, "better": given["worse"], "worse": given["better"]}
 
 
 def _minus(value: float | None) -> float | None:

@@ -83,14 +83,25 @@ def depths_of(nodes: NDArray[Any]) -> NDArray[np.int32]:
     return depths
 
 
-def branch_shares(nodes: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the share of a row that every node gets from its parent if the tested value is missing; 1 for the root."""
+def weight_shares(nodes: NDArray[Any], weights: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+    """Return the share of its parent's training weight that every node has; 1 for the root.
+
+    Branches have equal shares where none has weight. `weights` replaces the weights of the nodes.
+    """
+    weights = nodes["weight"] if weights is None else weights
     children, parents = children_and_parents(nodes)
-    totals = np.bincount(parents, weights=nodes["weight"][children], minlength=len(nodes))
+    totals = np.bincount(parents, weights=weights[children], minlength=len(nodes))
     shares = np.ones(len(nodes))
     with np.errstate(divide="ignore", invalid="ignore"):
-        by_weight = nodes["weight"][children] / totals[parents]
+        by_weight = weights[children] / totals[parents]
     shares[children] = np.where(totals[parents] > 0, by_weight, 1.0 / nodes["n_branches"][parents])
+    return shares
+
+
+def branch_shares(nodes: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the share of a row that every node gets from its parent if the tested value is missing; 1 for the root."""
+    shares = weight_shares(nodes)
+    children, parents = children_and_parents(nodes)
     own = missing_branches(nodes)[parents]
     has_own = own != ALL_BRANCHES
     taken = nodes["first_child"][parents[has_own]] + own[has_own]

@@ -65,7 +65,7 @@ class WeightedValues:
 
 @dataclass(frozen=True, eq=False)
 class LeafRows:
-    """The training rows in the leaves of all members of an ensemble for numbers."""
+    """The training rows in the leaves of all members of an ensemble."""
 
     trained: TrainedMembers
 
@@ -109,7 +109,7 @@ class LeafRows:
         weights : float64 array (n_members, n_predicted)
             Weights of the members in each prediction, which sum to 1.
         """
-        by_member, stacked = self.by_member, self._stacked  # made before threads ask for them
+        by_member = self.by_member  # made before threads ask for them
         sizes = np.zeros(len(rows))
         shares, parts = [], []
         for number, (leaves, share) in enumerate(zip(by_member, self._shares(rows))):
@@ -119,10 +119,29 @@ class LeafRows:
             else:
                 predictions = self.trained.members[number].predict_values(rows)[:, 0]
                 parts.append(_values_of_model(leaves, share, predictions, weights[number]))
-        if stacked is not None:
-            behind = csr_array(csr_array(hstack(shares, format="csr")) @ stacked)
+        if shares:
+            behind = self.rows_in(shares)
             parts.append((_row_numbers(behind), self.trained.target[behind.indices], behind.data))
         return _in_order(parts, sizes)
+
+    def weights_behind(self, rows: Floats, weights: Floats) -> csr_array:
+        """Return the weights of all training rows in the prediction of each row, (n_predicted, n_rows).
+
+        Members must have means in their leaves. Parameters are those of `values_behind`.
+        """
+        by_member = self.by_member  # made before threads ask for them
+        assert all(leaves.residuals is None for leaves in by_member)
+        return self.rows_in([diags_array(share) @ shares for share, shares in zip(weights, self._shares(rows))])
+
+    def rows_in(self, shares: Sequence[Any]) -> csr_array:
+        """Return the weights of training rows, given those of the leaves of every member but model trees.
+
+        Parameters
+        ----------
+        shares : for each member a sparse array (n_predicted, n_nodes)
+            Weights of its leaves, times that of the member.
+        """
+        return csr_array(csr_array(hstack(shares, format="csr")) @ self._stacked)
 
     def _shares(self, rows: Floats) -> Iterator[csr_array]:
         """Yield for each member the shares of the rows in its leaves."""

@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 
 from tremula.lab.papers.published import read_published
@@ -77,6 +78,26 @@ def test_nothing_measured_is_not_comparable() -> None:
 @pytest.mark.parametrize(("ours", "verdict"), [((14, 0, 19), "within"), ((25, 0, 8), "better"), ((2, 5, 26), "worse")])
 def test_wins_and_losses_are_judged_by_their_lead(ours: tuple[int, int, int], verdict: str) -> None:
     assert judge_counts(ours, (14, 0, 19)).verdict == verdict
+
+
+MIRRORED = {"better": "worse", "worse": "better", "within": "within"}
+
+
+def test_wins_and_losses_are_mirror_images() -> None:
+    counts = [(wins, losses, 9 - wins - losses) for wins in range(10) for losses in range(10 - wins)]
+    for ours in counts:
+        for published in counts:
+            verdict = judge_counts(ours, published).verdict
+            swapped = judge_counts((ours[1], ours[0], ours[2]), (published[1], published[0], published[2])).verdict
+            assert swapped == MIRRORED[verdict]
+
+
+def test_differences_of_errors_are_mirror_images_too() -> None:
+    for published in (-0.03, -0.01, 0.0, 0.01, 0.03):
+        for mean in np.linspace(-0.06, 0.06, 13):
+            ours = mean + np.array([-0.01, 0.0, 0.01])
+            verdict = judge_mean(ours, published, 100, signed=True).verdict
+            assert judge_mean(-ours, -published, 100, signed=True).verdict == MIRRORED[verdict]
 
 
 def test_counts_over_other_numbers_of_domains_are_not_comparable() -> None:

@@ -1,6 +1,6 @@
 """Errors of methods on datasets as one table, from comparisons by dataset, an array or a frame.
 
-After reading, all datasets have the same methods and scoring, and no error is missing.
+After reading, all datasets have the same methods and scoring; NaN stands for a method that failed.
 """
 
 from __future__ import annotations
@@ -107,9 +107,19 @@ def _refuse_too_few(table: ErrorTable) -> None:
         raise InvalidInput(
             f"{counted(n_datasets, 'dataset')} given: a ranking needs at least 2; on one, use compare and its tests"
         )
-    if not np.isfinite(table.errors).all():
-        row, column = np.argwhere(~np.isfinite(table.errors))[0]
+    if np.isinf(table.errors).any():
+        row, column = np.argwhere(np.isinf(table.errors))[0]
         raise InvalidInput(
             f"the error of {table.names[column]!r} on {table.dataset_names[row]!r} is {table.errors[row, column]}: "
-            "leave out the dataset or the method, or run it again"
+            "leave out the dataset or the method, or run it again; NaN stands for a method that failed"
         )
+    missing = np.isnan(table.errors)
+    for kind, names, counts in (
+        ("dataset", table.dataset_names, (~missing).sum(axis=1)),
+        ("method", table.names, (~missing).sum(axis=0)),
+    ):
+        if counts.min() < 2:
+            name, fewest = names[int(counts.argmin())], counted(int(counts.min()), "error")
+            raise InvalidInput(
+                f"the {kind} {name!r} has {fewest} that is not NaN: at least 2 are needed to rank; leave it out"
+            )

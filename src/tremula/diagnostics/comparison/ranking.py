@@ -20,6 +20,7 @@ from scipy import stats
 from tremula.diagnostics.comparison.error_table import read_results
 from tremula.diagnostics.comparison.method_names import place_of
 from tremula.diagnostics.frames import make_frame
+from tremula.diagnostics.significance.incomplete_blocks import skillings_mack_test
 from tremula.diagnostics.significance.intervals import check_confidence
 from tremula.diagnostics.significance.multiple_testing import adjust_p_values
 from tremula.diagnostics.significance.paired import say_p
@@ -36,7 +37,7 @@ MOST_EXACT = 50  # datasets; beyond it the normal approximation is as good
 
 def _without_rounding(errors: Floats) -> Floats:
     """Return errors rounded so that values of a dataset that differ only by rounding are tied."""
-    scale = np.abs(errors).max(axis=1, keepdims=True)
+    scale = np.nanmax(np.abs(errors), axis=1, keepdims=True)
     scale[scale == 0] = 1.0
     return np.asarray(np.round(errors / scale, 12) * scale)
 
@@ -103,11 +104,32 @@ def _wilcoxon(errors: Floats) -> Floats:
     """Return the matrix of p-values of Wilcoxon's signed-rank test, Holm-adjusted over all pairs."""
     n_methods = errors.shape[1]
     pairs = list(combinations(range(n_methods), 2))
-    raw = [_wilcoxon_p_value(_to_ten_digits(errors[:, first] - errors[:, second])) for first, second in pairs]
+    raw = [_wilcoxon_p_value(_shared_differences(errors[:, first], errors[:, second])) for first, second in pairs]
     matrix = np.ones((n_methods, n_methods))
     for (first, second), p_value in zip(pairs, adjust_p_values(raw, "holm")):
         matrix[first, second] = matrix[second, first] = p_value
     return matrix
+
+
+def _shared_differences(first: Floats, second: Floats) -> Floats:
+    """Return the differences on the datasets that both methods have; a single zero if there is none."""
+    differences = (first - second)[~np.isnan(first - second)]
+    return _to_ten_digits(differences) if len(differences) else np.zeros(1)
+
+
+def _ranks(errors: Floats) -> Floats:
+    """Return ranks within each dataset, NaN where an error is missing, stretched to the number of all methods."""
+    ranks = np.full(errors.shape, np.nan)
+    for row, place in zip(errors, range(len(errors))):
+        known = ~np.isnan(row)
+        ranks[place, known] = stats.rankdata(row[known]) * (errors.shape[1] + 1) / (known.sum() + 1)
+    return ranks
+
+
+def _fewest_shared(errors: Floats) -> int:
+    """Return the fewest datasets that any two methods share."""
+    known = (~np.isnan(errors)).astype(np.int64)
+    return max(int((known.T @ known).min()), 1)
 
 
 def compare_over_datasets(
@@ -122,7 +144,9 @@ def compare_over_datasets(
     Parameters
     ----------
     results : dict of str to Comparison, list of Comparison, or table of shape (n_datasets, n_methods)
-        Results of `compare` for each dataset, or errors (lower is better) as an array or a frame.
+        Results of `compare` for each dataset, or errors (lower is better) as an array or a frame; NaN where a method
+        failed. The test is then that of Skillings and Mack in place of Friedman's, and each pair is compared on the
+        datasets that it shares.
     names, dataset_names : sequence of str, default=None
         Names of methods and datasets; None takes those of the results.
     confidence : float, default=0.95
@@ -147,20 +171,23 @@ def compare_over_datasets(
     confidence = check_confidence(confidence)
     n_datasets, n_methods = table.errors.shape
     errors = _without_rounding(table.errors)
-    ranks = np.asarray(stats.rankdata(errors, axis=1))
-    chi_square, p_value = _friedman(ranks)
-    statistic, other_p_value = _iman_davenport(chi_square, n_datasets, n_methods)
+    ranks = _ranks(errors)
+    if np.isnan(errors).any():
+        (chi_square, p_value), (statistic, other_p_value) = skillings_mack_test(errors), (math.nan, math.nan)
+    else:
+        chi_square, p_value = _friedman(ranks)
+        statistic, other_p_value = _iman_davenport(chi_square, n_datasets, n_methods)
     return Ranking(
         names=table.names,
         dataset_names=table.dataset_names,
         errors=table.errors,
         ranks=ranks,
-        mean_ranks=ranks.mean(axis=0),
+        mean_ranks=np.nanmean(ranks, axis=0),
         friedman_statistic=chi_square,
         friedman_p_value=p_value,
         iman_davenport_statistic=statistic,
         iman_davenport_p_value=other_p_value,
-        critical_difference=nemenyi_critical_difference(n_methods, n_datasets, confidence),
+        critical_difference=nemenyi_critical_difference(n_methods, _fewest_shared(errors), confidence),
         p_values=_wilcoxon(errors),
         confidence=confidence,
     )
@@ -175,14 +202,15 @@ class Ranking(ShownAsTable):
     names, dataset_names : list of str
         Names of methods and datasets.
     errors, ranks : array of shape (n_datasets, n_methods)
-        Errors as given, and their ranks within each dataset; 1 is best.
+        Errors as given, and their ranks within each dataset; 1 is best. Where methods are missing, ranks are multiplied
+        by (methods + 1) / (methods of the dataset + 1).
     mean_ranks : array of shape (n_methods,)
     friedman_statistic, friedman_p_value : float
-        Friedman's chi-square, corrected for ties.
+        Friedman's chi-square, corrected for ties; Skillings and Mack's if errors are missing.
     iman_davenport_statistic, iman_davenport_p_value : float
-        The F statistic, which is the better approximation.
+        The F statistic, which is the better approximation; NaN if errors are missing.
     critical_difference : float
-        Critical difference of mean ranks in Nemenyi's test.
+        Critical difference of mean ranks in Nemenyi's test, for the fewest datasets that two methods share.
     p_values : array of shape (n_methods, n_methods)
         p-values of Wilcoxon's signed-rank test of each pair, Holm-adjusted over all pairs.
     confidence : float
@@ -253,7 +281,7 @@ class Ranking(ShownAsTable):
         {'bagging': 0.027, 'boosting': 0.023}
         """
         place = place_of(baseline, self.names)
-        n_datasets, n_methods = self.errors.shape
+        n_datasets, n_methods = _fewest_shared(self.errors), len(self.names)
         deviation = math.sqrt(n_methods * (n_methods + 1) / (6 * n_datasets))
         others = [name for name in self.names if name != baseline]
         distances = (np.delete(self.mean_ranks, place) - self.mean_ranks[place]) / deviation
@@ -266,10 +294,15 @@ class Ranking(ShownAsTable):
 
     @property
     def _sentence(self) -> str:
-        differ = "differ" if self.iman_davenport_p_value <= 1 - self.confidence + 1e-12 else "are not shown to differ"
+        if np.isnan(self.errors).any():
+            name, statistic, p_value = "Skillings-Mack chi-square", self.friedman_statistic, self.friedman_p_value
+        else:
+            name, statistic = "Iman-Davenport F", self.iman_davenport_statistic
+            p_value = self.iman_davenport_p_value
+        differ = "differ" if p_value <= 1 - self.confidence + 1e-12 else "are not shown to differ"
         return (
-            f"{len(self.names)} methods over {len(self.dataset_names)} datasets {differ} (Iman-Davenport "
-            f"F = {self.iman_davenport_statistic:.3g}, p {say_p(self.iman_davenport_p_value)})."
+            f"{len(self.names)} methods over {len(self.dataset_names)} datasets {differ} ({name} = {statistic:.3g}, "
+            f"p {say_p(p_value)})."
         )
 
     @property

@@ -6,6 +6,9 @@ import math
 from dataclasses import dataclass
 
 from tremula.diagnostics.significance.paired import TestResult, say_p
+from tremula.diagnostics.significance.practical_equivalence import Probabilities
+
+IN_POINTS = ("error", "balanced error")
 
 
 @dataclass(frozen=True, repr=False)
@@ -28,6 +31,8 @@ class Verdict:
         Number of pairs tested together.
     scoring : str
         Loss that the difference is measured in.
+    probabilities : Probabilities or None
+        How probable it is that the first method is better, equal for practical purposes, or worse.
 
     Examples
     --------
@@ -44,6 +49,7 @@ class Verdict:
     correction: str
     n_pairs: int
     scoring: str
+    probabilities: Probabilities | None = None
 
     @property
     def better(self) -> str | None:
@@ -74,11 +80,36 @@ class Verdict:
         return (self.first, self.second) if self.result.difference <= 0 else (self.second, self.first)
 
     @property
+    def practical_sentence(self) -> str:
+        """The probabilities in words, of the method behind; empty without them."""
+        if self.probabilities is None:
+            return ""
+        scale, unit = self._unit
+        size = f"{scale * self.probabilities.region:.3g}"
+        region = "1 point" if (size, unit) == ("1", " points") else f"{size}{unit}"
+        ahead, behind = self._ahead
+        worse, better = self.probabilities.worse, self.probabilities.better
+        if behind == self.second:
+            worse, better = better, worse
+        shares = {
+            f"worse than {ahead} by more than {region}": worse,
+            "equal": self.probabilities.equal,
+            "better": better,
+        }
+        said = ", ".join(f"{say_percent(share)} {words}" for words, share in shares.items())
+        return f"{behind}: {said}."
+
+    @property
+    def _unit(self) -> tuple[int, str]:
+        """What a difference is multiplied by, and the words after it."""
+        return (100, " points") if self.scoring in IN_POINTS else (1, f" in {self.scoring.replace('_', ' ')}")
+
+    @property
     def _amounts(self) -> str:
         """The lead and its interval, in points of a percent for errors."""
         low, high = self.result.interval
         lead, ends = abs(self.result.difference), (low, high) if self.result.difference > 0 else (-high, -low)
-        scale, unit = (100, " points") if self.scoring == "error" else (1, f" in {self.scoring.replace('_', ' ')}")
+        scale, unit = self._unit
         form = "#.3g" if scale == 1 else (".1f" if 100 * (high - low) >= 1 else ".2f")
         if math.isnan(low):
             return f"{scale * lead:{form}}{unit}, no interval"
@@ -91,3 +122,16 @@ class Verdict:
         if self.n_pairs == 1 or self.correction == "none":
             return ""
         return f" after {self.correction.title()} for {self.n_pairs} pairs"
+
+
+def say_percent(share: float) -> str:
+    """Write a probability in percent; only certainty is 0 or 100.
+
+    Examples
+    --------
+    >>> say_percent(0.93), say_percent(0.999), say_percent(0.0004)
+    ('93 %', 'over 99 %', 'under 1 %')
+    """
+    if 0 < share < 0.01:
+        return "under 1 %"
+    return "over 99 %" if 0.99 < share < 1 else f"{100 * share:.0f} %"

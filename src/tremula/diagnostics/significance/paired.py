@@ -102,7 +102,7 @@ def _read_numbers(name: str, values: ArrayLike) -> Floats:
     return numbers
 
 
-def _read_pairs(a: ArrayLike, b: ArrayLike) -> Floats:
+def read_pairs(a: ArrayLike, b: ArrayLike) -> Floats:
     """Return the differences a - b, exactly zero where they are nothing but rounding."""
     first, second = _read_numbers("a", a), _read_numbers("b", b)
     if len(first) != len(second):
@@ -169,7 +169,7 @@ def paired_t_test(a: ArrayLike, b: ArrayLike, *, confidence: float = 0.95) -> Te
     >>> paired_t_test([0.30, 0.25, 0.28, 0.31], [0.27, 0.23, 0.27, 0.25]).p_value
     0.0691...
     """
-    differences = _read_pairs(a, b)
+    differences = read_pairs(a, b)
     return _t_test("paired t", differences, 1 / len(differences), confidence)
 
 
@@ -201,12 +201,13 @@ def corrected_t_test(
     >>> round(result.p_value, 3)
     0.167
     """
-    differences = _read_pairs(a, b)
-    ratio = _ratio_of_sizes(n_train, n_test, len(differences))
+    differences = read_pairs(a, b)
+    ratio = ratio_of_sizes(n_train, n_test, len(differences))
     return _t_test("corrected t", differences, 1 / len(differences) + ratio, confidence)
 
 
-def _ratio_of_sizes(n_train: ArrayLike, n_test: ArrayLike, n_splits: int) -> float:
+def ratio_of_sizes(n_train: ArrayLike, n_test: ArrayLike, n_splits: int) -> float:
+    """Return the mean of test rows to training rows."""
     train, test = read_floats("n_train", n_train), read_floats("n_test", n_test)
     for name, sizes in (("n_train", train), ("n_test", test)):
         if sizes.shape not in ((), (n_splits,)):
@@ -250,7 +251,7 @@ def five_by_two_f_test(a: ArrayLike, b: ArrayLike, *, confidence: float = 0.95) 
     (4.74, 0.05)
     """
     confidence = check_confidence(confidence)
-    differences = _read_pairs(_read_ten("a", a), _read_ten("b", b))
+    differences = read_pairs(_read_ten("a", a), _read_ten("b", b))
     mean, effect = float(np.mean(differences)), effect_size(differences)
     within = float((np.diff(differences.reshape(5, 2)) ** 2).sum() / 2)
     if within == 0:

@@ -27,6 +27,7 @@ from tremula.ensembles.base.prediction import CombinedPredictionMixin
 from tremula.ensembles.base.table import TableMixin, check_nominal_columns
 from tremula.ensembles.base.target import ClassTargetMixin, NumberTargetMixin
 from tremula.ensembles.base.training import AllOrNothingFitMixin, Drawing, Training
+from tremula.ensembles.base.unbiased_importances import UnbiasedImportancesMixin
 from tremula.errors import InvalidInput, InvalidParameter
 from tremula.parallel import train_members
 from tremula.parameters import check_number, check_parameters
@@ -53,6 +54,7 @@ class Ensemble(
     TableMixin,
     DrawingRecordMixin,
     PermutationImportancesMixin,
+    UnbiasedImportancesMixin,
     CombinedPredictionMixin,
     TreeSumMixin,
     BaseEstimator,

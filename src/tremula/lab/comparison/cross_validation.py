@@ -8,13 +8,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
 
 from tremula.folds import Split
 from tremula.lab.comparison.methods import Method
+from tremula.lab.comparison.metrics import Metric
 from tremula.lab.comparison.splits import DEFAULT_FOLDS, Folds, make_splits
 from tremula.lab.comparison.trial import MethodFailed, TrainAndTest
 from tremula.lab.datasets import Dataset
@@ -41,6 +42,8 @@ class CrossValidation:
         Training rows and test rows.
     folds : Folds
     seed : int
+    unfinished : dict of str to list of Result
+        Results of the methods that failed on some splits, for the other splits.
     """
 
     results: dict[str, list[Result]]
@@ -48,6 +51,7 @@ class CrossValidation:
     splits: list[Split]
     folds: Folds
     seed: int
+    unfinished: dict[str, list[Result]] = field(default_factory=dict)
 
 
 def cross_validate(
@@ -58,6 +62,7 @@ def cross_validate(
     store: Store | PathLike | None = None,
     n_jobs: int | None = None,
     progress: bool | None = None,
+    metric: Metric | None = None,
 ) -> CrossValidation:
     """Train and test every method on every split.
 
@@ -79,6 +84,8 @@ def cross_validate(
         processor.
     progress : bool or None, default=None
         Show a progress bar on standard error; None shows it if standard error is a terminal.
+    metric : Metric, default=None
+        Measured too, if it is not one of those that are always measured.
 
     Returns
     -------
@@ -100,16 +107,17 @@ def cross_validate(
     """
     folds = folds if isinstance(folds, Folds) else Folds(folds)
     splits = make_splits(dataset, folds, seed)
-    experiment = cross_validation(methods, dataset, folds, seed, splits)
+    experiment = cross_validation(methods, dataset, folds, seed, splits, metric)
     with open_store(store) as opened:
         # Failures are always retried: the machine may have been the cause.
         run_experiment(experiment, opened, n_jobs, keep_predictions=True, retry_failed=True, progress=progress)
         measured = opened.results(experiment, with_predictions=dataset.task == "regression")
     names = {stored_name(method): method.name for method in methods}
     results, failures = _by_method(measured, names)
+    unfinished = _unfinished(measured, names, failures)
     if not results:
         raise MethodFailed(next(iter(failures.values())))
-    return CrossValidation(results, failures, splits, folds, seed)
+    return CrossValidation(results, failures, splits, folds, seed, unfinished)
 
 
 def _by_method(measured: Sequence[Result], names: Mapping[str, str]) -> tuple[dict[str, list[Result]], dict[str, str]]:
@@ -125,16 +133,33 @@ def _by_method(measured: Sequence[Result], names: Mapping[str, str]) -> tuple[di
     return results, failures
 
 
+def _unfinished(
+    measured: Sequence[Result], names: Mapping[str, str], failures: Mapping[str, str]
+) -> dict[str, list[Result]]:
+    """Return what the methods that failed on some splits gave on the others."""
+    known: dict[str, list[Result]] = {}
+    for result in measured:
+        if result.failure is None and names[result.method] in failures:
+            known.setdefault(names[result.method], []).append(result)
+    return known
+
+
 def cross_validation(
-    methods: Sequence[Method], dataset: Dataset, folds: Folds, seed: int, splits: Sequence[Split]
+    methods: Sequence[Method],
+    dataset: Dataset,
+    folds: Folds,
+    seed: int,
+    splits: Sequence[Split],
+    metric: Metric | None = None,
 ) -> Experiment:
     """Return the experiment: a cell is a method on a split; other data, folds or seeds make another experiment."""
     by_name = {stored_name(method): method for method in methods}
+    scorer = {"scorer": metric.scorer} if metric is not None and metric.scorer else {}
     return Experiment(
         name="cross-validation",
-        settings={"data": checksum(dataset), "folds": folds.folds, "seed": seed, "protocol": PROTOCOL},
+        settings={"data": checksum(dataset), "folds": folds.folds, "seed": seed, "protocol": PROTOCOL, **scorer},
         cells=[Cell(dataset.name, stored_name(method), split) for split in range(folds.n_splits) for method in methods],
-        measure=TrainAndTest(by_name, dataset, splits, seed),
+        measure=TrainAndTest(by_name, dataset, splits, seed, metric),
     )
 
 

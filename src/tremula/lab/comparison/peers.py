@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tremula.errors import MissingLibrary, TremulaError, did_you_mean
 from tremula.lab.comparison.methods import Build, Method, one_hot
+from tremula.lab.comparison.optional_peers import YDF_PEERS, CatBoostPeer
 
 ENDING = {"classification": "Classifier", "regression": "Regressor"}
 
@@ -77,6 +78,37 @@ def _lightgbm(task: str) -> list[Method]:
 
 def _xgboost(task: str) -> list[Method]:
     return [_peer("xgboost", "XGBoost", "xgboost", partial(_build_booster, "xgboost", task))]
+
+
+def _catboost(task: str) -> list[Method]:
+    def build(nominal: Sequence[int], seed: int) -> Any:
+        kind = getattr(import_module("catboost"), "CatBoost" + ENDING[task])
+        quiet = {"thread_count": 1, "verbose": False, "allow_writing_files": False}
+        return CatBoostPeer(kind(random_seed=seed, **quiet), list(nominal))
+
+    return [_peer("catboost", "CatBoost", "catboost", build)]
+
+
+def _ydf(task: str) -> list[Method]:
+    def build(learner: str) -> Build:
+        return lambda nominal, seed: YDF_PEERS[task](learner, list(nominal), seed)
+
+    return [
+        _peer("ydf-boosting", "YDF boosting", "ydf", build("GradientBoostedTreesLearner")),
+        _peer("ydf-random-forest", "YDF random forest", "ydf", build("RandomForestLearner")),
+    ]
+
+
+def _sklearnex(task: str) -> list[Method]:
+    ensemble = import_module("sklearnex.ensemble")
+
+    def build(kind: str) -> Build:
+        return one_hot(lambda seed: getattr(ensemble, kind + ENDING[task])(random_state=seed, n_jobs=1))
+
+    return [
+        _peer("sklearnex-random-forest", "sklearnex random forest", "scikit-learn-intelex", build("RandomForest")),
+        _peer("sklearnex-extra-trees", "sklearnex extra trees", "scikit-learn-intelex", build("ExtraTrees")),
+    ]
 
 
 def _build_booster(library: str, task: str, nominal: Sequence[int], seed: int) -> Any:
@@ -146,8 +178,11 @@ LIBRARIES: dict[str, tuple[str, str, Callable[[str], list[Method]]]] = {
     "sklearn": ("sklearn", "scikit-learn", _scikit_learn),
     "lightgbm": ("lightgbm", "lightgbm", _lightgbm),
     "xgboost": ("xgboost", "xgboost", _xgboost),
+    "catboost": ("catboost", "catboost", _catboost),
+    "ydf": ("ydf", "ydf", _ydf),
+    "sklearnex": ("sklearnex", "scikit-learn-intelex", _sklearnex),
 }
-OTHER_NAMES = {"scikit-learn": "sklearn"}
+OTHER_NAMES = {"scikit-learn": "sklearn", "scikit-learn-intelex": "sklearnex"}
 
 
 def choose_peers(libraries: Iterable[str], task: str = "classification") -> list[Method]:
@@ -156,7 +191,7 @@ def choose_peers(libraries: Iterable[str], task: str = "classification") -> list
     Parameters
     ----------
     libraries : iterable of str
-        Some of 'sklearn', 'lightgbm' and 'xgboost'.
+        Some of 'sklearn', 'lightgbm', 'xgboost', 'catboost', 'ydf' and 'sklearnex'.
     task : {'classification', 'regression'}, default='classification'
         The task.
 

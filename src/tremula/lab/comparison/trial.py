@@ -10,12 +10,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.metrics import get_scorer
 
 from tremula.diagnostics.decomposition.retraining import ask_probabilities
 from tremula.errors import TremulaError
 from tremula.folds import Split
 from tremula.lab.comparison.calibration import count_answers
 from tremula.lab.comparison.methods import Method
+from tremula.lab.comparison.metrics import Metric
 from tremula.lab.comparison.uncertainty_scores import score_uncertainty
 from tremula.lab.datasets import Dataset
 from tremula.lab.experiments.cell import Cell, Outcome
@@ -41,6 +43,7 @@ class TrainAndTest:
     dataset: Dataset
     splits: Sequence[Split]
     seed: int
+    metric: Metric | None = None  # measured too, if it has a scorer
 
     def __call__(self, cell: Cell) -> Outcome:
         """Train and test the method of the cell on its split."""
@@ -60,6 +63,7 @@ class TrainAndTest:
             predicted = time.perf_counter()
             values, predictions = SCORERS[self.dataset.task](model, X[test], y[test], answers, np.unique(y))
             values |= score_uncertainty(model, X, y, (train, test), self.dataset.task)
+            values |= score_metric(model, X[test], y[test], self.metric)
         values |= _leaves(model)
         stored = predictions.astype(np.float32)
         return Outcome(values, len(test), trained - begin, predicted - trained, seed=seed, predictions=stored)
@@ -87,6 +91,19 @@ def _score_numbers(
     if spread > 0:
         values["r2"] = 1 - float(np.sum(residuals**2)) / spread
     return values, answers
+
+
+def score_metric(model: Any, X: NDArray[Any], y: NDArray[Any], metric: Metric | None) -> dict[str, float]:
+    """Return the metric of the user's choice, by scikit-learn's scorer; empty if it is one that is always measured."""
+    if metric is None or not metric.scorer:
+        return {}
+    try:
+        score = float(get_scorer(metric.scorer)(model, X, y))
+    except (AttributeError, TypeError, ValueError) as error:
+        raise MethodFailed(f"{metric.label} cannot be measured: {error}") from error
+    if not np.isfinite(score):
+        raise MethodFailed(f"{metric.label} is {score} on a split: its test rows may have one class only")
+    return {metric.name: metric.value(score)}
 
 
 SCORERS: dict[str, Callable[..., Scores]] = {"classification": _score_classes, "regression": _score_numbers}

@@ -69,10 +69,10 @@ def not_comparable(ours: float, published: float, reason: str) -> Judgement:
     return Judgement(ours, published, ours - published, (math.nan, math.nan), "not comparable", reason)
 
 
-def _judge(ours: float, published: float, low: float, high: float, reason: str) -> Judgement:
+def _judge(ours: float, published: float, low: float, high: float, reason: str, signed: bool = False) -> Judgement:
     if math.isnan(ours):
         return not_comparable(ours, published, "not measured")
-    low = max(low, 0.0) if published >= 0 else low  # errors are not negative
+    low = low if signed else max(low, 0.0)  # errors are not negative, differences may be
     verdict: Word = "better" if ours < low else "worse" if ours > high else "within"
     return Judgement(ours, published, ours - published, (low, high), verdict, reason)
 
@@ -162,7 +162,9 @@ def judge_on_test_set(ours: float, n_tested: int, published: float, n_published:
     return _judge(ours, published, published - margin, published + margin, f"sampling error {100 * margin:.2f}")
 
 
-def judge_mean(ours: ArrayLike, published: float, n_published: int, rounding: float = 0.0) -> Judgement:
+def judge_mean(
+    ours: ArrayLike, published: float, n_published: int, rounding: float = 0.0, signed: bool = False
+) -> Judgement:
     """Judge a mean over random divisions against a published mean, whose spread is taken to be that of ours.
 
     Parameters
@@ -174,6 +176,8 @@ def judge_mean(ours: ArrayLike, published: float, n_published: int, rounding: fl
     n_published : int
     rounding : float, default=0.0
         Half a unit of the last printed digit.
+    signed : bool, default=False
+        Whether the values may be negative, as differences of errors may.
 
     Returns
     -------
@@ -192,7 +196,7 @@ def judge_mean(ours: ArrayLike, published: float, n_published: int, rounding: fl
     reach = float(stats.t.ppf(0.975, len(values) - 1))
     margin = reach * float(values.std(ddof=1)) * math.sqrt(1 / len(values) + 1 / n_published) + rounding
     reason = f"spread of {len(values)} divisions of ours and as many as {n_published} of theirs"
-    return _judge(float(values.mean()), published, published - margin, published + margin, reason)
+    return _judge(float(values.mean()), published, published - margin, published + margin, reason, signed)
 
 
 def judge_counts(ours: tuple[int, int, int], published: tuple[int, int, int]) -> Judgement:
@@ -224,4 +228,5 @@ def judge_counts(ours: tuple[int, int, int], published: tuple[int, int, int]) ->
         return not_comparable(our_lead, lead, f"{n_ours} domains of ours, {n_published} of theirs")
     decided = (published[0] + published[1]) / n_published
     margin = TWO_SIDED * math.sqrt(max(decided - lead**2, 1 / n_published) * (1 / n_ours + 1 / n_published))
-    return _judge(our_lead, lead, lead - margin, lead + margin, f"sampling error of two samples of {n_ours} domains")
+    reason = f"sampling error of two samples of {n_ours} domains"
+    return _judge(our_lead, lead, lead - margin, lead + margin, reason, signed=True)

@@ -84,7 +84,7 @@ def _row(results: Sequence[Result], dataset: str, method: str) -> list[Any] | No
     judged = [
         judge_mean(hard, given["err"], N_PUBLISHED, ROUNDING).verdict,
         judge_mean(soft, given["dpc_err"], N_PUBLISHED, ROUNDING).verdict,
-        judge_mean(soft - hard, published, N_PUBLISHED, 2 * ROUNDING).verdict,
+        judge_mean(soft - hard, published, N_PUBLISHED, 2 * ROUNDING, signed=True).verdict,
     ]
     printed = f"{theirs[f'{prefix}_err']} → {theirs[f'{prefix}_dpc_err']}"
     return [dataset, *ours, printed, theirs[f"{prefix}_lambda"], change, _signed(published), *judged]
@@ -172,7 +172,10 @@ def show_draws(results: Sequence[Result], budget: Budget) -> list[ShownTable]:
                 continue
             given = [float(theirs[f"{PREFIXES[method]}_{each}"]) / 100 for each in ("err", "dpc_err")]
             pairs = [(hard, given[0]), (soft, given[1]), (soft - hard, given[1] - given[0])]
-            verdicts = [judge_mean(ours, published, 1, ROUNDING).verdict for ours, published in pairs]
+            verdicts = [
+                judge_mean(ours, published, 1, ROUNDING, signed=number == 2).verdict
+                for number, (ours, published) in enumerate(pairs)
+            ]
             printed = f"{100 * given[0]:.2f} → {100 * given[1]:.2f}"
             change = f"{_signed((soft - hard).mean())} ± {100 * (soft - hard).std(ddof=1):.2f}"
             rows.append([name, method, _percent(hard), _percent(soft), change, printed, *verdicts])
