@@ -1,53 +1,129 @@
-"""Perturb-and-combine tree ensembles: perturb the data, the tree or the row to predict, and combine the predictions."""
+"""Perturb-and-combine tree ensembles: perturb the data, the tree or the row to predict, and combine the predictions.
 
+Names are imported on first use, so that ``import tremula`` and ``tremula --help`` wait for no other library.
+"""
+
+from importlib import import_module as _import_module
 from importlib.metadata import version as _version
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
-from tremula import diagnostics, queries
-from tremula.aspen.classifier import AspenClassifier
-from tremula.aspen.regressor import AspenRegressor
-from tremula.ensembles.adaboost import AdaBoostM1Classifier
-from tremula.ensembles.bagging import (
-    BaggingClassifier,
-    BaggingRegressor,
-    DaggingClassifier,
-    RandomSubspaceClassifier,
-)
-from tremula.ensembles.composed import PerturbCombineClassifier, PerturbCombineRegressor
-from tremula.ensembles.decorate import DecorateClassifier
-from tremula.ensembles.forest import (
-    ExtraTreesClassifier,
-    ExtraTreesRegressor,
-    RandomForestClassifier,
-    RandomForestRegressor,
-)
-from tremula.ensembles.input_smearing import SmearedBaggingClassifier, SmearedBaggingRegressor
-from tremula.ensembles.output_smearing import OutputSmearingClassifier, OutputSmearingRegressor
-from tremula.ensembles.pruning import prune_each, prune_together
-from tremula.ensembles.randomized_c45 import RandomizedC45Classifier
-from tremula.ensembles.three_boost import ThreeBoostClassifier
-from tremula.export.onnx.model import to_onnx
-from tremula.export.page.model import to_html
-from tremula.export.scikit_learn import to_sklearn
-from tremula.export.sql.model import to_sql
-from tremula.export.treelite import to_treelite
-from tremula.persistence.archive import load, save
-from tremula.queries.simulated import SimulatedBaggingClassifier, SimulatedBaggingRegressor
-from tremula.smoothing.classifier import DualPerturbClassifier
-from tremula.smoothing.hard_certificate import certify
-from tremula.smoothing.noise.joint_tuning import tune_together
-from tremula.smoothing.regressor import DualPerturbRegressor
-from tremula.trees.c45 import C45Classifier
-from tremula.trees.cart import CARTClassifier, CARTRegressor
-from tremula.trees.id3 import ID3Classifier
-from tremula.trees.m5.regressor import M5Regressor
-from tremula.trees.reptree import REPTreeClassifier, REPTreeRegressor
-from tremula.trees.tree import Tree
+if _TYPE_CHECKING:
+    from tremula import diagnostics, queries
+    from tremula.aspen.classifier import AspenClassifier
+    from tremula.aspen.regressor import AspenRegressor
+    from tremula.ensembles.adaboost import AdaBoostM1Classifier
+    from tremula.ensembles.bagging import (
+        BaggingClassifier,
+        BaggingRegressor,
+        DaggingClassifier,
+        RandomSubspaceClassifier,
+    )
+    from tremula.ensembles.composed import PerturbCombineClassifier, PerturbCombineRegressor
+    from tremula.ensembles.decorate import DecorateClassifier
+    from tremula.ensembles.forest import (
+        ExtraTreesClassifier,
+        ExtraTreesRegressor,
+        RandomForestClassifier,
+        RandomForestRegressor,
+    )
+    from tremula.ensembles.input_smearing import SmearedBaggingClassifier, SmearedBaggingRegressor
+    from tremula.ensembles.output_smearing import OutputSmearingClassifier, OutputSmearingRegressor
+    from tremula.ensembles.pruning import prune_each, prune_together
+    from tremula.ensembles.randomized_c45 import RandomizedC45Classifier
+    from tremula.ensembles.three_boost import ThreeBoostClassifier
+    from tremula.explanations.explain import explain
+    from tremula.explanations.proximity import proximity
+    from tremula.explanations.row_weights import row_weights
+    from tremula.export.onnx.model import to_onnx
+    from tremula.export.page.model import to_html
+    from tremula.export.scikit_learn import to_sklearn
+    from tremula.export.sql.model import to_sql
+    from tremula.export.treelite import to_treelite
+    from tremula.persistence.archive import load, save
+    from tremula.queries.simulated import SimulatedBaggingClassifier, SimulatedBaggingRegressor
+    from tremula.smoothing.classifier import DualPerturbClassifier
+    from tremula.smoothing.hard_certificate import certify
+    from tremula.smoothing.noise.joint_tuning import tune_together
+    from tremula.smoothing.regressor import DualPerturbRegressor
+    from tremula.trees.c45 import C45Classifier
+    from tremula.trees.cart import CARTClassifier, CARTRegressor
+    from tremula.trees.id3 import ID3Classifier
+    from tremula.trees.m5.regressor import M5Regressor
+    from tremula.trees.reptree import REPTreeClassifier, REPTreeRegressor
+    from tremula.trees.tree import Tree
+    from tremula.uncertainty.uncertainty import Uncertainty
 
-# Imported because they register storable classes, which `load` must know.
-from tremula.data import table_schema as _table_schema  # noqa: F401  # isort: skip
-from tremula.trees import packing as _packing  # noqa: F401  # isort: skip
+# The module of each public name.
+MODULE_OF = {
+    "AdaBoostM1Classifier": "ensembles.adaboost",
+    "AspenClassifier": "aspen.classifier",
+    "AspenRegressor": "aspen.regressor",
+    "BaggingClassifier": "ensembles.bagging",
+    "BaggingRegressor": "ensembles.bagging",
+    "C45Classifier": "trees.c45",
+    "CARTClassifier": "trees.cart",
+    "CARTRegressor": "trees.cart",
+    "DaggingClassifier": "ensembles.bagging",
+    "DecorateClassifier": "ensembles.decorate",
+    "DualPerturbClassifier": "smoothing.classifier",
+    "DualPerturbRegressor": "smoothing.regressor",
+    "ExtraTreesClassifier": "ensembles.forest",
+    "ExtraTreesRegressor": "ensembles.forest",
+    "ID3Classifier": "trees.id3",
+    "M5Regressor": "trees.m5.regressor",
+    "OutputSmearingClassifier": "ensembles.output_smearing",
+    "OutputSmearingRegressor": "ensembles.output_smearing",
+    "PerturbCombineClassifier": "ensembles.composed",
+    "PerturbCombineRegressor": "ensembles.composed",
+    "REPTreeClassifier": "trees.reptree",
+    "REPTreeRegressor": "trees.reptree",
+    "RandomForestClassifier": "ensembles.forest",
+    "RandomForestRegressor": "ensembles.forest",
+    "RandomSubspaceClassifier": "ensembles.bagging",
+    "RandomizedC45Classifier": "ensembles.randomized_c45",
+    "SimulatedBaggingClassifier": "queries.simulated",
+    "SimulatedBaggingRegressor": "queries.simulated",
+    "SmearedBaggingClassifier": "ensembles.input_smearing",
+    "SmearedBaggingRegressor": "ensembles.input_smearing",
+    "ThreeBoostClassifier": "ensembles.three_boost",
+    "Tree": "trees.tree",
+    "Uncertainty": "uncertainty.uncertainty",
+    "certify": "smoothing.hard_certificate",
+    "explain": "explanations.explain",
+    "load": "persistence.archive",
+    "proximity": "explanations.proximity",
+    "prune_each": "ensembles.pruning",
+    "prune_together": "ensembles.pruning",
+    "row_weights": "explanations.row_weights",
+    "save": "persistence.archive",
+    "to_html": "export.page.model",
+    "to_onnx": "export.onnx.model",
+    "to_sklearn": "export.scikit_learn",
+    "to_sql": "export.sql.model",
+    "to_treelite": "export.treelite",
+    "tune_together": "smoothing.noise.joint_tuning",
+}
+# They register further classes that a file may hold.
+STORABLE_MODULES = ("data.table_schema", "trees.packing")
+PACKAGES = (
+    "aspen",
+    "cli",
+    "data",
+    "diagnostics",
+    "ensembles",
+    "explanations",
+    "export",
+    "lab",
+    "parameters",
+    "persistence",
+    "perturb",
+    "queries",
+    "report",
+    "smoothing",
+    "trees",
+    "uncertainty",
+)
 
 __all__ = [
     "AdaBoostM1Classifier",
@@ -103,24 +179,17 @@ __all__ = [
 
 __version__ = _version("tremula")
 
-if _TYPE_CHECKING:
-    from tremula.explanations.explain import explain
-    from tremula.explanations.proximity import proximity
-    from tremula.explanations.row_weights import row_weights
-    from tremula.uncertainty.uncertainty import Uncertainty
-
-_MODULE_OF = {
-    "Uncertainty": "tremula.uncertainty.uncertainty",
-    "explain": "tremula.explanations.explain",
-    "proximity": "tremula.explanations.proximity",
-    "row_weights": "tremula.explanations.row_weights",
-}
-
 
 def __getattr__(name: str) -> _Any:
-    """Import on first use what training and predicting do not need, so that ``import tremula`` stays fast."""
-    if name not in _MODULE_OF:
+    """Import a public name, or a package, on first use."""
+    if name in PACKAGES:
+        return _import_module(f"{__name__}.{name}")
+    if name not in MODULE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
+    named = getattr(_import_module(f"{__name__}.{MODULE_OF[name]}"), name)
+    globals()[name] = named
+    return named
 
-    return getattr(import_module(_MODULE_OF[name]), name)
+
+def __dir__() -> list[str]:
+    return [*__all__, *PACKAGES, "__version__"]

@@ -128,8 +128,12 @@ def did_you_mean(given: str, known: Iterable[str]) -> str:
     --------
     >>> did_you_mean("incme", ["age", "income"])
     ": did you mean 'income'?"
+    >>> did_you_mean("Y", ["x", "y"])
+    ": did you mean 'y'?"
     """
-    closest = difflib.get_close_matches(given, list(known), n=1)
+    names = list(known)
+    other_case = [name for name in names if name.strip().lower() == given.strip().lower()]
+    closest = other_case or difflib.get_close_matches(given, names, n=1)
     return f": did you mean {closest[0]!r}?" if closest else ""
 
 

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 
-from tremula.cli.main import EXIT_BAD_INPUT, run
+from tremula.cli.exit_codes import EXIT_BAD_INPUT
+from tremula.cli.main import run
 from tremula.lab import forest_peers
 from tremula.lab.forest_peers import forest_makers
 from tremula.lab.speed import RACES, Race, make_rows, measure

@@ -10,7 +10,8 @@ import pytest
 
 import tremula as tm
 from tremula.cli.compare import command_of
-from tremula.cli.main import EXIT_BAD_INPUT, EXIT_FILE_ERROR, run
+from tremula.cli.exit_codes import EXIT_BAD_INPUT, EXIT_FILE_ERROR
+from tremula.cli.main import run
 from tremula.lab.comparison.cross_validation import stored_name
 from tremula.lab.comparison.methods import METHODS, Method
 from tremula.lab.experiments.store import Store

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tremula.cli.main import EXIT_BAD_INPUT, run
+from tremula.cli.exit_codes import EXIT_BAD_INPUT
+from tremula.cli.main import run
 
 
 @pytest.fixture(autouse=True)

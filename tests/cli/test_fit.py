@@ -11,9 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import tremula as tm
-from tremula.cli.main import EXIT_BAD_INPUT, EXIT_FILE_ERROR, run
+from tremula.cli.exit_codes import EXIT_BAD_INPUT, EXIT_FILE_ERROR
+from tremula.cli.main import run
 
-ROWS = [f"{n},{'red' if n % 2 else 'blue'},{'ill' if n % 2 else 'well'}" for n in range(30)]
+ROWS = [f"{n * 2},{'red' if n % 2 else 'blue'},{'ill' if n % 2 else 'well'}" for n in range(30)]
 
 
 @pytest.fixture(autouse=True)

@@ -7,14 +7,9 @@ from importlib.metadata import entry_points, version
 
 import pytest
 
-from tremula.cli.main import (
-    COMMANDS,
-    EXIT_BAD_INPUT,
-    EXIT_FILE_ERROR,
-    EXIT_INTERRUPTED,
-    EXIT_UNEXPECTED,
-    run,
-)
+from tremula.cli.entry import run_and_ignore_later_interrupts
+from tremula.cli.exit_codes import EXIT_BAD_INPUT, EXIT_FILE_ERROR, EXIT_INTERRUPTED, EXIT_UNEXPECTED
+from tremula.cli.main import COMMANDS, run
 
 
 def exit_code(*words: str) -> int:
@@ -30,20 +25,20 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_the_installed_command_is_this_one() -> None:
     (command,) = entry_points(group="console_scripts", name="tremula")
-    assert command.load() is run
+    assert command.load() is run_and_ignore_later_interrupts
 
 
 def test_help_names_the_commands_and_the_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
     assert exit_code("--help") == 0
     printed = " ".join(capsys.readouterr().out.split())
     for command in COMMANDS:
-        assert f" {command.__name__} " in printed
+        assert f" {command.name} " in printed
     assert "Exit codes: 0 success" in printed
     assert "--install-completion" in printed
 
 
-WITH_EXAMPLES = [(command.__name__,) for command in COMMANDS] + [
-    ("data", name) for name in ("list", "describe", "fetch")
+WITH_EXAMPLES = [(command.name,) for command in COMMANDS if command.examples] + [
+    ("data", name) for name in ("list", "describe", "check", "fetch")
 ]
 
 

@@ -11,7 +11,8 @@ import pandas as pd
 import pytest
 
 import tremula as tm
-from tremula.cli.main import EXIT_BAD_INPUT, EXIT_FILE_ERROR, run
+from tremula.cli.exit_codes import EXIT_BAD_INPUT, EXIT_FILE_ERROR
+from tremula.cli.main import run
 
 duckdb = pytest.importorskip("duckdb")
 pytest.importorskip("ibis")

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tremula.cli.main import EXIT_BAD_INPUT, EXIT_CELLS_FAILED, EXIT_FILE_ERROR, run
+from tremula.cli.exit_codes import EXIT_BAD_INPUT, EXIT_CELLS_FAILED, EXIT_FILE_ERROR
+from tremula.cli.main import run
 from tremula.diagnostics import WeightTraceDisplay
 from tremula.lab.experiments.cell import Cell, Experiment, Outcome
 from tremula.lab.experiments.result import Result

@@ -11,7 +11,8 @@ import pandas as pd
 import pytest
 
 import tremula as tm
-from tremula.cli.main import EXIT_BAD_INPUT, run
+from tremula.cli.exit_codes import EXIT_BAD_INPUT
+from tremula.cli.main import run
 
 
 @pytest.fixture(scope="module")

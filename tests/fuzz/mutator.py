@@ -81,7 +81,9 @@ def _change_number(parts: Parts, draw: random.Random) -> None:
     for _ in range(draw.choice([1, 2, 8]) if flat.size else 0):
         place, other = draw.randrange(flat.size), draw.randrange(flat.size)
         if array.dtype.kind == "f":
-            flat[place] = draw.choice([flat[other], flat[place] * 1e10, 0.0, 1.0, -flat[place], 1e308, 5e-324, 1e-300])
+            with np.errstate(over="ignore"):  # infinity is a mutation, too
+                larger = flat[place] * 1e10
+            flat[place] = draw.choice([flat[other], larger, 0.0, 1.0, -flat[place], 1e308, 5e-324, 1e-300])
         else:
             flat[place] = flat[other]
     parts.arrays[name] = array

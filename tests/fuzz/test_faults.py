@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import tremula as tm
-from tremula.cli.main import EXIT_FILE_ERROR, run
+from tremula.cli.exit_codes import EXIT_FILE_ERROR
+from tremula.cli.main import run
 from tremula.lab.experiments.cell import Cell, Experiment, Outcome
 from tremula.lab.experiments.store import Store
 

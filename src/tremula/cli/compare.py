@@ -40,8 +40,18 @@ from tremula.cli.compare_options import (
 from tremula.cli.comparison_table import print_data, print_results
 from tremula.cli.model_files import OWN_ENDING, load_model
 from tremula.cli.model_saving import OTHER_ENDING, write_fitted
-from tremula.cli.options import DropOption, TableOption, TargetOption, TaskOption, check_task_and_jobs, split_words
+from tremula.cli.options import (
+    DropOption,
+    TableOption,
+    TargetOption,
+    TaskOption,
+    UseOption,
+    check_task_and_jobs,
+    split_words,
+)
+from tremula.cli.output_names import free_name
 from tremula.cli.until_clear import validate_until_clear
+from tremula.cli.working import reading_of, working
 from tremula.errors import InvalidParameter, TremulaError
 from tremula.lab.comparison.analyses.run import run_analyses
 from tremula.lab.comparison.constant import measure_constant
@@ -51,6 +61,8 @@ from tremula.lab.comparison.metrics import Metric, choose_metric, say_imbalance
 from tremula.lab.comparison.peers import choose_peers
 from tremula.lab.comparison.refit import fit_method, is_made_from
 from tremula.lab.comparison.splits import Folds, check_folds, make_splits, most_folds, read_folds
+from tremula.lab.datasets.check import short_sentences
+from tremula.lab.datasets.dataset import Dataset
 from tremula.lab.datasets.reader import Reading, read_data
 from tremula.lab.experiments.store import Store
 from tremula.queries.sql.database import without_password
@@ -84,6 +96,7 @@ def compare(
     cv: CvOption = None,
     until_clear: UntilClearOption = False,
     drop: DropOption = None,
+    use: UseOption = None,
     table: TableOption = None,
     out: OutOption = Path(),
     report: ReportOption = True,
@@ -108,9 +121,15 @@ def compare(
     check_task_and_jobs(task, jobs)
     wanted_folds = None if cv is None else read_folds(cv)
     places = find_datasets(data or [DEFAULT_DATASET])
-    readings = [read_data(place, target, task=task, drop=split_words(drop), table=table) for place in places]
+    readings = []
+    for place in places:
+        with working(reading_of(place)):
+            left_out, kept = split_words(drop), split_words(use)
+            reading = read_data(place, target, task=task, drop=left_out, table=table, check=True, use=kept)
+            readings.append(reading)
     check_readings(readings)
-    outputs = _check_outputs(out, report, store, model and len(readings) == 1)
+    only = readings[0].dataset if len(readings) == 1 else None
+    outputs = _check_outputs(out, report, store, model and len(readings) == 1, only)
     plans = {reading.dataset.name: _plan(options, reading, wanted_folds) for reading in readings}
     results = Store(outputs.results, other_versions="keep") if outputs.results else None
 
@@ -128,7 +147,8 @@ def compare(
     ranked = rank_methods(plan.methods, readings[0].dataset, validation, plan.metric)
     if report and not quick:
         summary["analyses"] = _run_analyses(readings[0], ranked, validation, results, jobs)
-    best, error = _try_to_write_best(ranked[0], readings[0], seed, outputs.model)
+    with working(f"training {ranked[0].label} on all rows"):
+        best, error = _try_to_write_best(ranked[0], readings[0], seed, outputs.model)
     if error is not None:
         summary["notes"] = [*summary["notes"], f"The best model could not be written: {error}"]
     _show(summary | _about_the_run(begin, jobs), outputs, best, as_json)
@@ -172,7 +192,11 @@ def _measure(
     plan: _Plan, reading: Reading, store: Store | None, jobs: int, until_clear: bool
 ) -> tuple[dict[str, Any], CrossValidation]:
     """Cross-validate, once or until the decision is clear, and summarize."""
-    dataset, question, notes = reading.dataset, plan.question, [*reading.notes, *plan.notes]
+    dataset, question, notes = (
+        reading.dataset,
+        plan.question,
+        [*reading.notes, *plan.notes, *short_sentences(reading.findings)],
+    )
 
     def validate(folds: Folds) -> CrossValidation:
         return cross_validate(plan.methods, dataset, folds, plan.seed, store=store, n_jobs=jobs, metric=plan.metric)
@@ -207,7 +231,7 @@ def _measure(
 def command_of(options: Mapping[str, Any]) -> str:
     """Return the command that gives the same results; options about output files are omitted."""
     words = ["tremula", "compare", *map(without_password, options["data"] or [DEFAULT_DATASET])]
-    for name in ("target", "task", "methods", "against", "metric", "baseline", "rope", "cv", "drop", "table"):
+    for name in ("target", "task", "methods", "against", "metric", "baseline", "rope", "cv", "drop", "use", "table"):
         words += [] if options.get(name) is None else [f"--{name}", str(options[name])]
     words += [f"--{name.replace('_', '-')}" for name in ("all_pairs", "until_clear") if options.get(name)]
     return shlex.join([*words, "--seed", str(options["seed"])])
@@ -229,7 +253,7 @@ def choose_folds(default: Folds, reading: Reading) -> tuple[Folds, list[str]]:
     return Folds(most), [f"There are {most} folds instead of {default.folds} because there are few rows."]
 
 
-def _check_outputs(out: Path, report: bool, store: bool, model: bool) -> _Outputs:
+def _check_outputs(out: Path, report: bool, store: bool, model: bool, dataset: Dataset | None) -> _Outputs:
     """Return the files to write; raise an error before the work starts if they cannot be written."""
     if out.exists() and not out.is_dir():
         raise NotADirectoryError(f"{str(out)!r} is a file: give --out the name of a folder")
@@ -239,7 +263,10 @@ def _check_outputs(out: Path, report: bool, store: bool, model: bool) -> _Output
             raise PermissionError(f"the folder {str(out)!r} is not writable: give --out another folder")
     if report and (out / PAGE).is_dir():
         raise IsADirectoryError(f"{str(out / PAGE)!r} is a folder: give --out another folder, or use --no-report")
-    return _Outputs(out / PAGE if report else None, out / STORE if store else None, out / MODEL if model else None)
+    page, best = out / PAGE, (out / MODEL).with_suffix(OWN_ENDING)
+    if dataset is not None:
+        page, best = free_name(page, dataset), free_name(best, dataset)
+    return _Outputs(page if report else None, out / STORE if store else None, best.with_suffix("") if model else None)
 
 
 # --- analyses and the best model ---

@@ -7,7 +7,9 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from tremula.cli.fitting_tables import print_fitting
 from tremula.errors import counted
+from tremula.lab.datasets.check import short_sentences
 from tremula.lab.datasets.reader import Reading
 from tremula.report.sentences import say_plan
 
@@ -25,12 +27,14 @@ def print_data(reading: Reading, notes: Sequence[str]) -> None:
     console = Console(highlight=False)
     for line in (heading, *reading.guesses, *reading.notes, *notes):
         console.print(line, markup=False)
+    for line in short_sentences(reading.findings):
+        console.print(f"Check: {line}", markup=False)
 
 
 def print_results(summary: Mapping[str, Any]) -> None:
     """Print the table, its explanation, and the sentences."""
     console = Console(highlight=False)
-    console.print(_table(summary))
+    print_fitting(console, _table(summary))
     for line in _explanations(summary):
         console.print(line, markup=False)
     console.print()

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,8 +10,19 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from tremula.cli.comparison_table import print_data
+from tremula.cli.fitting_tables import print_fitting
 from tremula.cli.help_text import describe, show_examples
-from tremula.cli.options import Task
+from tremula.cli.options import (
+    DropOption,
+    TableOption,
+    TargetOption,
+    Task,
+    TaskOption,
+    UseOption,
+    check_task_and_jobs,
+    split_words,
+)
 from tremula.errors import counted
 from tremula.lab.datasets import (
     BUNDLED,
@@ -22,13 +33,17 @@ from tremula.lab.datasets import (
     known_datasets,
     load_dataset,
 )
+from tremula.lab.datasets.check import check_table
 from tremula.lab.datasets.description import describe_dataset
 from tremula.lab.datasets.openml import DATA_FOLDER_VARIABLE, cache_folder
 from tremula.lab.datasets.reader import read_data
+from tremula.lab.datasets.schema import columns_of
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
-data = typer.Typer(no_args_is_help=True, help="Datasets: list those known, describe one, fetch some.")
+data = typer.Typer(
+    no_args_is_help=True, add_completion=False, help="Datasets: list those known, describe, check or fetch one."
+)
 
 
 def _complete_name(incomplete: str) -> list[str]:
@@ -64,7 +79,7 @@ def list_datasets(
         print(json.dumps(chosen, indent=2, ensure_ascii=False))
         return
     console = Console(highlight=False)
-    console.print(_table_of(chosen))
+    print_fitting(console, _table_of(chosen))
     n_here = sum(_is_here(row["found"]) for row in chosen)
     console.print(f"{counted(len(chosen), 'dataset')}, {n_here} of them on this machine. {_advice()}", markup=False)
 
@@ -215,6 +230,48 @@ def _print_origin(console: Console, origin: Mapping[str, Any], is_here: bool) ->
     console.print(f"From: {origin['origin']}; licence: {origin['licence']}{openml}{papers}.", markup=False)
 
 
+# --- check ---
+
+
+def check(
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="DATA",
+            help="A file, a table of a database, or a name of the list.",
+            autocompletion=_complete_name,
+            show_default=False,
+        ),
+    ],
+    target: TargetOption = None,
+    task: TaskOption = None,
+    drop: DropOption = None,
+    use: UseOption = None,
+    table: TableOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check a table before anything is trained.
+
+    Looks for identifiers, columns that give the target away, constants, copies of columns and rows, dates and amounts
+    written as text, small classes and time order. Says what was found, what compare and fit do about it, and how to
+    decide otherwise.
+    """
+    check_task_and_jobs(task, 1)
+    reading = read_data(name, target, task=task, drop=split_words(drop), table=table, check=True, use=split_words(use))
+    given = reading.dataset
+    if not reading.findings:  # a dataset of a known name keeps all its columns
+        findings = check_table(columns_of(given), given.y, given.task, leave_out=False)
+        reading = replace(reading, findings=tuple(findings))
+    if as_json:
+        words = {"guesses": reading.guesses, "notes": reading.notes}
+        described = [asdict(finding) for finding in reading.findings]
+        print(json.dumps({**words, "findings": described}, indent=2, ensure_ascii=False))
+        return
+    print_data(reading, ())
+    if not reading.findings:
+        Console(highlight=False).print("Check: nothing found that would mislead a learner.", markup=False)
+
+
 # --- fetch ---
 
 
@@ -242,6 +299,7 @@ def fetch(
 COMMANDS: dict[str, tuple[Callable[..., None], tuple[str, ...]]] = {
     "list": (list_datasets, ("tremula data list --task regression --max-rows 5000", "tremula data list --here")),
     "describe": (describe_one, ("tremula data describe iris", "tremula data describe rows.csv --target income")),
+    "check": (check, ("tremula data check rows.csv --target income", "tremula data check rows.csv --use day")),
     "fetch": (fetch, ("tremula data fetch sonar glass",)),
 }
 for _name, (_command, _examples) in COMMANDS.items():

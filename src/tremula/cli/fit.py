@@ -1,6 +1,7 @@
 """``tremula fit``: trains one method on all rows, estimates its error, and saves it."""
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,7 +13,16 @@ from tremula.cli.compare import choose_folds
 from tremula.cli.comparison_table import print_data
 from tremula.cli.model_files import check_ending, check_place
 from tremula.cli.model_saving import write_fitted
-from tremula.cli.options import DropOption, TableOption, TargetOption, TaskOption, check_task_and_jobs, split_words
+from tremula.cli.options import (
+    DropOption,
+    TableOption,
+    TargetOption,
+    TaskOption,
+    UseOption,
+    check_task_and_jobs,
+    split_words,
+)
+from tremula.cli.working import reading_of, working
 from tremula.diagnostics import binomial_interval
 from tremula.errors import InvalidParameter
 from tremula.lab.comparison.cross_validation import cross_validate
@@ -64,6 +74,7 @@ def fit(
         ),
     ] = None,
     drop: DropOption = None,
+    use: UseOption = None,
     table: TableOption = None,
     out: Annotated[
         Path,
@@ -84,11 +95,15 @@ def fit(
     check_place(out)
     check_ending(out)
     wanted_folds = None if cv is None else read_folds(cv)
-    reading = read_data(data, target, task=task, drop=split_words(drop), table=table)
+    with working(reading_of(data)):
+        reading = read_data(
+            data, target, task=task, drop=split_words(drop), table=table, check=True, use=split_words(use)
+        )
     chosen = _choose(method, reading.dataset.task)
     if not as_json:
         print_data(reading, ())
-    model, score = _fit(chosen, reading, seed, jobs, out_of_bag=wanted_folds is None)
+    with working(f"training {chosen.label} on {len(reading.dataset.y):,} rows"):
+        model, score = _fit(chosen, reading, seed, jobs, out_of_bag=wanted_folds is None)
     if score is None:
         folds = wanted_folds or choose_folds(read_folds(FOLDS_WITHOUT_OUT_OF_BAG_ROWS), reading)[0]
         score = _score_by_folds(chosen, reading, folds, seed, jobs)
@@ -111,6 +126,7 @@ def _as_dict(method: Method, reading: Reading, score: dict[str, Any], written: P
         "score": score,
         "guesses": list(reading.guesses),
         "notes": list(reading.notes),
+        "findings": [asdict(finding) for finding in reading.findings],
         "file": str(written),
     }
 

@@ -7,30 +7,23 @@ which may be anywhere on the command line.
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Annotated, Any
 
 import typer
 
-from tremula.cli.bench import bench
-from tremula.cli.compare import compare
-from tremula.cli.data import data
-from tremula.cli.export import export
-from tremula.cli.fit import fit
-from tremula.cli.help_text import describe, show_examples
-from tremula.cli.predict import predict
-from tremula.cli.query import query
-from tremula.cli.reproduce import EXIT_CELLS_FAILED, reproduce
-from tremula.cli.smooth import smooth
+from tremula.cli.exit_codes import (
+    EXIT_BAD_INPUT,
+    EXIT_CELLS_FAILED,
+    EXIT_FILE_ERROR,
+    EXIT_INTERRUPTED,
+    EXIT_UNEXPECTED,
+)
+from tremula.cli.late_commands import LateCommand, LateGroup
 from tremula.cli.terminal import printable_output
 from tremula.errors import TremulaError, is_interrupt
 
-# By convention 0 is success, 2 a usage error, and 130 an interrupt (from typer).
-EXIT_UNEXPECTED = 1
-EXIT_BAD_INPUT = 3
-EXIT_FILE_ERROR = 4
-EXIT_INTERRUPTED = 130
 DEBUG = "--debug"
 
 EPILOG = (
@@ -40,55 +33,69 @@ EPILOG = (
 )
 
 # In the order of the help, with examples.
-COMMANDS: dict[Callable[..., None], tuple[str, ...]] = {
-    compare: (
+COMMANDS = (
+    LateCommand(
+        "compare",
+        "Compare methods on your data by cross-validation.",
         "tremula compare",
         "tremula compare rows.csv --target income --against sklearn,lightgbm --out results",
     ),
-    fit: (
+    LateCommand(
+        "fit",
+        "Train one method on all rows and save it.",
         "tremula fit rows.csv --target income --out model.tremula",
     ),
-    predict: (
+    LateCommand(
+        "predict",
+        "Predict for the rows of a file or table.",
         "tremula predict model.tremula new.csv --out answers.csv",
         "tremula predict model.tremula new.csv --interval 0.9 --training rows.csv",
     ),
-    smooth: (
+    LateCommand(
+        "smooth",
+        "Smooth a trained model: predict the mean of its predictions over small random changes of each row.",
         "tremula smooth model.tremula --data held_out.csv --target income",
         "tremula smooth booster.json --data held_out.csv --target income --classes no,yes --out soft.tremula",
         "tremula smooth forest.joblib --trust --data held_out.csv --target income",
     ),
-    export: (
+    LateCommand(
+        "export",
+        "Write a trained model for another program.",
         "tremula export model.tremula --to html",
         "tremula export model.tremula --to onnx --out model.onnx",
         "tremula export model.tremula --to sql --dialect bigquery --table patients --keep id",
     ),
-    query: (
+    LateCommand(
+        "query",
+        "Learn an ensemble of trees from counts that a database returns (simulated bagging). No row leaves the "
+        "database.",
         "tremula query duckdb://hospital.duckdb --table visits --target again --dry-run",
         "tremula query duckdb://hospital.duckdb --table visits --target again --max-depth 6 --sql predict.sql",
         "tremula query postgresql://ann@host/hospital --table visits --target again --privacy 1",
     ),
-    reproduce: (
+    LateCommand(
+        "reproduce",
+        "Measure the tables and figures of a paper again and compare them with the published ones.",
         "tremula reproduce",
         "tremula reproduce dietterich2000 --only table1 --quick",
     ),
-    bench: (
+    LateCommand(
+        "bench",
+        "Compare the speed of tremula with scikit-learn and other libraries on synthetic data.",
         "tremula bench",
         "tremula bench --only smoothing,counts --seconds 10 --json",
     ),
-}  # fmt: skip
+    LateCommand("data", "Datasets: list those known, describe, check or fetch one."),
+)
 
 app = typer.Typer(
+    cls=LateGroup.of(COMMANDS),
     name="tremula",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     help="Perturb-and-combine tree ensembles.",
     epilog=EPILOG,
 )
-
-
-for _command, _examples in COMMANDS.items():
-    app.command(_command.__name__, help=describe(_command), epilog=show_examples(*_examples))(_command)
-app.add_typer(data, name="data")
 
 
 def _show_version(wanted: bool) -> None:

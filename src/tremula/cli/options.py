@@ -31,6 +31,9 @@ TargetOption = Annotated[
 ]
 TaskOption = Annotated[str | None, typer.Option(help=f"Task: {' or '.join(TASKS)}.", show_default="guessed")]
 DropOption = Annotated[str | None, typer.Option(help="Columns to ignore, comma-separated.")]
+UseOption = Annotated[
+    str | None, typer.Option(help="Columns to use although the data check leaves them out, comma-separated.")
+]
 TableOption = Annotated[str | None, typer.Option(help="Table of the database, if it is not part of the URL.")]
 
 

@@ -162,7 +162,7 @@ def _read_columns(model: Any, relation: Relation, kept: Sequence[str]) -> tuple[
     nominal = {name for name, levels in zip(schema.names, schema.levels) if levels is not None}
     target = [schema.target] if own and schema.target in relation.names else []
     wanted = list(dict.fromkeys([*schema.names, *target, *kept]))
-    return relation.read(wanted, as_words={*nominal, *kept}, undated=target), schema
+    return relation.read(wanted, as_words={*nominal, *kept}, undated=target, dates=schema.date_forms), schema
 
 
 def _guessed_schema(model: Any, relation: Relation) -> TableSchema:

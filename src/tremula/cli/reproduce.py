@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from tremula.cli.exit_codes import EXIT_CELLS_FAILED
 from tremula.cli.options import split_words
 from tremula.errors import MissingLibrary, TremulaError, did_you_mean
 from tremula.lab.comparison.methods import UnknownMethod
@@ -22,7 +23,6 @@ from tremula.lab.papers import PAPERS, find_parts, load_paper
 from tremula.lab.papers.paper import Budget, Paper, Part, ShownTable
 from tremula.report.reproduction_files import Origin, Shown, show_cell, write_part
 
-EXIT_CELLS_FAILED = 5
 DEFAULT_STORE = Path("reproduce.duckdb")
 DEFAULT_FOLDER = Path("reproduced")
 MISSES = ("better", "worse", "outside", "does not hold")

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from typing import Any, TextIO
 
+from tremula.cli.exit_codes import EXIT_BROKEN_PIPE
+
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 SHOWN_BY_RICH = re.compile(r"(\x1b\[[0-9;]*m|\x1b\[[0-9]*[ABGJK]|\x1b\[\?25[lh]|\r)")
 
@@ -32,6 +34,15 @@ def _written_out(match: re.Match[str]) -> str:
     return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
 
 
+@contextmanager
+def ending_with_its_reader() -> Iterator[None]:
+    """End the program quietly where nobody reads its output any more, as ``head`` after a few lines."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise SystemExit(EXIT_BROKEN_PIPE) from None
+
+
 class PrintableStream:
     """A text stream that writes control characters out."""
 
@@ -40,15 +51,24 @@ class PrintableStream:
 
     def write(self, text: str) -> int:
         """Write a text; its length is returned, as of any stream."""
-        self._stream.write(printable(text, self._stream.isatty()))
+        self._write(printable(text, self._stream.isatty()))
         return len(text)
+
+    def flush(self) -> None:
+        """Flush the stream."""
+        with ending_with_its_reader():
+            self._stream.flush()
+
+    def _write(self, text: str) -> None:
+        with ending_with_its_reader():
+            self._stream.write(text)
 
     def write_data(self, text: str) -> None:
         """Write data for other programs."""
         if self._stream.isatty():
             self.write(text)
         else:
-            self._stream.write(text)
+            self._write(text)
 
     def writelines(self, lines: Iterator[str]) -> None:
         """Write several texts."""

@@ -5,6 +5,7 @@ Tables (`tremula.data.table`) and targets (`tremula.data.target`) are read colum
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import date
 from decimal import Decimal
 from math import isfinite
 from numbers import Real
@@ -21,7 +22,8 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 
 NUMERIC_KINDS = "biuf"
 MISSING_TYPES = {"NoneType", "NAType", "NaTType"}
-TIME_TYPES = ("date", "time", "duration", "period")
+TIME_TYPES = ("time", "duration", "period")
+MICROSECONDS_A_DAY = 86_400e6
 UNKNOWN_TO_NUMPY = (nw.Boolean, nw.Decimal, nw.Int128, nw.UInt128)  # at least if values are missing
 PLAIN_TYPES = {str, bool, int, float}
 FLOATING_TYPES = (float, np.floating, Decimal)
@@ -77,6 +79,7 @@ class Numbers:
     label: str
     numbers: Floats
     nominal_by_type: bool = False
+    is_date: bool = False
 
     def to_numbers(self) -> Floats:
         """Return the values of the column as a numeric attribute."""
@@ -126,6 +129,7 @@ class Labels:
     codes: npt.NDArray[np.integer[Any]]
     listed: list[Any] | None = None  # the levels listed by a category type, in its order
     nominal_by_type: ClassVar[bool] = True
+    is_date: ClassVar[bool] = False
 
     def to_numbers(self) -> Floats:
         """Return the values of the column as a numeric attribute, if its labels are numbers."""
@@ -168,6 +172,8 @@ def read_vector(label: str, column: Array) -> Column:
     kind = column.dtype.kind
     if kind in NUMERIC_KINDS:
         return _read_numbers(label, column.astype(np.float64), nominal_by_type=kind == "b")
+    if kind == "M":
+        return Numbers(label, _days(column), is_date=True)
     return _read_objects(label, column.astype(object)) if kind in "OUT" else _refuse_type(label, column.dtype)
 
 
@@ -180,9 +186,18 @@ def read_series(label: str, series: nw.Series[Any], *, in_fit: bool) -> Column:
         return _read_numbers(label, numbers, nominal_by_type=isinstance(dtype, nw.Boolean))
     if isinstance(dtype, (nw.String, nw.Categorical, nw.Enum)):
         return Labels(label, *_factorize(series), _listed_levels(series) if in_fit else None)
+    if isinstance(dtype, (nw.Date, nw.Datetime)):
+        moments = np.asarray(series.dt.timestamp("us").cast(nw.Float64).to_numpy())
+        return Numbers(label, moments / MICROSECONDS_A_DAY, is_date=True)
     if isinstance(dtype, (nw.Object, nw.Unknown)):
         return read_vector(label, series.to_numpy())
     return _refuse_type(label, dtype)
+
+
+def _days(dates: Array) -> Floats:
+    """Return dates as days since 1970, NaN where missing."""
+    moments = dates.astype("datetime64[us]")
+    return np.where(np.isnat(moments), np.nan, moments.astype(np.int64) / MICROSECONDS_A_DAY)
 
 
 def is_present(objects: Array) -> npt.NDArray[np.bool_]:
@@ -215,6 +230,10 @@ def _read_objects(label: str, column: Array) -> Column:
         return _read_numbers(label, numbers, nominal_by_type=boolean)
     if all(issubclass(kind, str) for kind in kinds):
         return Labels(label, *_number_labels(column.tolist()))
+    if all(issubclass(kind, (date, np.datetime64)) for kind in kinds):
+        moments = np.full(len(column), "NaT", dtype="datetime64[us]")
+        moments[present] = column[present].astype("datetime64[us]")
+        return Numbers(label, _days(moments), is_date=True)
     raise UnsupportedType(
         f"{label} holds values of type {', '.join(sorted(kind.__name__ for kind in kinds))}; every argument must be a "
         "string or a number, and a column all strings or all numbers: convert it, or leave it out"

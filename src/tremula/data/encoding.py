@@ -15,7 +15,7 @@ from narwhals.stable.v2.dependencies import is_pandas_dataframe, is_polars_dataf
 
 from tremula.data.column import Array, Column, Floats, first_infinity, is_numeric_array, show
 from tremula.data.table import Columns, Table, as_floats
-from tremula.errors import ColumnMismatch, InvalidParameter, did_you_mean
+from tremula.errors import ColumnMismatch, InvalidParameter, UnsupportedType, did_you_mean
 from tremula.persistence.registry import storable
 from tremula.persistence.soundness import require, require_labels
 
@@ -35,6 +35,8 @@ class ColumnEncoder:
         Column names, if the table had any.
     levels : tuple of ndarray or None
         For each column its levels in the order of their codes, or None if the column is numeric.
+    dates : tuple of int
+        The columns that held dates, which become days since 1970. Later they may hold dates or such days.
 
     Examples
     --------
@@ -53,10 +55,12 @@ class ColumnEncoder:
 
     names: tuple[str, ...] | None
     levels: tuple[Array | None, ...]
+    dates: tuple[int, ...] = ()
 
     def _check_stored(self) -> None:
         names = self.names
         require(names is None or len(set(names)) == len(names) == len(self.levels), "columns do not have a name each")
+        require(set(self.dates) <= set(range(len(self.levels))), "dates are in columns that there are not")
         for levels in self.levels:
             if levels is not None:
                 require_labels("levels", levels)
@@ -85,7 +89,8 @@ class ColumnEncoder:
         columns = table.read(in_fit=True)
         nominal = _nominal_columns(categorical_features, table, columns.columns)
         levels = [column.find_levels() if chosen else None for column, chosen in zip(columns.columns, nominal)]
-        encoder = cls(table.names, tuple(levels))
+        dates = tuple(place for place, column in enumerate(columns.columns) if column.is_date)
+        encoder = cls(table.names, tuple(levels), dates)
         return encoder, encoder._to_matrix(columns)
 
     @cached_property
@@ -125,7 +130,11 @@ class ColumnEncoder:
 
     def encode_table(self, table: Table) -> Floats:
         """Encode a table whose number and names of columns have been checked."""
-        return self._to_matrix(table.read(in_fit=False, names=self.names))
+        columns = table.read(in_fit=False, names=self.names)
+        for place, column in enumerate(columns.columns):
+            if column.is_date and place not in self.dates:
+                raise UnsupportedType(f"{column.label} is of type Date, but in fit it was not: give values as in fit")
+        return self._to_matrix(columns)
 
     def _to_matrix(self, columns: Columns) -> Floats:
         if columns.matrix is not None and self.numeric_width > 0:

@@ -1,13 +1,15 @@
 """The classes that a model file may name. Each class registers itself where it is defined.
 
-A module registers its classes when it is imported. `import tremula` imports every such module, so a file can be loaded
-without knowing what it contains.
+A module registers its classes when it is imported. Whoever asks for a class by its name has every such module imported
+first, so a file can be loaded without knowing what it contains.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
 from typing import Any, TypeVar
 
 from numpy.typing import NDArray
@@ -84,27 +86,40 @@ def full_name(kind: type) -> str:
     return f"{kind.__module__}.{kind.__qualname__}"
 
 
+@cache
+def _import_all() -> None:
+    """Import the modules of all public names, and the others that the package lists."""
+    package = import_module(__name__.partition(".")[0])
+    for module in dict.fromkeys([*package.MODULE_OF.values(), *package.STORABLE_MODULES]):
+        import_module(f"{package.__name__}.{module}")
+
+
 def is_storable(kind: type) -> bool:
     """Whether files may hold instances of exactly this class."""
+    _import_all()
     return _CLASSES.get(kind.__name__) is kind
 
 
 def storable_classes() -> list[type]:
     """List all registered classes."""
+    _import_all()
     return list(_CLASSES.values())
 
 
 def find_class(name: str) -> type | None:
     """Return the class that a file describes by name, parameters and fitted attributes; None if there is none."""
+    _import_all()
     kind = _CLASSES.get(name)
     return None if kind in _PACKINGS else kind
 
 
 def packing_of(kind: type) -> Packing | None:
     """Return how values of a class are packed, None if they are stored one by one."""
+    _import_all()
     return _PACKINGS.get(kind)
 
 
 def all_packings() -> list[Packing]:
     """List the packings of all classes that have one."""
+    _import_all()
     return list(_PACKINGS.values())

@@ -31,6 +31,7 @@ CLASSIFICATION: dict[str, Criterion] = {
 }
 REGRESSION: dict[str, Criterion] = {
     "variance": _criterion("variance", "variance"),
+    "squared_error": _criterion("variance", "variance"),  # scikit-learn's name of it
     "fifth_root_variance": _criterion("fifth_root_variance", "variance"),
 }
 

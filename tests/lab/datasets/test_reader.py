@@ -406,7 +406,6 @@ def test_a_task_that_is_given_is_not_guessed() -> None:
         (["kind", "a", "b"], {}, "has 1 column: a target and at least one attribute"),
         (["empty,kind", ",a", ",b"], {}, "no attribute with a value"),
         (["size,size,kind", "1,2,a", "2,3,b"], {}, "has two columns named 'size'"),
-        (["5.1,3.5,0", "4.9,3.0,1"], {}, "first line of table.csv holds numbers"),
         (["size,kind", "1,a", "2"], {}, "line 3 of table.csv has 1 values, but there are 2 columns"),
         (["size,kind", "inf,a", "2,b"], {}, "column 'size' of table.csv is infinite .* in row 1"),
         (["size,kind", '1,"a', "2,b"], {}, "quotation mark"),

@@ -19,6 +19,7 @@ from sklearn.dummy import DummyClassifier
 from sklearn.utils.validation import check_is_fitted
 
 from tremula.combine import Member
+from tremula.data.names import attribute_names
 from tremula.data.take import take_columns, take_rows
 from tremula.display import ShortTable, ShownAsTable
 from tremula.ensembles.base.member import EstimatorMember
@@ -43,20 +44,24 @@ class PermutationImportances(ShownAsTable):
         Standard errors of these means over the members; NaN for a single member.
     by_member : array (n_members, n_attributes)
         Rise of each member's error; NaN for a member without out-of-bag rows.
+    names : tuple of str
+        Names of the attributes, ``x0``, ``x1``, ... where the rows of `fit` had none.
     """
 
     importances: np.ndarray
     standard_errors: np.ndarray
     by_member: np.ndarray
+    names: tuple[str, ...] = ()
 
     def _short_table(self) -> ShortTable:
         order = np.argsort(-self.importances, kind="stable")
-        rows = [(str(each), f"{self.importances[each]:.4g}", f"{self.standard_errors[each]:.2g}") for each in order]
+        names = self.names or tuple(map(str, range(len(order))))
+        rows = [(names[each], f"{self.importances[each]:.4g}", f"{self.standard_errors[each]:.2g}") for each in order]
         caption = f"rise of a member's error, mean over {len(self.by_member)} members"
         return ShortTable(caption, ["attribute", "importance", "standard error"], rows)
 
     @classmethod
-    def of_members(cls, by_member: np.ndarray) -> PermutationImportances:
+    def of_members(cls, by_member: np.ndarray, names: tuple[str, ...] = ()) -> PermutationImportances:
         """Take means and standard errors over the members with out-of-bag rows."""
         scored = by_member[~np.isnan(by_member).any(axis=1)]
         if not len(scored):
@@ -65,7 +70,7 @@ class PermutationImportances(ShownAsTable):
                 "use sklearn.inspection.permutation_importance on other rows"
             )
         spread = scored.std(axis=0, ddof=1) if len(scored) > 1 else np.full(by_member.shape[1], np.nan)
-        return cls(scored.mean(axis=0), spread / np.sqrt(len(scored)), by_member)
+        return cls(scored.mean(axis=0), spread / np.sqrt(len(scored)), by_member, names)
 
 
 def attributes_used(member: Any, n_attributes: int) -> np.ndarray:
@@ -235,7 +240,9 @@ class PermutationImportancesMixin:
         work = Shuffling(self.members_, table, drawing, inbag, n_repeats, seed)
         jobs = self.n_jobs if n_jobs is None else n_jobs
         with closing(train_members(work, range(len(self.members_)), jobs)) as rises:
-            return PermutationImportances.of_members(np.array(list(rises)))
+            by_member = np.array(list(rises))
+        names = attribute_names(getattr(self, "feature_names_in_", ()), by_member.shape[1])
+        return PermutationImportances.of_members(by_member, names)
 
     def count_inbag(self, X: Any, y: Any, sample_weight: Any = None) -> np.ndarray:
         """Count how often each row is in the training sample of each member.

@@ -23,6 +23,8 @@ class Column:
         Whether the source itself declares the column as nominal.
     integer : bool
         Whether the source declares whole numbers.
+    form : str
+        How the text of a column of dates was written, for ``strptime``; empty for ISO dates and for others.
     """
 
     kind: str
@@ -30,6 +32,12 @@ class Column:
     levels: NDArray[Any] | None = None
     declared: bool = False
     integer: bool = False
+    form: str = ""
+
+    @property
+    def kind_and_form(self) -> str:
+        """The kind, for dates with their form, as the schema of a model keeps it."""
+        return f"{self.kind} {self.form}".rstrip()
 
     @property
     def is_missing(self) -> NDArray[np.bool_]:

@@ -152,7 +152,7 @@ def make_dataset(
     notes = [note for attribute, column in columns.items() for note in _notes_on(attribute, column, source)]
     nominal = tuple(place for place, column in enumerate(columns.values()) if column.levels is not None)
     levels = tuple(column.levels for column in columns.values()) if nominal else ()
-    kinds = [column.kind for column in columns.values()]
+    kinds = [column.kind_and_form for column in columns.values()]
     X = np.empty((len(y), len(columns)))
     for start in range(0, len(y), BLOCK):  # a few rows at a time, as the matrix is stored row by row
         rows = slice(start, start + BLOCK)

@@ -7,15 +7,19 @@ There is one way: a place becomes a table of typed columns (`tables`), these bec
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tremula.data.table_schema import TableSchema
 from tremula.errors import InvalidParameter
 from tremula.lab.datasets.catalog import bundled_dataset, find_file
+from tremula.lab.datasets.check import Finding, check_table
 from tremula.lab.datasets.checksums import confirm
+from tremula.lab.datasets.column import Column
 from tremula.lab.datasets.dataset import TASKS, Dataset
 from tremula.lab.datasets.errors import RowsLeftOut
 from tremula.lab.datasets.inference import (
@@ -50,6 +54,8 @@ class Reading:
         What else a user should know.
     n_without_target : int
         Rows left out because their target is missing.
+    findings : tuple of Finding
+        What the check of the data found.
     """
 
     dataset: Dataset
@@ -57,6 +63,7 @@ class Reading:
     guesses: tuple[str, ...]
     notes: tuple[str, ...]
     n_without_target: int = 0
+    findings: tuple[Finding, ...] = ()
 
 
 def load_dataset(
@@ -116,6 +123,8 @@ def read_data(
     drop: Iterable[str] = (),
     table: str | None = None,
     fetch: bool = True,
+    check: bool = False,
+    use: Iterable[str] = (),
 ) -> Reading:
     """Read a dataset by name, file or database, and say what was guessed.
 
@@ -133,6 +142,11 @@ def read_data(
         The table of a database.
     fetch : bool, default=True
         Whether a known dataset that is not on this machine may be fetched.
+    check : bool, default=False
+        Whether to look for what may mislead a learner, and to leave out columns that only do so. A dataset of a known
+        name is not checked.
+    use : iterable of str, default=()
+        Columns that the check must not leave out.
 
     Returns
     -------
@@ -145,14 +159,15 @@ def read_data(
     >>> reading.dataset.X.shape, reading.guesses
     ((178, 13), ('Task: classification, as there are 3 classes.',))
     """
+    checked = list(use) if check else None
     if is_table(place):
-        return _read_table(place, table, target, task, list(drop))
+        return _read_table(place, table, target, task, list(drop), checked=checked)
     bundled = bundled_dataset(place, target)
     if bundled is not None:
         return _as_reading(bundled, task, list(drop))
     path, known = find_file(place, fetch)
     if known is None or target is not None:
-        return _read_table(str(path), None, target, task, list(drop))
+        return _read_table(str(path), None, target, task, list(drop), checked=checked)
     reading = _read_table(str(path), None, None, known.task, [], known)
     confirmed = replace(reading, dataset=confirm(reading.dataset, known))
     return _as_reading(confirmed.dataset, task, list(drop), confirmed)
@@ -165,10 +180,12 @@ def _read_table(
     task: str | None,
     drop: Sequence[str],
     known: KnownDataset | None = None,
+    checked: Collection[str] | None = None,
 ) -> Reading:
     with open_table(place, table) as relation:  # closed, it gives back its memory before the matrix takes some
-        for name in drop:
-            check_column(name, relation.names, relation.source, "--drop")
+        for option, given in (("--drop", drop), ("--use", checked or ())):
+            for name in given:
+                check_column(name, relation.names, relation.source, option)
         names = [name for name in relation.names if name not in drop]
         target_name, target_guess = choose_target(names, target, relation.source)
         columns = relation.read(names, undated=[target_name])
@@ -179,6 +196,7 @@ def _read_table(
     y = CHECK_TARGET[chosen](labels, described)
     # The checksum of a known dataset counts all its columns.
     attributes, left_out = (columns, []) if known else drop_empty(columns)
+    attributes, findings = (attributes, []) if checked is None else _check(attributes, y, chosen, checked)
     dataset, kinds, notes = make_dataset(attributes, y, chosen, relation.name, relation.source)
     missing = missing_target_notes(n_without_target, described)
     return Reading(
@@ -187,7 +205,19 @@ def _read_table(
         tuple(guess for guess in (target_guess, task_guess) if guess),
         (*relation.notes, *missing, *left_out, *notes),
         n_without_target,
+        tuple(findings),
     )
+
+
+def _check(
+    columns: dict[str, Column], y: NDArray[Any], task: str, used: Collection[str]
+) -> tuple[dict[str, Column], list[Finding]]:
+    """Return the columns that the check does not leave out, unless it would leave none, and its findings."""
+    findings = check_table(columns, y, task, used)
+    gone = {name for finding in findings if finding.left_out for name in finding.columns}
+    if len(gone) == len(columns):
+        return columns, check_table(columns, y, task, leave_out=False)
+    return {name: column for name, column in columns.items() if name not in gone}, findings
 
 
 def _as_reading(dataset: Dataset, task: str | None, drop: Sequence[str], reading: Reading | None = None) -> Reading:

@@ -76,12 +76,12 @@ def _encode(column: Column, levels: Sequence[str]) -> tuple[NDArray[np.float64],
     return recoded[codes], sorted(level for code, level in enumerate(given) if code in present and level not in code_of)
 
 
-def _as_numbers(column: Column, kind: str) -> NDArray[np.float64]:
+def _as_numbers(column: Column, kind: str, form: str = "") -> NDArray[np.float64]:
     """Return numbers or days, NaN where missing; a ValueError names the first row that holds something else."""
     if column.kind == kind:
         return column.values
     given, codes = column.as_levels()
-    numbers = [_number_or_none(level, kind if column.kind == "nominal" else "") for level in given]
+    numbers = [_number_or_none(level, kind if column.kind == "nominal" else "", form) for level in given]
     is_wrong = np.array([number is None for number in numbers] + [False])[codes]
     if is_wrong.any():
         row = int(np.argmax(is_wrong))
@@ -89,12 +89,13 @@ def _as_numbers(column: Column, kind: str) -> NDArray[np.float64]:
     return np.asarray(np.array([*numbers, np.nan], dtype=np.float64)[codes])
 
 
-def _number_or_none(level: str, kind: str) -> float | None:
+def _number_or_none(level: str, kind: str, form: str) -> float | None:
     try:
         if kind == "number":
             return float(level)
         if kind == "date":
-            return (datetime.fromisoformat(level) - datetime(1970, 1, 1)).total_seconds() / 86400.0
+            date = datetime.strptime(level, form) if form else datetime.fromisoformat(level)
+            return (date - datetime(1970, 1, 1)).total_seconds() / 86400.0
     except (ValueError, TypeError):
         pass
     return None
@@ -132,10 +133,11 @@ def conform(columns: Mapping[str, Column], schema: TableSchema, source: str) -> 
                 )
             continue
         try:
-            X[:, place] = _as_numbers(columns[name], kind)
+            base, _, form = kind.partition(" ")
+            X[:, place] = _as_numbers(columns[name], base, form)
         except ValueError as error:
             raise ColumnMismatch(
-                f"column {name!r} of {source} has {error}, but the model was trained on {EXPECTED[kind]}: correct "
+                f"column {name!r} of {source} has {error}, but the model was trained on {EXPECTED[base]}: correct "
                 "it, or leave it empty if it is not known"
             ) from error
         if np.isinf(X[:, place]).any():

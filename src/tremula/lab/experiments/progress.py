@@ -70,9 +70,11 @@ def show_progress(experiment: Experiment, pending: Sequence[Cell], wanted: bool 
     columns = (
         TextColumn("{task.description}", markup=False),
         BarColumn(),
-        TextColumn("{task.fields[status]}", markup=False),
+        TextColumn("{task.fields[status]},", markup=False),
         TimeElapsedColumn(),
+        TextColumn("elapsed,", markup=False),
         TimeRemainingColumn(),
+        TextColumn("left", markup=False),
     )
     n_cells, n_stored = len(experiment.cells), len(experiment.cells) - len(pending)
     with Progress(*columns, console=console, transient=True, speed_estimate_period=SPEED_SECONDS) as progress:
@@ -87,4 +89,4 @@ def show_progress(experiment: Experiment, pending: Sequence[Cell], wanted: bool 
 
 
 def _status(n_done: int, n_cells: int, n_failed: int) -> str:
-    return f"{n_done}/{n_cells} cells" + (f", {n_failed} failed" if n_failed else "") + ", left:"
+    return f"{n_done}/{n_cells} cells" + (f", {n_failed} failed" if n_failed else "")

@@ -16,7 +16,11 @@ from weakref import WeakKeyDictionary
 from tremula.data.column import show
 from tremula.errors import InvalidInput, MissingLibrary, QueryFailed, TremulaError, UnknownTable, did_you_mean
 
-FILE_READERS = {".csv": "read_csv", ".parquet": "read_parquet"}
+FILE_READERS: dict[str, tuple[str, dict[str, Any]]] = {
+    # Without booleans: the classes yes and no keep their names.
+    ".csv": ("read_csv", {"auto_type_candidates": ["BIGINT", "DOUBLE", "TIME", "DATE", "TIMESTAMP", "VARCHAR"]}),
+    ".parquet": ("read_parquet", {}),
+}
 FILE_ENGINES = ("duckdb", "sqlite")
 PASSWORD_OPTION = re.compile(r"((?:password|passwd|pwd|token|secret)=)([^&]+)", re.IGNORECASE)
 HIDDEN = "***"
@@ -46,7 +50,8 @@ def open_table(url: str, name: str | None) -> Any:
     if not Path(url).is_file():
         raise UnknownTable(f"no file {url!r}: give the path of a CSV or Parquet file, or the URL of a database")
     try:
-        return getattr(ibis.duckdb.connect(), reader)(url)
+        name_of_reader, options = reader
+        return getattr(ibis.duckdb.connect(), name_of_reader)(url, **options)
     except Exception as error:
         raise QueryFailed(f"{url!r} cannot be read: {error}") from error
 

@@ -44,6 +44,7 @@ INDEX_NAMES = ("", "Unnamed: 0")  # what programs call the column of row numbers
 HEAD_LINES = 20
 BLOCK = 1 << 20
 WRONG_WIDTH = re.compile(r"Line: (\d+).*Expected Number of Columns: (\d+) Found: (\d+)", re.DOTALL)
+YEAR = re.compile(r"(19|20)\d\d")
 LONG_LINE = "aximum line size"
 
 
@@ -54,8 +55,11 @@ def open_delimited(path: Path) -> Iterator[Relation]:
         separator = _find_separator(plain, path)
         if separator != _usual_separator(path):
             notes.append(f"{path.name} has {SEPARATOR_NAMES[separator]} between its values.")
-        names, n_blank = _read_header(plain, separator, path)
-        options = f"delim = {quote_text(separator)}, header = true, skip = {n_blank}"
+        names, n_blank, has_names = _read_header(plain, separator, path)
+        if not has_names:
+            called = f"the columns are called {names[0]} to {names[-1]}"
+            notes.append(f"The first line of {path.name} holds values, not names: {called}.")
+        options = f"delim = {quote_text(separator)}, header = {str(has_names).lower()}, skip = {n_blank}"
 
         def rows(missing: Iterable[str], numeric: Collection[str] = ()) -> str:
             nulls = f"{options}, nullstr = [{_listed(missing)}]"
@@ -199,21 +203,51 @@ def _widths(lines: Iterable[str], separator: str) -> list[int]:
         return []
 
 
-def _read_header(plain: Path, separator: str, path: Path) -> tuple[list[str], int]:
-    """Return the names of the columns, and how many blank lines stand before them."""
+def _read_header(plain: Path, separator: str, path: Path) -> tuple[list[str], int, bool]:
+    """Return the names of the columns, how many blank lines stand before them, and whether the file has names."""
     with plain.open(encoding="utf-8-sig", newline="") as file:
-        for n_blank, row in enumerate(csv.reader(file, delimiter=separator)):
+        lines = csv.reader(file, delimiter=separator)
+        for n_blank, row in enumerate(lines):
             if row:
                 names = [name.strip() for name in row]
+                if _holds_values(names, _next_row(lines)):
+                    return [f"x{number}" for number in range(1, len(names) + 1)], n_blank, False
                 _check_names(names, path)
-                return names, n_blank
+                return names, n_blank, True
     raise UnusableDataset(f"{path} has no lines: a line of column names and at least one row are needed")
+
+
+def _next_row(lines: Iterator[list[str]]) -> list[str]:
+    try:
+        return next((row for row in lines if row), [])
+    except csv.Error:  # a value too long to be one, which is refused later
+        return []
+
+
+def _holds_values(first: Sequence[str], second: Sequence[str]) -> bool:
+    """Tell whether the first line is a row: it has numbers, and just where the next line has them.
+
+    Examples
+    --------
+    >>> _holds_values(["5.1", "setosa"], ["4.9", "setosa"]), _holds_values(["size", "2024"], ["big", "7"])
+    (True, False)
+    >>> _holds_values(["2023", "2024"], ["1.5", "2.5"])  # years as names
+    False
+    """
+    pairs = [(cell, other.strip()) for cell, other in zip(first, second) if cell and other.strip()]
+    are_numbers = [is_number(cell) for cell, _ in pairs]
+    if len(first) != len(second) or not any(are_numbers):
+        return False
+    if all(YEAR.fullmatch(cell) for cell in first) and len(set(first)) == len(first) > 1:
+        return False
+    words = [cell for cell in first if not is_number(cell)]
+    return are_numbers == [is_number(other) for _, other in pairs] and (
+        not words or any("." in cell for cell in first if is_number(cell)) or set(words) <= set(second)
+    )
 
 
 def _check_names(names: Sequence[str], path: Path) -> None:
     twice = [name for name, times in Counter(names).items() if times > 1]
-    if len(names) > 1 and all(map(is_number, names)):
-        raise UnusableDataset(f"the first line of {path} holds numbers: it must hold the names of the columns")
     if twice:
         raise UnusableDataset(f"{path} has two columns named {twice[0]!r}: rename one")
 

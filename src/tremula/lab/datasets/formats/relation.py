@@ -1,7 +1,7 @@
 """Rows that DuckDB can read become typed columns. Every format ends here, so that all of them decide alike.
 
-A format says where the rows are and what it knows of each column, as a `Field`. Whether text holds numbers, dates or
-levels is found out here.
+A format says where the rows are and what it knows of each column, as a `Field`. Whether text holds numbers, dates,
+amounts or levels is found out here.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -17,6 +17,7 @@ from tremula.data.column import show
 from tremula.errors import counted
 from tremula.lab.datasets.column import Column
 from tremula.lab.datasets.errors import UnusableDataset
+from tremula.lab.datasets.formats.written_values import SEEN, Form, possible_forms, swapped
 
 SAMPLE = 5_000  # rows that the kind of a text column is first guessed from
 LARGEST_EXACT = 2**53  # above it, a float64 cannot tell neighbouring whole numbers apart
@@ -138,6 +139,8 @@ class Relation:
     cleaned: str = "{0}"
     decimal_commas: bool = False
     parsed: Callable[[Collection[str]], Sequence[str]] | None = None
+    _forms: dict[str, Form] = field(default_factory=dict, init=False)
+    _known_dates: Mapping[str, str] = field(default_factory=dict, init=False)
 
     @property
     def names(self) -> list[str]:
@@ -145,7 +148,11 @@ class Relation:
         return [each.name for each in self.fields]
 
     def read(
-        self, names: Iterable[str] | None = None, as_words: Collection[str] = (), undated: Collection[str] = ()
+        self,
+        names: Iterable[str] | None = None,
+        as_words: Collection[str] = (),
+        undated: Collection[str] = (),
+        dates: Mapping[str, str] | None = None,
     ) -> dict[str, Column]:
         """Read columns.
 
@@ -157,6 +164,8 @@ class Relation:
             Columns whose text is kept as written. Dates, and whole numbers too large for a float64, become text.
         undated : collection of str, default=()
             Columns whose text is never read as dates.
+        dates : mapping of str to str, default=None
+            The form in which a column has its dates, where several are possible.
 
         Returns
         -------
@@ -164,6 +173,7 @@ class Relation:
         """
         by_name = {each.name: each for each in self.fields}
         fields = [by_name[name] for name in (self.names if names is None else names)]
+        self._known_dates = dates or {}
         try:
             readings = self._load(fields, {each.name: self._declared(each, as_words) for each in fields}, undated)
             columns = {each.name: self._column(f"k{n}", each, readings[each.name]) for n, each in enumerate(fields)}
@@ -171,6 +181,7 @@ class Relation:
             raise self.explain(error) from error
         finally:
             self.connection.execute("DROP TABLE IF EXISTS loaded")
+        self._note_forms(fields, readings)
         commas = [name for name, reading in readings.items() if reading == "decimal comma"]
         if commas:
             self.notes.append(f"Decimal commas were read in {counted(len(commas), 'column')}: {show(commas)}.")
@@ -240,7 +251,48 @@ class Relation:
             excluded = {"number" if each.type == "string" else "", "date text" if each.name in undated else ""}
             fitting = [reading for reading, n in shares.items() if n == n_present and reading not in excluded]
             readings[each.name] = None if n_present == 0 else next(iter(fitting), "words")
+        for each in fields:
+            if readings[each.name] == "words":
+                readings[each.name] = self._written(each, each.name in undated, limit)
         return readings
+
+    def _written(self, each: Field, is_undated: bool, limit: str) -> str:
+        """Return the form in which all values of a column of words are written, or else ``words``."""
+        values = f"SELECT {self.cleaned.format(each.key)} AS x FROM (SELECT * FROM {self.sql}{limit})"
+        first = self.connection.execute(f"SELECT x FROM ({values}) WHERE x IS NOT NULL LIMIT {SEEN}").fetchall()
+        possible = [form for form in possible_forms([row[0] for row in first]) if form.kind != "date" or not is_undated]
+        if not possible:
+            return "words"
+        counts = ", ".join(f"count(*) FILTER ({form.fits.format('x')})" for form in possible)
+        n_present, *n_fitting = self._first_row(f"SELECT count(x), {counts} FROM ({values})")
+        fitting = {form.name: form for form, n in zip(possible, n_fitting) if n == n_present}
+        self._forms |= fitting
+        known = self._known_dates.get(each.name, "")
+        return known if known in fitting else next(iter(fitting), "words")
+
+    def _reading(self, name: str) -> tuple[str, str]:
+        """Return the SQL of a reading, and the kind of column that it makes."""
+        form = self._forms.get(name)
+        return READINGS[name] if form is None else (form.value, form.kind)
+
+    def _note_forms(self, fields: Sequence[Field], readings: Mapping[str, str]) -> None:
+        """Say which columns were read as amounts, and where day and month could be exchanged."""
+        amounts = [name for name, reading in readings.items() if reading.startswith("amount")]
+        if amounts:
+            where = f"{counted(len(amounts), 'column')}: {show(amounts)}"
+            self.notes.append(f"Amounts such as $1,200 or 15 % were read as numbers in {where}.")
+        for each in fields:
+            form = readings[each.name]
+            other = self._forms.get(swapped(form))
+            if form in self._known_dates.values() or other is None or "%d" not in form:
+                continue
+            rows = f"SELECT {self.cleaned.format(each.key)} AS x FROM {self.sql}"
+            if self._first_row(f"SELECT count(x) = count(*) FILTER ({other.fits.format('x')}) FROM ({rows})")[0]:
+                first = "day" if form.index("%d") < form.index("%m") else "month"
+                self.notes.append(
+                    f"The dates of column {each.name!r} can be read in two ways: the {first} was taken to come first. "
+                    "Write them as 2024-05-31 to be sure."
+                )
 
     def _create(
         self, fields: Sequence[Field], readings: Mapping[str, str | None], sql: str, cleaned: str
@@ -249,7 +301,7 @@ class Relation:
         decided = {each.name: readings[each.name] or "words" for each in fields}
         # Words are cleaned later, each level once.
         selected = ", ".join(
-            f"{READINGS[reading][0].format(each.key if reading == 'words' else cleaned.format(each.key))} AS k{n}"
+            f"{self._reading(reading)[0].format(each.key if reading == 'words' else cleaned.format(each.key))} AS k{n}"
             for n, (each, reading) in enumerate(zip(fields, decided.values()))
         )
         self.connection.execute(f"CREATE OR REPLACE TEMP TABLE loaded AS SELECT {selected} FROM {sql}")
@@ -276,12 +328,13 @@ class Relation:
         return self.connection.execute(f"SELECT {expression} AS x FROM {source}").fetchnumpy()["x"]
 
     def _column(self, key: str, each: Field, reading: str) -> Column:
-        kind = READINGS[reading][1]
+        kind = self._reading(reading)[1]
         if kind == "nominal":
             codes, levels = self._levels(key)
             return Column(kind, codes, levels, declared=each.type in ("nominal", "boolean"))
         numbers = np.ma.filled(self._fetch(key).astype(np.float64, copy=False), np.nan)
-        return Column(kind, numbers, integer=each.type == "integer")
+        form = reading if kind == "date" and reading in self._forms else ""
+        return Column(kind, numbers, integer=each.type == "integer", form=form)
 
     def _levels(self, key: str) -> tuple[NDArray[np.int32], NDArray[Any]]:
         """Return the codes of a column of words, and its levels in their order."""
