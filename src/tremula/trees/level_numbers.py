@@ -27,7 +27,7 @@ PRIOR_WEIGHT = 5.0
 FEW_LEVELS = 5
 ROWS_PER_LEVEL = 5
 # What a split does with a missing level, as a threshold of a split of levels.
-NO_BRANCH, FIRST_BRANCH, SECOND_BRANCH = 0.0, 1.0, 2.0
+NO_BRANCH, FIRST_BRANCH, SECOND_BRANCH = np.nan, 1.0, 2.0
 
 
 @dataclass(frozen=True)
