@@ -147,6 +147,15 @@ def test_a_metric_that_a_method_lacks_is_a_dash(summary: dict[str, Any]) -> None
 
 
 @pytest.mark.usefixtures("without_library")
+def test_a_tiny_p_value_is_not_zero(summary_of: Any) -> None:
+    summary = summary_of("best")
+    summary["pairs"][0]["p_adjusted"] = 2e-7
+    html = render_page(summary)
+    assert "<td>&lt; 0.001</td>" in html
+    assert "<td>0.000</td>" not in html
+
+
+@pytest.mark.usefixtures("without_library")
 def test_numbers_that_are_none_are_not_drawn(summary: dict[str, Any]) -> None:
     tree = summary["methods"][2]["metrics"]
     tree["auc"] |= {"mean": float("nan"), "folds": [float("nan")] * 3}
