@@ -61,7 +61,7 @@ def test_results_are_the_same_for_any_backend(backend: str) -> None:
         assert list(train_members(list, range(3, 14), None)) == list(range(3, 14))
 
 
-@pytest.mark.parametrize("backend", ["threading", "loky", "multiprocessing"])
+@pytest.mark.parametrize("backend", ["threading", "loky", pytest.param("multiprocessing", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("batch", [1, 4, 100])
 def test_batches_leave_no_trace(backend: str, batch: int) -> None:
     with joblib.parallel_config(backend=backend, n_jobs=2):

@@ -99,6 +99,7 @@ def test_the_section_stands_before_the_others_or_at_the_end() -> None:
     assert insert_section("A tree.\n\nNotes\n-----\nNone.", "P") == "A tree.\n\nP\n\nNotes\n-----\nNone."
 
 
+@pytest.mark.slow
 def test_estimators_work_without_docstrings() -> None:
     code = "import tremula as tm; print(tm.CARTClassifier().fit([[0], [1]], [0, 1]).predict([[1]]), tm.Tree.__doc__)"
     ran: Any = subprocess.run([sys.executable, "-OO", "-W", "ignore", "-c", code], capture_output=True, text=True)

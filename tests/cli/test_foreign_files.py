@@ -119,6 +119,7 @@ def test_a_sound_file_with_categories_is_read(nominal_json: dict[str, Any], tmp_
     assert load_model(tmp_path / "model.json").get_booster().num_boosted_rounds() == 2
 
 
+@pytest.mark.slow
 def test_sound_files_are_read(xgboost_json: dict[str, Any], tmp_path: Path) -> None:
     (tmp_path / "model.json").write_text(json.dumps(xgboost_json))
     model = load_model(tmp_path / "model.json")
@@ -154,6 +155,7 @@ def test_a_damaged_lightgbm_model(tmp_path: Path, pattern: str, replacement: str
         load_model(path)
 
 
+@pytest.mark.slow
 def test_a_sound_lightgbm_model(tmp_path: Path) -> None:
     model = lightgbm.LGBMRegressor(n_estimators=2, num_leaves=4, verbose=-1).fit(ROWS, TARGET)
     model.booster_.save_model(tmp_path / "model.txt")

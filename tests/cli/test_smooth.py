@@ -111,7 +111,7 @@ def test_a_pickle_is_not_read_unless_trusted(capsys: pytest.CaptureFixture[str])
     assert "--trust" in message
 
 
-@pytest.mark.parametrize("ending", ["json", "ubj"])
+@pytest.mark.parametrize("ending", ["json", pytest.param("ubj", marks=pytest.mark.slow)])
 def test_a_booster_of_xgboost_learns_the_names_of_its_classes(ending: str, capsys: pytest.CaptureFixture[str]) -> None:
     xgboost = pytest.importorskip("xgboost")
     booster = xgboost.XGBClassifier(n_estimators=5, n_jobs=1).fit(X, KIND == "small")
@@ -405,6 +405,7 @@ def test_manipulated_trees_of_histogram_boosting_are_refused(field: str, value: 
 # --- names of classes in a wrong order ---
 
 
+@pytest.mark.slow
 def test_swapped_classes_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     xgboost = pytest.importorskip("xgboost")
     table = xgboost.DMatrix(X.to_numpy(), (KIND == "small").astype(int))

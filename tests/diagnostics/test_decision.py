@@ -58,6 +58,7 @@ def test_p_values_lie_between_those_of_one_pair_and_bonferroni() -> None:
     assert any(alone < v.adjusted_p_value < 4 * alone for v in decision.verdicts for alone in [v.result.p_value])
 
 
+@pytest.mark.slow
 def test_the_leader_is_shown_to_be_better_more_often_than_by_all_pairs() -> None:
     shown = {True: 0, False: 0}
     for seed in range(40):

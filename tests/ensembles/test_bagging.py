@@ -193,7 +193,8 @@ ENSEMBLES = {
 
 @pytest.mark.parametrize("name", ENSEMBLES)
 @pytest.mark.parametrize(
-    ("backend", "n_jobs"), [("threading", 2), ("threading", -1), ("loky", 2), ("multiprocessing", 2)]
+    ("backend", "n_jobs"),
+    [("threading", 2), ("threading", -1), ("loky", 2), pytest.param("multiprocessing", 2, marks=pytest.mark.slow)],
 )
 def test_members_do_not_depend_on_jobs_or_backend(name: str, backend: str, n_jobs: int) -> None:
     alone = clone(ENSEMBLES[name]).fit(X, Y)

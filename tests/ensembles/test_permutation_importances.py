@@ -96,7 +96,7 @@ def test_rows_left_out_are_found_again_where_they_were_not_kept(name: str, weigh
     assert results[0].tobytes() == results[1].tobytes()
 
 
-@pytest.mark.parametrize("n_jobs", [2, 3])
+@pytest.mark.parametrize("n_jobs", [2, pytest.param(3, marks=pytest.mark.slow)])
 def test_the_number_of_jobs_makes_no_difference(n_jobs: int) -> None:
     model = tm.RandomForestClassifier(n_estimators=10, random_state=0).fit(X, Y)
     alone = model.permutation_importances(X, Y, random_state=1)

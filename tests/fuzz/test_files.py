@@ -9,7 +9,7 @@ import random
 import tracemalloc
 import warnings
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ import pytest
 import tremula as tm
 from tremula.errors import FileDamaged, InvalidInput
 from tremula.persistence.archive import FREE_BYTES, MAX_RATIO
+from tremula.persistence.hints import hints_of
 from tremula.persistence.registry import storable_classes
 from tremula.trees.structure import MISSING_FIRST, MISSING_SECOND, NODE_DTYPE, NUMERIC_SPLIT
 
@@ -70,6 +71,20 @@ def test_every_storable_class_is_in_a_file(contents: list[bytes]) -> None:
 
     seen = set().union(*(names(read_parts(content).description) for content in contents))
     assert {kind.__name__ for kind in storable_classes()} - seen == {"Tree"}  # trees are arrays
+
+
+def test_every_attribute_in_a_file_has_an_annotation_to_be_checked_by(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without = set()
+
+    def check(value: Any, attributes: Iterable[str]) -> None:
+        without.update(f"{type(value).__name__}.{name}" for name in set(attributes) - set(hints_of(type(value))))
+
+    monkeypatch.setattr("tremula.persistence.soundness._check_object", check)
+    for path in sorted(folder.iterdir()):
+        tm.load(path)
+    assert not without
 
 
 def kinds_of_splits(content: bytes) -> set[str]:
@@ -194,6 +209,11 @@ FOUND: dict[str, tuple[str, Callable[[Parts], Any], str]] = {
     ),
     "no members": ("BaggingClassifier", set_fitted(members_=[]), ""),
     "trees as numbers": ("BaggingClassifier", set_fitted(members_=[1, 2]), "members_ has a wrong type"),
+    "a list for a reason": (
+        "smoothed_paths",
+        set_fitted(_no_missing=[1]),
+        "_no_missing has a wrong type",
+    ),
     "moved thresholds of no attribute": (
         "smoothed_paths",
         lambda parts: parts.arrays.update({_moved(parts): np.array([[99.0, 0.0, 1.0]])}),

@@ -25,7 +25,7 @@ from tremula import (
     REPTreeRegressor,
 )
 from tremula.errors import InvalidParameter
-from tremula.trees.criteria import CLASSIFICATION
+from tremula.trees.criteria import CLASSIFICATION, REGRESSION
 
 CLASSIFIERS = [
     C45Classifier(),
@@ -42,7 +42,7 @@ CLASSIFIERS = [
     ID3Classifier(categorical_features="all"),
 ]
 REGRESSORS = [
-    *(CARTRegressor(criterion) for criterion in ("variance", "fifth_root_variance")),
+    *(CARTRegressor(criterion) for criterion in REGRESSION),
     CARTRegressor(ccp_alpha="cv", random_state=0),
     REPTreeRegressor(random_state=0),
     REPTreeRegressor(prune=False),

@@ -133,7 +133,7 @@ def table_with_identifier(n_rows: int, share: float) -> tuple[pd.DataFrame, pd.S
 
 
 @pytest.mark.parametrize("forest", FORESTS)
-@pytest.mark.parametrize("share", [1.0, 0.5])
+@pytest.mark.parametrize("share", [1.0, pytest.param(0.5, marks=pytest.mark.slow)])
 def test_an_identifier_does_little_harm(forest: Callable[..., tm.RandomForestRegressor], share: float) -> None:
     X, y = table_with_identifier(400, share)
     errors = {"with": 0.0, "without": 0.0}

@@ -19,7 +19,7 @@ from tremula.trees.rules import Rules
 from .naive_splits import Table
 
 ENTROPY, RATIO, UNCERTAINTY, GINI = (criterion.code for criterion in CLASSIFICATION.values())
-VARIANCE, FIFTH_ROOT = (REGRESSION[name].code for name in ("variance", "fifth_root_variance"))
+VARIANCE, FIFTH_ROOT = (criterion.code for criterion in REGRESSION.values())
 
 C45 = Rules(
     RATIO,

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import has_fit_parameter
 
 from tremula.combine import Member
@@ -65,6 +66,9 @@ class AdaBoostM1Classifier(SequentialClassifier):
     >>> AdaBoostM1Classifier(n_estimators=10).fit(X, y).predict(X[:3])
     array([0, 0, 0])
     """
+
+    member_errors_: NDArray[np.float64]
+    stopped_: str
 
     def __init__(
         self,

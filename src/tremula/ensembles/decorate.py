@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from tremula.combine import Member, combine_members, largest
@@ -75,6 +76,10 @@ class DecorateClassifier(SequentialClassifier):
     """
 
     combine = "average"
+
+    trials_: int
+    trial_errors_: NDArray[np.float64]
+    trial_accepted_: NDArray[np.bool_]
 
     def __init__(
         self,

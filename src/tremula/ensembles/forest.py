@@ -15,7 +15,7 @@ from tremula.persistence.registry import storable
 from tremula.perturb import Bootstrap, Perturbation, RandomAttributes, RandomThresholds
 from tremula.seeds import RandomState
 from tremula.trees.cart import CARTClassifier, CARTRegressor
-from tremula.trees.criteria import CLASSIFICATION, REGRESSION
+from tremula.trees.criteria import CLASSIFICATION, REGRESSION_NAMES
 
 
 class _Forest(Ensemble):
@@ -133,7 +133,7 @@ class RandomForestClassifier(_RandomForest, EnsembleClassifier):
 @storable
 @with_parameters(
     n_estimators=N_ESTIMATORS_OR_AUTO,
-    criterion=choice(REGRESSION),
+    criterion=choice(REGRESSION_NAMES),
 )
 class RandomForestRegressor(_RandomForest, EnsembleRegressor):
     """Random forest: bootstrap samples of the rows, and a random subset of the attributes at each node.
@@ -269,7 +269,7 @@ class ExtraTreesClassifier(_ExtraTrees, EnsembleClassifier):
 
 @storable
 @with_parameters(
-    criterion=choice(REGRESSION),
+    criterion=choice(REGRESSION_NAMES),
     bootstrap=BOOTSTRAP_OR_ALL_ROWS,
 )
 class ExtraTreesRegressor(_ExtraTrees, EnsembleRegressor):

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tremula.combine import Member
 from tremula.ensembles.base.callbacks import MemberTasks
@@ -68,6 +69,8 @@ class ThreeBoostClassifier(SequentialClassifier):
     """
 
     n_estimators = len(VOTES)
+
+    member_rows_: list[NDArray[np.int64]]
 
     def __init__(
         self,

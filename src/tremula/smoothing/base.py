@@ -144,6 +144,7 @@ class DualPerturb(ShrinkageChoiceMixin, AnswerSpreadMixin, BaseEstimator):
     _fitted_with: tuple[str, str, float, int]
     _threshold: DecisionThreshold | None
     _unread: str
+    _no_missing: str | None
     _model_digest: str
 
     _is_classifier: ClassVar[bool]

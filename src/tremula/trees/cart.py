@@ -18,7 +18,7 @@ from tremula.parameters.table import LEAF_COST
 from tremula.persistence.registry import storable
 from tremula.seeds import RandomState
 from tremula.trees.columns import Columns
-from tremula.trees.criteria import CLASSIFICATION, REGRESSION, Criterion, find_criterion
+from tremula.trees.criteria import CLASSIFICATION, REGRESSION, REGRESSION_NAMES, Criterion, find_criterion
 from tremula.trees.growing import grow_classification_tree, grow_regression_tree
 from tremula.trees.grown_tree import GrownTree, mean_and_variance, node_means, tree_of_means
 from tremula.trees.learner import HeldOut, PrunedOnHeldOutRows, TreeClassifier, TreeRegressor
@@ -272,7 +272,7 @@ class CARTClassifier(_CART, TreeClassifier):
 @storable
 @with_parameters(
     criterion=Parameter(
-        choice(REGRESSION),
+        choice(REGRESSION_NAMES),
         "Measure of the quality of a split: the reduction of the variance, or of its fifth root as in Weka's M5'.",
     ),
     ccp_alpha=LEAF_COST.format("the training mean squared error"),

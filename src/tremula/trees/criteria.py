@@ -31,12 +31,13 @@ CLASSIFICATION: dict[str, Criterion] = {
 }
 REGRESSION: dict[str, Criterion] = {
     "variance": _criterion("variance", "variance"),
-    "squared_error": _criterion("variance", "variance"),  # scikit-learn's name of it
     "fifth_root_variance": _criterion("fifth_root_variance", "variance"),
 }
+ALIASES = {"squared_error": "variance"}  # scikit-learn's name
+REGRESSION_NAMES = [*REGRESSION, *ALIASES]
 
 
 def find_criterion(name: str, known: dict[str, Criterion]) -> Criterion:
     """Return the criterion of this name, or say which names there are."""
-    check_choice("criterion", name, known)
-    return known[name]
+    check_choice("criterion", name, [*known, *(alias for alias, own in ALIASES.items() if own in known)])
+    return known[ALIASES.get(name, name)]

@@ -150,6 +150,7 @@ def test_numbers_of_numpy_are_kept_as_numbers(path: Path) -> None:
     assert (result.values, result.n_test, result.size) == ({"error": 0.5}, 7, 3)
 
 
+@pytest.mark.slow
 def test_a_dying_worker_is_a_failure_and_the_rest_goes_on(log: Path, path: Path) -> None:
     measure = make_measure(log)
 

@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
+import pytest
+
 from tremula.lab.experiments.cell import Cell, Experiment, Outcome
 from tremula.lab.experiments.store import Store
 
@@ -158,6 +160,7 @@ def test_ctrl_c_keeps_what_is_finished_and_gives_the_rest_back(tmp_path: Path) -
     assert len(lines(tmp_path, "began")) <= N_CELLS + 1
 
 
+@pytest.mark.slow
 def test_workers_end_with_a_killed_runner_and_what_was_kept_is_not_measured_again(tmp_path: Path) -> None:
     with running(tmp_path, 2, 2.0) as process:
         wait_until(lambda: len(kept(tmp_path)) >= 2 and len(lines(tmp_path, "began")) >= 4)
