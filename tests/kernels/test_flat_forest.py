@@ -178,6 +178,16 @@ def test_splits_with_too_many_branches_are_refused(n_levels: int) -> None:
         np.testing.assert_array_equal(flat_sums(forest, rows, np.ones(1), 2), tree.predict_values(rows))
 
 
+@pytest.mark.parametrize("n_trees", [3, 4])
+def test_branches_of_levels_that_take_too_much_memory_are_refused(
+    n_trees: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nodes = np.array([(np.nan, 2, 0, 1, 2, 0), (0, 1, -1, 0, 0, 0), (0, 1, -1, 0, 0, 1)], dtype=NODE_DTYPE)
+    tree = Tree(nodes, np.eye(2), np.arange(9) % 2, [9], strict=False)
+    monkeypatch.setattr(flat_forest, "MOST_ENTRIES", 30)  # each split takes ten: its levels, and missing ones
+    assert (flatten([tree] * n_trees) is None) == (n_trees > 3)
+
+
 def test_trees_of_different_attributes_are_refused() -> None:
     assert flatten([chain(2), full_tree(2, 2)]) is None
 

@@ -119,6 +119,29 @@ def test_sets_of_levels_send_rows_where_thresholds_send_their_numbers(
             assert missing_branches(sets.nodes)[node] == branch
 
 
+def test_many_numbers_are_put_into_bins() -> None:
+    random = np.random.default_rng(0)
+    values = random.permutation(np.repeat(np.arange(3000.0), 2))[:, None]
+    values[::50] = np.nan
+    target, weights = random.normal(size=6000) + values[:, 0] % 2, random.integers(0, 3, 6000)
+    columns = replace(read_columns(values, np.array([3000], np.int32)), nominal="codes")
+    numbered, (levels,) = number_levels(columns, np.nan_to_num(target), weights, 0, random)
+    known = ~np.isnan(values[:, 0])
+    codes, bins = values[known, 0].astype(int), numbered.values[known, 0]
+    np.testing.assert_array_equal(bins, levels.numbers[codes])
+    assert np.isnan(numbered.values[~known]).all()
+    assert (np.diff(levels.numbers) >= 0).all()
+    counts = np.bincount(bins.astype(int), weights[known])
+    assert len(counts) == level_numbers.MAX_NUMBERS
+    assert counts.max() < 2 * counts.mean()
+    numbered, (levels,) = number_levels(
+        replace(columns, nominal="statistics"), np.nan_to_num(target), weights, 0, random
+    )
+    assert len(np.unique(levels.numbers)) <= level_numbers.MAX_NUMBERS
+    tree = grow_regression_tree(columns, np.nan_to_num(target), weights, RULES["variance"], random)
+    assert len(tree.subsets) <= level_numbers.MAX_NUMBERS * 3000
+
+
 def test_rows_with_missing_levels_are_divided_if_asked() -> None:
     grown = grow_one("entropy", "statistics", 0.1, branch=False)
     assert (missing_branches(grown.nodes) == -1).all()

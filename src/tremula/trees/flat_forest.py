@@ -20,6 +20,7 @@ __all__ = ["FlatForest", "flatten"]
 
 MOST_ATTRIBUTES = 256  # where numbers are coded
 MOST_LEVELS = 2**16
+MOST_ENTRIES = 2**26  # bytes: each split of levels has one for each level
 STEPS_PER_TREE = 4  # of searches for places, which bytes save in following a tree
 
 
@@ -39,7 +40,8 @@ def flatten(trees: Sequence[Tree], outputs: ArrayLike | None = None, *, votes: b
     -------
     FlatForest or None
         Its ``add_values(rows, weights, total)`` adds the answers of all trees. None if trees differ in their attributes
-        or have splits that the form has no room for: more than 127 branches, or more than 65,535 levels.
+        or have splits that the form has no room for: more than 127 branches, more than 65,535 levels, or so many of
+        levels that they take more than 64 MB.
 
     Examples
     --------
@@ -60,6 +62,8 @@ def flatten(trees: Sequence[Tree], outputs: ArrayLike | None = None, *, votes: b
     fits = all([count_splits(tree._view, counts) for tree in trees])
     n_numeric, n_nominal = counts
     if not fits or (n_nominal & n_numeric).any() or (n_levels[n_nominal > 0] > MOST_LEVELS).any():
+        return None
+    if int((n_nominal * (n_levels.astype(np.int64) + 1)).sum()) > MOST_ENTRIES:
         return None
     return FlatForest(
         _cells_of(trees, n_numeric, n_nominal > 0),

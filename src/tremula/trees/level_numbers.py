@@ -22,6 +22,8 @@ from tremula.trees.tree import Tree
 N_FOLDS = 5
 # The mean target of a level counts as if so many more rows had the mean of all.
 PRIOR_WEIGHT = 5.0
+# More numbers of the levels of a column are put into so many bins: each split takes a byte for each level.
+MAX_NUMBERS = 256
 # "auto" takes statistics for attributes of more levels than this; with more than two classes, where the share of one of
 # them says little of a level, only if there are fewer rows for each level.
 FEW_LEVELS = 5
@@ -87,21 +89,29 @@ def number_levels(
     numbered = numbered_columns(columns, n_classes)
     if not len(numbered):
         return columns, []
-    values = columns.values.copy()
-    if columns.nominal == "codes":
-        tables = [np.arange(n, dtype=np.float64) for n in columns.n_levels[numbered]]
-    else:
+    values, levels, folds = columns.values.copy(), [], None
+    if columns.nominal != "codes":
         if n_classes:
             target = target == (1 if n_classes == 2 else random.integers(n_classes))
         folds = random.integers(N_FOLDS, size=columns.n_rows)
-        tables = []
-        for column in numbered:
-            values[:, column], numbers = _mean_targets(
-                values[:, column], int(columns.n_levels[column]), target, weights, folds
-            )
-            tables.append(numbers)
-    levels = [_numbered(columns, int(column), numbers) for column, numbers in zip(numbered, tables, strict=True)]
+    for column in numbered:
+        numbers = np.arange(columns.n_levels[column], dtype=np.float64)
+        if folds is not None:
+            values[:, column], numbers = _mean_targets(values[:, column], len(numbers), target, weights, folds)
+        values[:, column], numbers = _in_bins(values[:, column], numbers, weights)
+        levels.append(_numbered(columns, int(column), numbers))
     return columns.with_numbers(numbered, values), levels
+
+
+def _in_bins(values: np.ndarray, numbers: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the bins of the numbers of rows and of levels, at quantiles of the rows, if there are too many numbers."""
+    present = values[(weights > 0) & ~np.isnan(values)]
+    if len(np.unique(present)) <= MAX_NUMBERS:
+        return values, numbers
+    bounds = np.unique(np.quantile(present, np.arange(1, MAX_NUMBERS) / MAX_NUMBERS, method="higher"))
+    bins = np.searchsorted(bounds, values, "right").astype(np.float64)
+    bins[np.isnan(values)] = np.nan
+    return bins, np.searchsorted(bounds, numbers, "right").astype(np.float64)
 
 
 def _numbered(columns: Columns, column: int, numbers: np.ndarray) -> NumberedLevels:
