@@ -129,6 +129,7 @@ def test_attributes_are_drawn_among_some(max_features: Any, n_jobs: int) -> None
         ({"criterion": "ginni"}, "criterion='ginni' is not known.*did you mean 'gini'"),
         ({"max_depth": 0}, "max_depth=0 was given"),
         ({"min_samples_leaf": -1}, "min_samples_leaf=-1 was given"),
+        ({"min_samples_split": -1}, "min_samples_split=-1 was given"),
     ],
 )
 def test_a_wrong_parameter_of_the_trees_is_named(parameters: dict[str, Any], message: str) -> None:
@@ -167,3 +168,17 @@ def test_diabetes_is_predicted_as_well_as_by_scikit_learn() -> None:
     errors = [(cross_val_predict(model, X_NUMBERS, Y_NUMBERS, cv=3) - Y_NUMBERS) ** 2 for model in models]
     difference = errors[1] - errors[0]
     assert difference.mean() > -3 * difference.std() / np.sqrt(len(difference))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [tm.RandomForestClassifier, tm.ExtraTreesClassifier, tm.RandomForestRegressor, tm.ExtraTreesRegressor],
+    ids=lambda make: make.__name__,
+)
+def test_nodes_of_fewer_rows_are_not_split(make: Any) -> None:
+    X, y = load_iris(return_X_y=True)
+    for tree in make(5, min_samples_split=30, random_state=0).fit(X, y).members_:
+        is_split = tree.nodes["n_branches"] > 0
+        assert is_split.sum() > 2
+        assert tree.nodes["weight"][is_split].min() >= 30
+        assert (tree.nodes["weight"][~is_split] < 30).any()

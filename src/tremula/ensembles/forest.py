@@ -28,6 +28,7 @@ class _Forest(Ensemble):
     missing: str
     nominal: str
     max_depth: int | None
+    min_samples_split: float
     min_samples_leaf: float
 
     _tree: ClassVar[type[CARTClassifier | CARTRegressor]]
@@ -36,6 +37,7 @@ class _Forest(Ensemble):
         return self._tree(
             criterion=self.criterion,
             max_depth=self.max_depth,
+            min_samples_split=self.min_samples_split,
             min_samples_leaf=self.min_samples_leaf,
             max_bins=self.max_bins,
             missing=self.missing,
@@ -99,6 +101,7 @@ class RandomForestClassifier(_RandomForest, EnsembleClassifier):
         missing: str = "branch",
         nominal: str = "auto",
         max_depth: int | None = None,
+        min_samples_split: float = 2,
         min_samples_leaf: float = 1,
         max_samples: float = 1.0,
         bootstrap: bool = True,
@@ -118,6 +121,7 @@ class RandomForestClassifier(_RandomForest, EnsembleClassifier):
         self.missing = missing
         self.nominal = nominal
         self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
         self.max_samples = max_samples
         self.bootstrap = bootstrap
@@ -168,6 +172,7 @@ class RandomForestRegressor(_RandomForest, EnsembleRegressor):
         missing: str = "branch",
         nominal: str = "auto",
         max_depth: int | None = None,
+        min_samples_split: float = 2,
         min_samples_leaf: float = 1,
         max_samples: float = 1.0,
         bootstrap: bool = True,
@@ -186,6 +191,7 @@ class RandomForestRegressor(_RandomForest, EnsembleRegressor):
         self.missing = missing
         self.nominal = nominal
         self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
         self.max_samples = max_samples
         self.bootstrap = bootstrap
@@ -239,6 +245,7 @@ class ExtraTreesClassifier(_ExtraTrees, EnsembleClassifier):
         missing: str = "branch",
         nominal: str = "auto",
         max_depth: int | None = None,
+        min_samples_split: float = 2,
         min_samples_leaf: float = 1,
         combine: str = "average",
         bootstrap: bool = False,
@@ -256,6 +263,7 @@ class ExtraTreesClassifier(_ExtraTrees, EnsembleClassifier):
         self.missing = missing
         self.nominal = nominal
         self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
         self.combine = combine
         self.bootstrap = bootstrap
@@ -307,6 +315,7 @@ class ExtraTreesRegressor(_ExtraTrees, EnsembleRegressor):
         missing: str = "branch",
         nominal: str = "auto",
         max_depth: int | None = None,
+        min_samples_split: float = 2,
         min_samples_leaf: float = 1,
         bootstrap: bool = False,
         oob_score: bool = False,
@@ -323,6 +332,7 @@ class ExtraTreesRegressor(_ExtraTrees, EnsembleRegressor):
         self.missing = missing
         self.nominal = nominal
         self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
         self.bootstrap = bootstrap
         self.oob_score = oob_score
