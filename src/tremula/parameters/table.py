@@ -100,8 +100,9 @@ TREES = {
         'How a nominal attribute is split. "subsets" divides the levels into the two sets that fit the rows of the '
         "node best, which fits noise where levels have few rows. The others compare a number for each level with a "
         'threshold: "statistics" the mean target of the tree\'s other rows with the level, "codes" its place among the '
-        'levels. "auto" takes statistics for attributes of more than 5 levels, else subsets; with more than two '
-        "classes it takes statistics only if there are fewer than 5 rows for each level.",
+        'levels; more than 256 different numbers are put into bins. "auto" takes statistics for attributes of more '
+        "than 5 levels, else subsets; with more than two classes it takes statistics only if there are fewer than 5 "
+        "rows for each level.",
     ),
     "ccp_alpha": Parameter(
         number_or_word(number(0.0), "validation", "cv"),

@@ -201,9 +201,10 @@ class Columns:
     @property
     def distinct_values(self) -> np.ndarray:
         """The value of each code, to compute thresholds from."""
-        coded = self.coded
+        if self.base is not None:
+            return self.coded.distinct_values(self.values)
         with _PREPARING:
-            return self._distinct_values if self.base is None else coded.distinct_values(self.values)
+            return self._distinct_values
 
     @cached_property
     def _distinct_values(self) -> np.ndarray:
