@@ -6,6 +6,7 @@ import os
 import resource
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -91,12 +92,18 @@ def test_fewest_rows_extreme_weights_and_many_classes_are_answered_or_refused(ki
 # --- more levels and classes than 16 bits hold, in a process with little memory ---
 
 
+def address_space() -> int:
+    """Return the bytes that this process has mapped."""
+    return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+
+
 def outcome_in_fork(work: Callable[[], bool], gibibytes: int, seconds: int) -> str:
-    """Return "answered" or "refused", or what went wrong; the process may take so much memory and processor time."""
+    """Return "answered" or "refused", or what went wrong; `work` may take so much more memory and processor time."""
     reader, writer = os.pipe()
+    limit = address_space() + gibibytes * 2**30  # earlier tests of this process hold memory too
     child = os.fork()
     if child == 0:
-        resource.setrlimit(resource.RLIMIT_AS, (gibibytes * 2**30,) * 2)
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
         try:
             outcome = "answered" if work() else "refused"
