@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from tremula.ensembles.base.ensemble import EnsembleClassifier, EnsembleRegressor
 from tremula.parameters import Parameter, with_parameters
 from tremula.parameters.kinds import ATTRIBUTE_COUNT
-from tremula.parameters.table import BOOTSTRAP_OR_ALL_ROWS, N_ESTIMATORS_OR_AUTO, OWN_COLUMNS
+from tremula.parameters.table import BOOTSTRAP_OR_ALL_ROWS, CLASS_WEIGHT_OF_MEMBERS, N_ESTIMATORS_OR_AUTO, OWN_COLUMNS
 from tremula.persistence.registry import storable
 from tremula.perturb import AttributeSubset, Bootstrap, DisjointParts, Perturbation
 from tremula.seeds import RandomState
@@ -20,6 +20,7 @@ from tremula.trees.reptree import REPTreeRegressor
 
 @storable
 @with_parameters(
+    class_weight=CLASS_WEIGHT_OF_MEMBERS,
     estimator="The estimator to fit as a member; an unpruned C4.5 tree by default.",
     n_estimators=N_ESTIMATORS_OR_AUTO,
     categorical_features=OWN_COLUMNS,
@@ -58,6 +59,7 @@ class BaggingClassifier(EnsembleClassifier):
         oob_score: bool = False,
         warm_start: bool = False,
         n_jobs: int | None = None,
+        class_weight: Any = None,
         categorical_features: Any = "from_dtype",
         random_state: RandomState = None,
         verbose: int = 0,
@@ -71,6 +73,7 @@ class BaggingClassifier(EnsembleClassifier):
         self.oob_score = oob_score
         self.warm_start = warm_start
         self.n_jobs = n_jobs
+        self.class_weight = class_weight
         self.categorical_features = categorical_features
         self.random_state = random_state
         self.verbose = verbose
@@ -183,6 +186,7 @@ class DaggingClassifier(EnsembleClassifier):
         combine: str = "average",
         oob_score: bool = False,
         n_jobs: int | None = None,
+        class_weight: Any = None,
         categorical_features: Any = "from_dtype",
         random_state: RandomState = None,
         verbose: int = 0,
@@ -192,6 +196,7 @@ class DaggingClassifier(EnsembleClassifier):
         self.combine = combine
         self.oob_score = oob_score
         self.n_jobs = n_jobs
+        self.class_weight = class_weight
         self.categorical_features = categorical_features
         self.random_state = random_state
         self.verbose = verbose
@@ -205,6 +210,7 @@ class DaggingClassifier(EnsembleClassifier):
 
 @storable
 @with_parameters(
+    class_weight=CLASS_WEIGHT_OF_MEMBERS,
     estimator="The estimator to fit as a member; an unpruned C4.5 tree by default.",
     max_features=Parameter(ATTRIBUTE_COUNT, "Attributes that a member sees: a share of all, rounded, or a count."),
     categorical_features=OWN_COLUMNS,
@@ -242,6 +248,7 @@ class RandomSubspaceClassifier(EnsembleClassifier):
         oob_score: bool = False,
         warm_start: bool = False,
         n_jobs: int | None = None,
+        class_weight: Any = None,
         categorical_features: Any = "from_dtype",
         random_state: RandomState = None,
         verbose: int = 0,
@@ -254,6 +261,7 @@ class RandomSubspaceClassifier(EnsembleClassifier):
         self.oob_score = oob_score
         self.warm_start = warm_start
         self.n_jobs = n_jobs
+        self.class_weight = class_weight
         self.categorical_features = categorical_features
         self.random_state = random_state
         self.verbose = verbose

@@ -87,6 +87,7 @@ class PerturbCombineClassifier(_PerturbCombine, EnsembleClassifier):
         oob_score: bool = False,
         warm_start: bool = False,
         n_jobs: int | None = None,
+        class_weight: Any = None,
         categorical_features: Any = "from_dtype",
         random_state: RandomState = None,
         verbose: int = 0,
@@ -99,6 +100,7 @@ class PerturbCombineClassifier(_PerturbCombine, EnsembleClassifier):
         self.oob_score = oob_score
         self.warm_start = warm_start
         self.n_jobs = n_jobs
+        self.class_weight = class_weight
         self.categorical_features = categorical_features
         self.random_state = random_state
         self.verbose = verbose

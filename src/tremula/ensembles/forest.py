@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from tremula.ensembles.base.ensemble import Ensemble, EnsembleClassifier, EnsembleRegressor
 from tremula.parameters import with_parameters
 from tremula.parameters.kinds import choice
-from tremula.parameters.table import BOOTSTRAP_OR_ALL_ROWS, N_ESTIMATORS_OR_AUTO
+from tremula.parameters.table import BOOTSTRAP_OR_ALL_ROWS, CLASS_WEIGHT_OF_MEMBERS, N_ESTIMATORS_OR_AUTO
 from tremula.persistence.registry import storable
 from tremula.perturb import Bootstrap, Perturbation, RandomAttributes, RandomThresholds
 from tremula.seeds import RandomState
@@ -30,6 +30,7 @@ class _Forest(Ensemble):
     max_depth: int | None
     min_samples_split: float
     min_samples_leaf: float
+    min_weight_fraction_leaf: float
 
     _tree: ClassVar[type[CARTClassifier | CARTRegressor]]
 
@@ -39,6 +40,7 @@ class _Forest(Ensemble):
             max_depth=self.max_depth,
             min_samples_split=self.min_samples_split,
             min_samples_leaf=self.min_samples_leaf,
+            min_weight_fraction_leaf=self.min_weight_fraction_leaf,
             max_bins=self.max_bins,
             missing=self.missing,
             nominal=self.nominal,
@@ -63,6 +65,7 @@ class _ExtraTrees(_Forest):
 
 @storable
 @with_parameters(
+    class_weight=CLASS_WEIGHT_OF_MEMBERS,
     n_estimators=N_ESTIMATORS_OR_AUTO,
     criterion=choice(CLASSIFICATION),
 )
@@ -103,12 +106,14 @@ class RandomForestClassifier(_RandomForest, EnsembleClassifier):
         max_depth: int | None = None,
         min_samples_split: float = 2,
         min_samples_leaf: float = 1,
+        min_weight_fraction_leaf: float = 0.0,
         max_samples: float = 1.0,
         bootstrap: bool = True,
         combine: str = "average",
         oob_score: bool = False,
         warm_start: bool = False,
         n_jobs: int | None = None,
+        class_weight: Any = None,
         categorical_features: Any = "from_dtype",
         random_state: RandomState = None,
         verbose: int = 0,
@@ -123,12 +128,14 @@ class RandomForestClassifier(_RandomForest, EnsembleClassifier):
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.max_samples = max_samples
         self.bootstrap = bootstrap
         self.combine = combine
         self.oob_score = oob_score
         self.warm_start = warm_start
         self.n_jobs = n_jobs
+        self.class_weight = class_weight
         self.categorical_features = categorical_features
         self.random_state = random_state
         self.verbose = verbose
@@ -174,6 +181,7 @@ class RandomForestRegressor(_RandomForest, EnsembleRegressor):
         max_depth: int | None = None,
         min_samples_split: float = 2,
         min_samples_leaf: float = 1,
+        min_weight_fraction_leaf: float = 0.0,
         max_samples: float = 1.0,
         bootstrap: bool = True,
         oob_score: bool = False,
@@ -193,6 +201,7 @@ class RandomForestRegressor(_RandomForest, EnsembleRegressor):
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.max_samples = max_samples
         self.bootstrap = bootstrap
         self.oob_score = oob_score
@@ -205,6 +214,7 @@ class RandomForestRegressor(_RandomForest, EnsembleRegressor):
 
 @storable
 @with_parameters(
+    class_weight=CLASS_WEIGHT_OF_MEMBERS,
     criterion=choice(CLASSIFICATION),
     bootstrap=BOOTSTRAP_OR_ALL_ROWS,
 )
@@ -247,11 +257,13 @@ class ExtraTreesClassifier(_ExtraTrees, EnsembleClassifier):
         max_depth: int | None = None,
         min_samples_split: float = 2,
         min_samples_leaf: float = 1,
+        min_weight_fraction_leaf: float = 0.0,
         combine: str = "average",
         bootstrap: bool = False,
         oob_score: bool = False,
         warm_start: bool = False,
         n_jobs: int | None = None,
+        class_weight: Any = None,
         categorical_features: Any = "from_dtype",
         random_state: RandomState = None,
         verbose: int = 0,
@@ -265,11 +277,13 @@ class ExtraTreesClassifier(_ExtraTrees, EnsembleClassifier):
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.combine = combine
         self.bootstrap = bootstrap
         self.oob_score = oob_score
         self.warm_start = warm_start
         self.n_jobs = n_jobs
+        self.class_weight = class_weight
         self.categorical_features = categorical_features
         self.random_state = random_state
         self.verbose = verbose
@@ -317,6 +331,7 @@ class ExtraTreesRegressor(_ExtraTrees, EnsembleRegressor):
         max_depth: int | None = None,
         min_samples_split: float = 2,
         min_samples_leaf: float = 1,
+        min_weight_fraction_leaf: float = 0.0,
         bootstrap: bool = False,
         oob_score: bool = False,
         warm_start: bool = False,
@@ -334,6 +349,7 @@ class ExtraTreesRegressor(_ExtraTrees, EnsembleRegressor):
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.bootstrap = bootstrap
         self.oob_score = oob_score
         self.warm_start = warm_start

@@ -32,7 +32,7 @@ from tremula.ensembles.smearing_noise import (
 from tremula.errors import InvalidParameter
 from tremula.parameters import with_parameters
 from tremula.parameters.kinds import check_finite, choice
-from tremula.parameters.table import AMOUNT_OF_NOISE, N_ESTIMATORS_OR_AUTO
+from tremula.parameters.table import AMOUNT_OF_NOISE, CLASS_WEIGHT_OF_MEMBERS, N_ESTIMATORS_OR_AUTO
 from tremula.persistence.registry import storable
 from tremula.perturb import Bootstrap, Perturbation, Sample, SmearedInputs
 from tremula.perturb.inputs import LearnedNoise
@@ -168,7 +168,8 @@ class _SmearedBagging(Ensemble):
             weights[held_out] = 0
             rest = replace(sample, weights=weights)
         learned = LearnedNoise.of(self._smeared(0.0), rest, trainer.values())
-        return Part(Drawing(rest, [self._bootstrap()], self._ceiling(), self._root_seed), learned, held_out)
+        drawn = [self._bootstrap(), *self._weighing()]
+        return Part(Drawing(rest, drawn, self._ceiling(), self._root_seed), learned, held_out)
 
     def _add_members(
         self, members: list[Member], training: Training, numbers: range, out_of_bag: OutOfBag | None, tasks: MemberTasks
@@ -181,6 +182,7 @@ class _SmearedBagging(Ensemble):
 
 @storable
 @with_parameters(
+    class_weight=CLASS_WEIGHT_OF_MEMBERS,
     estimator="The estimator to fit as a member; an unpruned REPTree by default.",
     n_estimators=N_ESTIMATORS_OR_AUTO,
     noise=AMOUNT_OF_NOISE,
@@ -246,6 +248,7 @@ class SmearedBaggingClassifier(_SmearedBagging, EnsembleClassifier):
         oob_score: bool = False,
         warm_start: bool = False,
         n_jobs: int | None = None,
+        class_weight: Any = None,
         categorical_features: Any = "from_dtype",
         random_state: RandomState = None,
         verbose: int = 0,
@@ -270,6 +273,7 @@ class SmearedBaggingClassifier(_SmearedBagging, EnsembleClassifier):
         self.oob_score = oob_score
         self.warm_start = warm_start
         self.n_jobs = n_jobs
+        self.class_weight = class_weight
         self.categorical_features = categorical_features
         self.random_state = random_state
         self.verbose = verbose

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 
 from tremula.ensembles.base.ensemble import EnsembleClassifier
 from tremula.parameters import with_parameters
-from tremula.parameters.table import BOOTSTRAP_OR_ALL_ROWS, OWN_COLUMNS
+from tremula.parameters.table import BOOTSTRAP_OR_ALL_ROWS, CLASS_WEIGHT_OF_MEMBERS, OWN_COLUMNS
 from tremula.persistence.registry import storable
 from tremula.perturb import Perturbation, RandomSplits
 from tremula.seeds import RandomState
@@ -18,6 +18,7 @@ from tremula.trees.c45 import C45Classifier
 
 @storable
 @with_parameters(
+    class_weight=CLASS_WEIGHT_OF_MEMBERS,
     estimator="The estimator to fit as a member; an unpruned C4.5 tree by default.",
     categorical_features=OWN_COLUMNS,
     bootstrap=BOOTSTRAP_OR_ALL_ROWS,
@@ -54,6 +55,7 @@ class RandomizedC45Classifier(EnsembleClassifier):
         oob_score: bool = False,
         warm_start: bool = False,
         n_jobs: int | None = None,
+        class_weight: Any = None,
         categorical_features: Any = "from_dtype",
         random_state: RandomState = None,
         verbose: int = 0,
@@ -66,6 +68,7 @@ class RandomizedC45Classifier(EnsembleClassifier):
         self.oob_score = oob_score
         self.warm_start = warm_start
         self.n_jobs = n_jobs
+        self.class_weight = class_weight
         self.categorical_features = categorical_features
         self.random_state = random_state
         self.verbose = verbose

@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from tremula.data.class_weights import weigh_classes
 from tremula.data.target import read_known_classes, read_target
+from tremula.ensembles.base.target import is_by_member
 from tremula.errors import InvalidInput, UnsupportedModel
 from tremula.explanations.tree_reader import read_trees
 from tremula.smoothing.models import TreeModel
@@ -28,7 +30,7 @@ def read_training_rows(model: Any, X: Any, y: Any, sample_weight: Any, n_jobs: i
         trained = read_trained(model, X, y, sample_weight, n_jobs)
     else:
         _check_leaves(last)
-        trained = _trained_on_all(read_trees(model, X), X, y, sample_weight, n_jobs)
+        trained = _trained_on_all(read_trees(model, X), X, y, sample_weight, n_jobs, _class_weight(last))
     _check_members(trained)
     return trained
 
@@ -59,7 +61,15 @@ def _no_means(name: str) -> UnsupportedModel:
     )
 
 
-def _trained_on_all(trees: TreeModel, X: Any, y: Any, sample_weight: Any, n_jobs: int | None) -> TrainedMembers:
+def _class_weight(model: Any) -> Any:
+    """Return the class weights of a model whose members were all trained on all rows."""
+    class_weight = getattr(model, "class_weight", None)
+    return "balanced" if is_by_member(class_weight) else class_weight
+
+
+def _trained_on_all(
+    trees: TreeModel, X: Any, y: Any, sample_weight: Any, n_jobs: int | None, class_weight: Any
+) -> TrainedMembers:
     table = trees.rows(X)
     target = read_target(y, len(table)) if trees.classes is None else _codes(y, trees.classes)
     weights = np.ones(len(table)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
@@ -67,6 +77,8 @@ def _trained_on_all(trees: TreeModel, X: Any, y: Any, sample_weight: Any, n_jobs
         raise InvalidInput(
             f"sample_weight has shape {weights.shape}: expected one weight for each of {len(table)} rows"
         )
+    if trees.classes is not None and class_weight is not None:
+        weights = np.asarray(weigh_classes(class_weight, trees.classes, target.astype(np.int32), weights))
     rows = np.flatnonzero(weights > 0)
     sample = MemberSample(rows, np.ones(len(rows)), weights[rows], target[rows], table[rows])
     n_members = len(trees.sum.trees)

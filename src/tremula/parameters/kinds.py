@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
@@ -122,6 +122,22 @@ def check_finite(name: str, given: Any) -> None:
     check_number(name, given, 0.0)
     if not np.isfinite(given):
         raise InvalidParameter(f"{name}={given!r} was given; expected a finite number")
+
+
+def class_weights(*words: str) -> Kind:
+    """Take None, one of some words, or a dict with a weight for each class."""
+
+    def check(name: str, given: Any) -> None:
+        if isinstance(given, Mapping):
+            for label, weight in given.items():
+                check_finite(f"{name}[{label!r}]", weight)
+        elif given is not None and not (isinstance(given, str) and given in words):
+            listed = ", ".join(map(repr, words))
+            raise InvalidParameter(
+                f"{name}={given!r} was given; expected None, {listed}, or a dict such as {{'ill': 5, 'healthy': 1}}"
+            )
+
+    return Kind(", ".join(["dict", *map(quoted, words)]) + " or None", check)
 
 
 def _check_noise(name: str, given: Any) -> None:

@@ -20,6 +20,7 @@ from tremula.parameters.kinds import (
     Kind,
     anything,
     choice,
+    class_weights,
     number,
     number_or_word,
 )
@@ -58,8 +59,17 @@ AMOUNT_OF_NOISE = (
     'rows. One number, one for each attribute, one for each tree and attribute, or "auto" to choose it on rows that '
     "did not train the model. "
 )
+CLASS_WEIGHT = (
+    "Weights of the classes, by which the weights of their rows are multiplied; 1 for a class that the dict lacks. "
+    '"balanced" gives every class the same weight in total: n_rows / (n_classes * rows of the class). '
+)
+CLASS_WEIGHT_OF_MEMBERS = Parameter(
+    class_weights("balanced", "balanced_subsample"),
+    CLASS_WEIGHT + '"balanced_subsample" does the same for each member, by the rows drawn for it.',
+)
 # --- trees ---
 TREES = {
+    "class_weight": Parameter(class_weights("balanced"), CLASS_WEIGHT.strip()),
     "criterion": Parameter(anything("str"), "Measure of the quality of a split."),
     "splitter": Parameter(
         choice(["best", "random"]),
@@ -74,6 +84,9 @@ TREES = {
     ),
     "min_samples_leaf": Parameter(
         number(0.0), "Minimum number of rows on each side of a split, counted as for `min_samples_split`."
+    ),
+    "min_weight_fraction_leaf": Parameter(
+        number(0.0, 0.5), "Minimum share of the weight of all rows that each side of a split must have."
     ),
     "min_weight_split": Parameter(number(0.0), "Minimum sum of row weights in a node to split it."),
     "min_weight_leaf": Parameter(

@@ -13,9 +13,11 @@ from tremula.perturb.rows import Bootstrap, DisjointParts
 from tremula.perturb.sample import Draw, Perturbation, Sample
 from tremula.perturb.splits import RandomAttributes, RandomSplits, RandomThresholds
 from tremula.perturb.targets import FlippedClasses, SmearedTarget
+from tremula.perturb.weights import BalancedWeights
 
 __all__ = [
     "AttributeSubset",
+    "BalancedWeights",
     "Bootstrap",
     "DisjointParts",
     "Draw",

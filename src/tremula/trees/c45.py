@@ -62,6 +62,7 @@ class C45Classifier(TreeClassifier):
         subtree_raising: bool = True,
         max_depth: int | None = None,
         max_features: int | float | str | None = None,
+        class_weight: Any = None,
         categorical_features: Any = "from_dtype",
         random_state: RandomState = None,
     ) -> None:
@@ -72,6 +73,7 @@ class C45Classifier(TreeClassifier):
         self.subtree_raising = subtree_raising
         self.max_depth = max_depth
         self.max_features = max_features
+        self.class_weight = class_weight
         self.categorical_features = categorical_features
         self.random_state = random_state
 

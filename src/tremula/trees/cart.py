@@ -58,6 +58,7 @@ class _CART(PrunedOnHeldOutRows):
     max_depth: int | None
     min_samples_split: float
     min_samples_leaf: float
+    min_weight_fraction_leaf: float
     max_features: int | float | str | None
     max_bins: int | None
     missing: str
@@ -90,15 +91,18 @@ class _CART(PrunedOnHeldOutRows):
             or self.nominal in ("auto", "statistics")
         )
 
-    def _rules(self, n_attributes: int, weights: np.ndarray | None, **others: Any) -> Rules:
+    def _rules(self, columns: Columns, weights: np.ndarray | None, **others: Any) -> Rules:
+        total = columns.n_rows if weights is None else float(weights.sum())
         return Rules(
             criterion=find_criterion(self.criterion, self._criteria).code,
             subsets=True,
             random_threshold=self.splitter == "random",
-            n_drawn=attributes_to_draw(self.max_features, n_attributes),
+            n_drawn=attributes_to_draw(self.max_features, columns.n_attributes),
             max_depth=depth_limit(self.max_depth),
             min_split_weight=minimum_weight(self.min_samples_split, 2, weights),
-            min_side_weight=minimum_weight(self.min_samples_leaf, 1, weights),
+            min_side_weight=max(
+                minimum_weight(self.min_samples_leaf, 1, weights), self.min_weight_fraction_leaf * total * (1 - 1e-12)
+            ),
             **others,
         )
 
@@ -213,6 +217,7 @@ class CARTClassifier(_CART, TreeClassifier):
         *,
         min_samples_split: float = 2,
         min_samples_leaf: float = 1,
+        min_weight_fraction_leaf: float = 0.0,
         max_features: int | float | str | None = None,
         max_bins: int | None = None,
         missing: str = "branch",
@@ -220,6 +225,7 @@ class CARTClassifier(_CART, TreeClassifier):
         splitter: str = "best",
         ccp_alpha: float | str = 0.0,
         cv: Any = 10,
+        class_weight: Any = None,
         categorical_features: Any = "from_dtype",
         random_state: RandomState = None,
     ) -> None:
@@ -227,6 +233,7 @@ class CARTClassifier(_CART, TreeClassifier):
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.max_features = max_features
         self.max_bins = max_bins
         self.missing = missing
@@ -234,6 +241,7 @@ class CARTClassifier(_CART, TreeClassifier):
         self.splitter = splitter
         self.ccp_alpha = ccp_alpha
         self.cv = cv
+        self.class_weight = class_weight
         self.categorical_features = categorical_features
         self.random_state = random_state
 
@@ -249,7 +257,7 @@ class CARTClassifier(_CART, TreeClassifier):
     ) -> Tree:
         """Grow and prune a tree from sorted columns, class codes and row weights."""
         self._check_held_out(held_out)
-        rules = self._rules(columns.n_attributes, weights, tolerance=ROUNDING)
+        rules = self._rules(columns, weights, tolerance=ROUNDING)
 
         def grow_from(row_weights: np.ndarray | None) -> GrownTree:
             return grow_classification_tree(columns, codes, n_classes, row_weights, rules, random, attributes)
@@ -311,6 +319,7 @@ class CARTRegressor(_CART, TreeRegressor):
         *,
         min_samples_split: float = 2,
         min_samples_leaf: float = 1,
+        min_weight_fraction_leaf: float = 0.0,
         max_features: int | float | str | None = None,
         max_bins: int | None = None,
         missing: str = "branch",
@@ -325,6 +334,7 @@ class CARTRegressor(_CART, TreeRegressor):
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.max_features = max_features
         self.max_bins = max_bins
         self.missing = missing
@@ -347,7 +357,7 @@ class CARTRegressor(_CART, TreeRegressor):
         """Grow and prune a tree from sorted columns, a target and row weights."""
         self._check_held_out(held_out)
         centre, variance = mean_and_variance(target, weights)
-        rules = self._rules(columns.n_attributes, weights, min_variance=1e-13 * variance)
+        rules = self._rules(columns, weights, min_variance=1e-13 * variance)
 
         def grow_from(row_weights: np.ndarray | None) -> GrownTree:
             return grow_regression_tree(columns, target - centre, row_weights, rules, random, attributes)

@@ -58,10 +58,16 @@ class ID3Classifier(TreeClassifier):
     _impurity = "entropy"
 
     def __init__(
-        self, min_weight_split: float = 2, max_depth: int | None = None, *, categorical_features: Any = "from_dtype"
+        self,
+        min_weight_split: float = 2,
+        max_depth: int | None = None,
+        *,
+        class_weight: Any = None,
+        categorical_features: Any = "from_dtype",
     ) -> None:
         self.min_weight_split = min_weight_split
         self.max_depth = max_depth
+        self.class_weight = class_weight
         self.categorical_features = categorical_features
 
     def sort(self, values: np.ndarray, n_levels: np.ndarray) -> Columns:

@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.exceptions import NotFittedError
 
+from tremula.data.class_weights import weigh_classes
 from tremula.data.encoding import ColumnEncoder
 from tremula.data.target import (
     check_validation_pair,
@@ -147,6 +148,7 @@ class PrunedOnHeldOutRows(TreeLearner):
 class TreeClassifier(ClassifierMixin, ClassPredictionMixin, TreeLearner):
     """Base of the tree classifiers."""
 
+    class_weight: Any
     classes_: np.ndarray
 
     @abstractmethod
@@ -164,6 +166,7 @@ class TreeClassifier(ClassifierMixin, ClassPredictionMixin, TreeLearner):
     def _fit(self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any) -> Self:
         encoder, values, weights = self._read_training_rows(X, sample_weight)
         classes, codes = read_classes(y, len(values), weights)
+        weights = weigh_classes(self.class_weight, classes, codes, weights)
         held_out: dict[str, Any] = {}
         rows = self._read_held_out(encoder, X_val, y_val)
         if rows is not None:

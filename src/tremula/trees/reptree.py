@@ -126,6 +126,7 @@ class REPTreeClassifier(_REPTree, TreeClassifier):
         backfit: bool = True,
         max_depth: int | None = None,
         max_features: int | float | str | None = None,
+        class_weight: Any = None,
         categorical_features: Any = "from_dtype",
         random_state: RandomState = None,
     ) -> None:
@@ -135,6 +136,7 @@ class REPTreeClassifier(_REPTree, TreeClassifier):
         self.backfit = backfit
         self.max_depth = max_depth
         self.max_features = max_features
+        self.class_weight = class_weight
         self.categorical_features = categorical_features
         self.random_state = random_state
 

@@ -19,6 +19,7 @@ from tremula.ensembles.base.training import Drawing
 from tremula.errors import InvalidInput, UnsupportedModel
 from tremula.perturb import (
     AttributeSubset,
+    BalancedWeights,
     Bootstrap,
     DisjointParts,
     RandomAttributes,
@@ -33,7 +34,15 @@ from tremula.trees.tree import Tree
 from tremula.uncertainty.trained_members import Floats, MemberSample, TrainedMembers
 
 # Perturbations by which a member depends on nothing but the rows it is trained on, and their places in the table.
-OWN_ROWS_ALONE = (AttributeSubset, Bootstrap, DisjointParts, RandomAttributes, RandomSplits, RandomThresholds)
+OWN_ROWS_ALONE = (
+    AttributeSubset,
+    BalancedWeights,
+    Bootstrap,
+    DisjointParts,
+    RandomAttributes,
+    RandomSplits,
+    RandomThresholds,
+)
 NO_LEAVES = "its members are not tremula's trees, and the rows in their leaves are not known"
 
 
@@ -147,6 +156,8 @@ def _learned_from_all(model: Any, drawing: Drawing) -> str:
     """Return what members have learned from rows that they were not trained on."""
     if _is_blend(model):
         return "the choice and the weights of its families"
+    if getattr(model, "class_weight", None) == "balanced":
+        return "the weights of its classes"
     if getattr(model, "n_estimators", 0) == "auto":
         return "the number of its members"
     if hasattr(model, "pruned_sequence_"):

@@ -24,8 +24,8 @@ from tremula.ensembles.base.member_sum import TreeSumMixin
 from tremula.ensembles.base.out_of_bag import BATCH, OutOfBag
 from tremula.ensembles.base.permutation_importances import PermutationImportancesMixin
 from tremula.ensembles.base.prediction import CombinedPredictionMixin
-from tremula.ensembles.base.table import TableMixin, check_nominal_columns
-from tremula.ensembles.base.target import ClassTargetMixin, NumberTargetMixin
+from tremula.ensembles.base.table import TableMixin, check_class_weight, check_nominal_columns
+from tremula.ensembles.base.target import ClassTargetMixin, NumberTargetMixin, is_by_member
 from tremula.ensembles.base.training import AllOrNothingFitMixin, Drawing, Training
 from tremula.ensembles.base.unbiased_importances import UnbiasedImportancesMixin
 from tremula.errors import InvalidInput, InvalidParameter
@@ -34,6 +34,7 @@ from tremula.parameters import check_number, check_parameters
 from tremula.persistence.soundness import require, require_numbers
 from tremula.perturb.rows import Bootstrap
 from tremula.perturb.sample import Perturbation, Sample
+from tremula.perturb.weights import BalancedWeights
 from tremula.prediction import StagedClassPredictionMixin, StagedNumberPredictionMixin
 from tremula.seeds import make_root_seed
 
@@ -119,10 +120,15 @@ class Ensemble(
             )
         if self.estimator is not None:
             check_nominal_columns(type(self).__name__, self.estimator, self.categorical_features)
+            check_class_weight(type(self).__name__, self.estimator)
 
     def _bootstrap_rows(self) -> list[Perturbation]:
         """Return the bootstrap sample of an ensemble that uses all rows unless `bootstrap` is set."""
         return [Bootstrap()] if self.bootstrap else []
+
+    def _weighing(self) -> list[Perturbation]:
+        """Return what weighs the classes in each member."""
+        return [BalancedWeights()] if is_by_member(getattr(self, "class_weight", None)) else []
 
     def _leaves_rows_out(self) -> bool:
         return any(perturbation.leaves_rows_out for perturbation in self._perturbations())
@@ -143,14 +149,14 @@ class Ensemble(
 
     def _fit_members(self, trainer: Trainer, sample: Sample, n_outputs: int, tasks: MemberTasks) -> None:
         """Train the missing members and score them on out-of-bag rows."""
-        for perturbation in self._perturbations():
+        for perturbation in (*self._perturbations(), *self._weighing()):
             perturbation.check(sample)
         members = self._members_to_keep()
         out_of_bag = self._out_of_bag_so_far(members, sample, n_outputs)
         if not members:
             self._root_seed = make_root_seed(self.random_state)
             self._choose(trainer, sample, n_outputs)
-        perturbations = self._perturbations()
+        perturbations = [*self._perturbations(), *self._weighing()]
         drawing = Drawing(sample, perturbations, self._ceiling(), self._root_seed)
         self._record_drawing(drawing, trainer, len(members))
         drawing = replace(drawing, perturbations=[each.learn(sample, trainer.values) for each in perturbations])

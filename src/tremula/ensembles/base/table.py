@@ -15,7 +15,7 @@ from tremula.data.encoding import ColumnEncoder
 from tremula.data.table_input import TableInputMixin
 from tremula.ensembles.base.member import EstimatorTrainer, Trainer, TreeTrainer
 from tremula.errors import InvalidInput, InvalidParameter
-from tremula.trees.learner import TreeLearner
+from tremula.trees.learner import TreeClassifier, TreeLearner
 
 
 def _comparable(categorical_features: Any) -> Any:
@@ -33,6 +33,15 @@ def check_nominal_columns(ensemble: str, estimator: BaseEstimator, categorical_f
             f"estimator={type(estimator).__name__}(categorical_features={given!r}) was given, but the ensemble reads "
             f"the table for all members, with categorical_features={categorical_features!r}: set categorical_features "
             f"of {ensemble} instead"
+        )
+
+
+def check_class_weight(ensemble: str, estimator: BaseEstimator) -> None:
+    """Refuse a tree with `class_weight`: the ensemble weighs the rows of its members."""
+    if isinstance(estimator, TreeClassifier) and estimator.class_weight is not None:
+        raise InvalidParameter(
+            f"estimator={type(estimator).__name__}(class_weight={estimator.class_weight!r}) was given, but the "
+            f"ensemble weighs the rows of its members: set class_weight of {ensemble}, or give sample_weight to fit"
         )
 
 

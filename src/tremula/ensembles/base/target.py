@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tremula.data.class_weights import weigh_classes
 from tremula.data.column import show
 from tremula.data.target import read_classes, read_target, read_weights
 from tremula.errors import InvalidInput
@@ -13,9 +14,15 @@ from tremula.persistence.soundness import require
 from tremula.perturb.sample import Sample
 
 
+def is_by_member(class_weight: Any) -> bool:
+    """Whether classes are weighed by the rows drawn for each member."""
+    return isinstance(class_weight, str) and class_weight == "balanced_subsample"
+
+
 class ClassTargetMixin:
     """Mixin for estimators that learn classes."""
 
+    class_weight: Any = None
     classes_: np.ndarray
     n_classes_: int
     n_features_in_: int
@@ -35,7 +42,7 @@ class ClassTargetMixin:
                 f"{show(self.classes_.tolist())}: give the same classes, or set warm_start=False"
             )
         self.classes_, self.n_classes_ = classes, len(classes)
-        return Sample(codes, self.n_classes_, n_attributes, weights)
+        return Sample(codes, self.n_classes_, n_attributes, self._weigh(codes, weights))
 
     def _read_known_sample(self, y: Any, sample_weight: Any, n_rows: int) -> Sample:
         """Read the target of `fit` once more."""
@@ -46,7 +53,13 @@ class ClassTargetMixin:
                 f"y has classes {show(classes.tolist())}, but y had {show(self.classes_.tolist())} in fit: give the "
                 "rows of fit again"
             )
-        return Sample(codes, self.n_classes_, self.n_features_in_, weights)
+        return Sample(codes, self.n_classes_, self.n_features_in_, self._weigh(codes, weights))
+
+    def _weigh(self, codes: np.ndarray, weights: np.ndarray | None) -> np.ndarray | None:
+        """Multiply the weights of rows by those of their classes, unless each member does so by its own rows."""
+        if is_by_member(self.class_weight):
+            return weights
+        return weigh_classes(self.class_weight, self.classes_, codes, weights)
 
 
 class NumberTargetMixin:

@@ -43,11 +43,19 @@ class Drawing:
         """Return how often each row is in the sample; -1 for a row of weight 0, which is never drawn."""
         if sample.weights is None:
             return np.ones(sample.n_rows, np.int16)
+        if sample.copies is not None:
+            return self._copies(sample.copies, sample.weights)
         if self.sample.weights is None:
             return np.asarray(np.minimum(sample.weights, np.iinfo(np.int16).max).astype(np.int16))
         never = self.sample.weights == 0
         counts = np.round(sample.weights / np.where(never, 1.0, self.sample.weights))
         return np.where(never, -1, np.minimum(counts, np.iinfo(np.int16).max)).astype(np.int16)
+
+    def _copies(self, copies: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        counts = np.minimum(np.where(weights > 0, copies, 0), np.iinfo(np.int16).max).astype(np.int16)
+        if self.sample.weights is not None:
+            counts[self.sample.weights == 0] = -1
+        return np.asarray(counts)
 
 
 def checksum(sample: Sample) -> int:
