@@ -150,7 +150,7 @@ class Aspen(
         check_parameters(self)
 
     @with_callbacks
-    def _train(self, X: Any, y: Any, sample_weight: Any) -> None:
+    def _train(self, X: Any, y: Any, sample_weight: Any, groups: Any = None) -> None:
         kept = self._families_to_keep()
         before = known_columns(self)
         table = self._learn_table(X)

@@ -218,6 +218,27 @@ def check_validation_pair(X_val: Any, y_val: Any) -> bool:
     return X_val is not None
 
 
+def read_groups(groups: Any, n_rows: int) -> npt.NDArray[np.int32]:
+    """Return the number of each row's group.
+
+    Examples
+    --------
+    >>> read_groups(["ann", "bob", "ann"], n_rows=3)
+    array([0, 1, 0], dtype=int32)
+    """
+    given = np.asarray(_unwrap_series(groups))
+    if given.shape != (n_rows,):
+        raise InvalidInput(f"groups has shape {given.shape}, but X has {n_rows} rows: give one group for each row")
+    usable = _is_usable(given)
+    if not usable.all():
+        row = int(np.argmin(usable))
+        raise InvalidInput(f"groups is {given[row]} in row {row}: give every row a group")
+    labels, codes = _encode_labels(given)
+    if len(labels) < 2:
+        raise InvalidInput(f"groups has one group, {labels.tolist()[0]!r}: give two groups or more, or no groups")
+    return codes
+
+
 def read_weights(sample_weight: Any, n_rows: int) -> Floats | None:
     """Return row weights as float64, or None if none were given.
 

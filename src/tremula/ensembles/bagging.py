@@ -8,11 +8,19 @@ from typing import Any
 from sklearn.base import BaseEstimator
 
 from tremula.ensembles.base.ensemble import EnsembleClassifier, EnsembleRegressor
+from tremula.ensembles.base.groups import DrawnGroupsMixin
 from tremula.parameters import Parameter, with_parameters
 from tremula.parameters.kinds import ATTRIBUTE_COUNT
-from tremula.parameters.table import BOOTSTRAP_OR_ALL_ROWS, CLASS_WEIGHT_OF_MEMBERS, N_ESTIMATORS_OR_AUTO, OWN_COLUMNS
+from tremula.parameters.table import (
+    BOOTSTRAP_OF_CLASSES,
+    BOOTSTRAP_OF_CLASSES_OR_ALL_ROWS,
+    CLASS_WEIGHT_OF_MEMBERS,
+    N_ESTIMATORS_OR_AUTO,
+    OWN_COLUMNS,
+)
 from tremula.persistence.registry import storable
-from tremula.perturb import AttributeSubset, Bootstrap, DisjointParts, Perturbation
+from tremula.perturb import AttributeSubset, DisjointParts, Perturbation
+from tremula.perturb.special_bootstraps import row_draws
 from tremula.seeds import RandomState
 from tremula.trees.c45 import C45Classifier
 from tremula.trees.reptree import REPTreeRegressor
@@ -20,12 +28,13 @@ from tremula.trees.reptree import REPTreeRegressor
 
 @storable
 @with_parameters(
+    bootstrap=BOOTSTRAP_OF_CLASSES,
     class_weight=CLASS_WEIGHT_OF_MEMBERS,
     estimator="The estimator to fit as a member; an unpruned C4.5 tree by default.",
     n_estimators=N_ESTIMATORS_OR_AUTO,
     categorical_features=OWN_COLUMNS,
 )
-class BaggingClassifier(EnsembleClassifier):
+class BaggingClassifier(DrawnGroupsMixin, EnsembleClassifier):
     """Bagging: each member is trained on a bootstrap sample of the rows.
 
     Attributes
@@ -54,7 +63,8 @@ class BaggingClassifier(EnsembleClassifier):
         *,
         max_estimators: int = 1000,
         max_samples: float = 1.0,
-        bootstrap: bool = True,
+        bootstrap: bool | str = True,
+        block_length: int | None = None,
         combine: str = "average",
         oob_score: bool = False,
         warm_start: bool = False,
@@ -69,6 +79,7 @@ class BaggingClassifier(EnsembleClassifier):
         self.max_estimators = max_estimators
         self.max_samples = max_samples
         self.bootstrap = bootstrap
+        self.block_length = block_length
         self.combine = combine
         self.oob_score = oob_score
         self.warm_start = warm_start
@@ -79,7 +90,7 @@ class BaggingClassifier(EnsembleClassifier):
         self.verbose = verbose
 
     def _perturbations(self) -> Sequence[Perturbation]:
-        return [Bootstrap(self.max_samples, self.bootstrap)]
+        return row_draws(self.max_samples, self.bootstrap, self.block_length)
 
     def _default_estimator(self) -> BaseEstimator:
         return C45Classifier(confidence=None)
@@ -91,7 +102,7 @@ class BaggingClassifier(EnsembleClassifier):
     n_estimators=N_ESTIMATORS_OR_AUTO,
     categorical_features=OWN_COLUMNS,
 )
-class BaggingRegressor(EnsembleRegressor):
+class BaggingRegressor(DrawnGroupsMixin, EnsembleRegressor):
     """Bagging: each member is trained on a bootstrap sample of the rows.
 
     Attributes
@@ -119,6 +130,7 @@ class BaggingRegressor(EnsembleRegressor):
         max_estimators: int = 1000,
         max_samples: float = 1.0,
         bootstrap: bool = True,
+        block_length: int | None = None,
         oob_score: bool = False,
         warm_start: bool = False,
         n_jobs: int | None = None,
@@ -131,6 +143,7 @@ class BaggingRegressor(EnsembleRegressor):
         self.max_estimators = max_estimators
         self.max_samples = max_samples
         self.bootstrap = bootstrap
+        self.block_length = block_length
         self.oob_score = oob_score
         self.warm_start = warm_start
         self.n_jobs = n_jobs
@@ -139,7 +152,7 @@ class BaggingRegressor(EnsembleRegressor):
         self.verbose = verbose
 
     def _perturbations(self) -> Sequence[Perturbation]:
-        return [Bootstrap(self.max_samples, self.bootstrap)]
+        return row_draws(self.max_samples, self.bootstrap, self.block_length)
 
     def _default_estimator(self) -> BaseEstimator:
         return REPTreeRegressor(prune=False)
@@ -214,9 +227,9 @@ class DaggingClassifier(EnsembleClassifier):
     estimator="The estimator to fit as a member; an unpruned C4.5 tree by default.",
     max_features=Parameter(ATTRIBUTE_COUNT, "Attributes that a member sees: a share of all, rounded, or a count."),
     categorical_features=OWN_COLUMNS,
-    bootstrap=BOOTSTRAP_OR_ALL_ROWS,
+    bootstrap=BOOTSTRAP_OF_CLASSES_OR_ALL_ROWS,
 )
-class RandomSubspaceClassifier(EnsembleClassifier):
+class RandomSubspaceClassifier(DrawnGroupsMixin, EnsembleClassifier):
     """Random subspaces: each member is trained on all rows and a random subset of the attributes.
 
     Attributes
@@ -244,7 +257,7 @@ class RandomSubspaceClassifier(EnsembleClassifier):
         *,
         max_features: float = 0.5,
         combine: str = "average",
-        bootstrap: bool = False,
+        bootstrap: bool | str = False,
         oob_score: bool = False,
         warm_start: bool = False,
         n_jobs: int | None = None,

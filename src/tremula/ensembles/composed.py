@@ -8,6 +8,7 @@ from typing import Any
 from sklearn.base import BaseEstimator
 
 from tremula.ensembles.base.ensemble import Ensemble, EnsembleClassifier, EnsembleRegressor
+from tremula.ensembles.base.groups import DrawnGroupsMixin
 from tremula.errors import InvalidParameter
 from tremula.parameters import with_parameters
 from tremula.parameters.kinds import Kind
@@ -32,7 +33,7 @@ def check_perturbations(name: str, given: Any) -> None:
             )
 
 
-class _PerturbCombine(Ensemble):
+class _PerturbCombine(DrawnGroupsMixin, Ensemble):
     """An ensemble whose perturbations are given as a list."""
 
     perturb: Any

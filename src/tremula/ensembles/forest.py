@@ -8,17 +8,25 @@ from typing import Any, ClassVar
 from sklearn.base import BaseEstimator
 
 from tremula.ensembles.base.ensemble import Ensemble, EnsembleClassifier, EnsembleRegressor
+from tremula.ensembles.base.groups import DrawnGroupsMixin
 from tremula.parameters import with_parameters
 from tremula.parameters.kinds import choice
-from tremula.parameters.table import BOOTSTRAP_OR_ALL_ROWS, CLASS_WEIGHT_OF_MEMBERS, N_ESTIMATORS_OR_AUTO
+from tremula.parameters.table import (
+    BOOTSTRAP_OF_CLASSES,
+    BOOTSTRAP_OF_CLASSES_OR_ALL_ROWS,
+    BOOTSTRAP_OR_ALL_ROWS,
+    CLASS_WEIGHT_OF_MEMBERS,
+    N_ESTIMATORS_OR_AUTO,
+)
 from tremula.persistence.registry import storable
-from tremula.perturb import Bootstrap, Perturbation, RandomAttributes, RandomThresholds
+from tremula.perturb import Perturbation, RandomAttributes, RandomThresholds
+from tremula.perturb.special_bootstraps import row_draws
 from tremula.seeds import RandomState
 from tremula.trees.cart import CARTClassifier, CARTRegressor
 from tremula.trees.criteria import CLASSIFICATION, REGRESSION_NAMES
 
 
-class _Forest(Ensemble):
+class _Forest(DrawnGroupsMixin, Ensemble):
     """Base of the ensembles of CART trees."""
 
     estimator = None
@@ -53,7 +61,8 @@ class _RandomForest(_Forest):
     max_samples: float
 
     def _perturbations(self) -> Sequence[Perturbation]:
-        return [Bootstrap(self.max_samples, self.bootstrap), RandomAttributes(self.max_features)]
+        drawn = row_draws(self.max_samples, self.bootstrap, self.block_length)
+        return [*drawn, RandomAttributes(self.max_features)]
 
 
 class _ExtraTrees(_Forest):
@@ -65,6 +74,7 @@ class _ExtraTrees(_Forest):
 
 @storable
 @with_parameters(
+    bootstrap=BOOTSTRAP_OF_CLASSES,
     class_weight=CLASS_WEIGHT_OF_MEMBERS,
     n_estimators=N_ESTIMATORS_OR_AUTO,
     criterion=choice(CLASSIFICATION),
@@ -108,7 +118,8 @@ class RandomForestClassifier(_RandomForest, EnsembleClassifier):
         min_samples_leaf: float = 1,
         min_weight_fraction_leaf: float = 0.0,
         max_samples: float = 1.0,
-        bootstrap: bool = True,
+        bootstrap: bool | str = True,
+        block_length: int | None = None,
         combine: str = "average",
         oob_score: bool = False,
         warm_start: bool = False,
@@ -131,6 +142,7 @@ class RandomForestClassifier(_RandomForest, EnsembleClassifier):
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.max_samples = max_samples
         self.bootstrap = bootstrap
+        self.block_length = block_length
         self.combine = combine
         self.oob_score = oob_score
         self.warm_start = warm_start
@@ -184,6 +196,7 @@ class RandomForestRegressor(_RandomForest, EnsembleRegressor):
         min_weight_fraction_leaf: float = 0.0,
         max_samples: float = 1.0,
         bootstrap: bool = True,
+        block_length: int | None = None,
         oob_score: bool = False,
         warm_start: bool = False,
         n_jobs: int | None = None,
@@ -204,6 +217,7 @@ class RandomForestRegressor(_RandomForest, EnsembleRegressor):
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.max_samples = max_samples
         self.bootstrap = bootstrap
+        self.block_length = block_length
         self.oob_score = oob_score
         self.warm_start = warm_start
         self.n_jobs = n_jobs
@@ -216,7 +230,7 @@ class RandomForestRegressor(_RandomForest, EnsembleRegressor):
 @with_parameters(
     class_weight=CLASS_WEIGHT_OF_MEMBERS,
     criterion=choice(CLASSIFICATION),
-    bootstrap=BOOTSTRAP_OR_ALL_ROWS,
+    bootstrap=BOOTSTRAP_OF_CLASSES_OR_ALL_ROWS,
 )
 class ExtraTreesClassifier(_ExtraTrees, EnsembleClassifier):
     """Extra trees: all rows, and at each node a random subset of the attributes with a random threshold for each.
@@ -259,7 +273,8 @@ class ExtraTreesClassifier(_ExtraTrees, EnsembleClassifier):
         min_samples_leaf: float = 1,
         min_weight_fraction_leaf: float = 0.0,
         combine: str = "average",
-        bootstrap: bool = False,
+        bootstrap: bool | str = False,
+        block_length: int | None = None,
         oob_score: bool = False,
         warm_start: bool = False,
         n_jobs: int | None = None,
@@ -280,6 +295,7 @@ class ExtraTreesClassifier(_ExtraTrees, EnsembleClassifier):
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.combine = combine
         self.bootstrap = bootstrap
+        self.block_length = block_length
         self.oob_score = oob_score
         self.warm_start = warm_start
         self.n_jobs = n_jobs
@@ -333,6 +349,7 @@ class ExtraTreesRegressor(_ExtraTrees, EnsembleRegressor):
         min_samples_leaf: float = 1,
         min_weight_fraction_leaf: float = 0.0,
         bootstrap: bool = False,
+        block_length: int | None = None,
         oob_score: bool = False,
         warm_start: bool = False,
         n_jobs: int | None = None,
@@ -351,6 +368,7 @@ class ExtraTreesRegressor(_ExtraTrees, EnsembleRegressor):
         self.min_samples_leaf = min_samples_leaf
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.bootstrap = bootstrap
+        self.block_length = block_length
         self.oob_score = oob_score
         self.warm_start = warm_start
         self.n_jobs = n_jobs

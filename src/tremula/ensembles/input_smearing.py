@@ -16,6 +16,7 @@ from sklearn.base import BaseEstimator
 from tremula.combine import Member
 from tremula.ensembles.base.callbacks import MemberTasks
 from tremula.ensembles.base.ensemble import Ensemble, EnsembleClassifier, EnsembleRegressor
+from tremula.ensembles.base.groups import DrawnGroupsMixin
 from tremula.ensembles.base.member import Trainer
 from tremula.ensembles.base.out_of_bag import BATCH, OutOfBag
 from tremula.ensembles.base.training import Drawing, Training
@@ -60,7 +61,7 @@ class TrainedBefore(Training):
         return [*before, *super().__call__(range(known.stop if known else members.start, members.stop))]
 
 
-class _SmearedBagging(Ensemble):
+class _SmearedBagging(DrawnGroupsMixin, Ensemble):
     """Base of the two ensembles: the perturbation, and the choice of the amount of noise."""
 
     noise: Any
@@ -154,12 +155,16 @@ class _SmearedBagging(Ensemble):
                     f"max_samples={self.max_samples!r} they leave none out: use tuning='cv', or draw fewer rows"
                 )
             return [self._part(trainer, sample, None)]
+        if sample.groups is not None:
+            raise InvalidParameter(
+                "groups were given, and the folds of tuning='cv' would divide them: use tuning='oob'"
+            )
         folds = make_folds(sample, self.cv, self._root_seed)
         return [self._part(trainer, sample, fold) for fold in (folds if len(folds) > 1 else [None])]
 
     def _leaves_no_row_out(self, sample: Sample) -> bool:
-        n_rows = len(sample.eligible_rows())
-        return not self.bootstrap and rows_to_draw(self.max_samples, n_rows) >= n_rows
+        n_units = len(sample.units())
+        return not self.bootstrap and rows_to_draw(self.max_samples, n_units) >= n_units
 
     def _part(self, trainer: Trainer, sample: Sample, held_out: np.ndarray | None) -> Part:
         rest = sample

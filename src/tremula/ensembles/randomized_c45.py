@@ -8,8 +8,9 @@ from typing import Any
 from sklearn.base import BaseEstimator
 
 from tremula.ensembles.base.ensemble import EnsembleClassifier
+from tremula.ensembles.base.groups import DrawnGroupsMixin
 from tremula.parameters import with_parameters
-from tremula.parameters.table import BOOTSTRAP_OR_ALL_ROWS, CLASS_WEIGHT_OF_MEMBERS, OWN_COLUMNS
+from tremula.parameters.table import BOOTSTRAP_OF_CLASSES_OR_ALL_ROWS, CLASS_WEIGHT_OF_MEMBERS, OWN_COLUMNS
 from tremula.persistence.registry import storable
 from tremula.perturb import Perturbation, RandomSplits
 from tremula.seeds import RandomState
@@ -21,9 +22,9 @@ from tremula.trees.c45 import C45Classifier
     class_weight=CLASS_WEIGHT_OF_MEMBERS,
     estimator="The estimator to fit as a member; an unpruned C4.5 tree by default.",
     categorical_features=OWN_COLUMNS,
-    bootstrap=BOOTSTRAP_OR_ALL_ROWS,
+    bootstrap=BOOTSTRAP_OF_CLASSES_OR_ALL_ROWS,
 )
-class RandomizedC45Classifier(EnsembleClassifier):
+class RandomizedC45Classifier(DrawnGroupsMixin, EnsembleClassifier):
     """Randomized C4.5: each node draws its split uniformly from the best splits; all rows are used.
 
     Attributes
@@ -51,7 +52,7 @@ class RandomizedC45Classifier(EnsembleClassifier):
         *,
         n_best_splits: int = 20,
         combine: str = "vote",
-        bootstrap: bool = False,
+        bootstrap: bool | str = False,
         oob_score: bool = False,
         warm_start: bool = False,
         n_jobs: int | None = None,

@@ -140,6 +140,11 @@ def class_weights(*words: str) -> Kind:
     return Kind(", ".join(["dict", *map(quoted, words)]) + " or None", check)
 
 
+def _check_bootstrap(name: str, given: Any) -> None:
+    if not (isinstance(given, bool | np.bool_) or (isinstance(given, str) and given == "balanced")):
+        raise InvalidParameter(f"{name}={given!r} was given; expected True, False or 'balanced'")
+
+
 def _check_noise(name: str, given: Any) -> None:
     if isinstance(given, str) and given != "auto":
         raise InvalidParameter(f"{name}={given!r} was given; expected a number, one for each attribute, or 'auto'")
@@ -148,6 +153,7 @@ def _check_noise(name: str, given: Any) -> None:
 COUNT = number(1, whole=True)
 COUNT_OR_AUTO = Kind('int or "auto"', _check_count_or_auto)
 FLAG = Kind("bool", check_flag)
+BOOTSTRAP = Kind('bool or "balanced"', _check_bootstrap)
 FOLDS = Kind("int, splitter or iterable of (train, test) rows", _check_folds)
 MAX_FEATURES = Kind('int, float, "sqrt", "log2" or None', check_max_features)
 ATTRIBUTE_COUNT = Kind("float or int", check_attribute_count)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from tremula.parameters.kinds import (
     AMOUNTS,
+    BOOTSTRAP,
     COUNT,
     COUNT_OR_AUTO,
     ESTIMATOR,
@@ -54,6 +55,9 @@ LEAF_COST = (
 )
 OWN_COLUMNS = "Which columns are nominal, for tremula's trees; see the guide to columns."
 BOOTSTRAP_OR_ALL_ROWS = "Whether members are trained on bootstrap samples of the rows; False uses all rows."
+BALANCED = '"balanced" draws as many rows of every class as the smallest class has, with replacement.'
+BOOTSTRAP_OF_CLASSES = Parameter(BOOTSTRAP, f"Whether rows are drawn with replacement. {BALANCED}")
+BOOTSTRAP_OF_CLASSES_OR_ALL_ROWS = Parameter(BOOTSTRAP, f"{BOOTSTRAP_OR_ALL_ROWS} {BALANCED}")
 AMOUNT_OF_NOISE = (
     "Amount of noise: its standard deviation, in units of the standard deviation of each attribute over the training "
     'rows. One number, one for each attribute, one for each tree and attribute, or "auto" to choose it on rows that '
@@ -165,6 +169,10 @@ ENSEMBLES = {
     "max_estimators": Parameter(COUNT, 'Maximum number of members, with `n_estimators="auto"`.'),
     "max_samples": Parameter(ROW_COUNT, "Rows drawn for each member: a share of all rows, or a count."),
     "bootstrap": Parameter(FLAG, "Whether rows are drawn with replacement."),
+    "block_length": Parameter(
+        number(1, whole=True, none=True),
+        "Members draw blocks of this many consecutive rows, for rows in the order of time; None draws single rows.",
+    ),
     "combine": Parameter(
         choice(["vote", "average"]),
         "Whether members vote, with ties going to the first class, or their class distributions are averaged.",

@@ -11,13 +11,16 @@ from tremula.perturb.attributes import AttributeSubset
 from tremula.perturb.inputs import SmearedInputs
 from tremula.perturb.rows import Bootstrap, DisjointParts
 from tremula.perturb.sample import Draw, Perturbation, Sample
+from tremula.perturb.special_bootstraps import BalancedBootstrap, BlockBootstrap
 from tremula.perturb.splits import RandomAttributes, RandomSplits, RandomThresholds
 from tremula.perturb.targets import FlippedClasses, SmearedTarget
 from tremula.perturb.weights import BalancedWeights
 
 __all__ = [
     "AttributeSubset",
+    "BalancedBootstrap",
     "BalancedWeights",
+    "BlockBootstrap",
     "Bootstrap",
     "DisjointParts",
     "Draw",

@@ -47,7 +47,8 @@ class Bootstrap(Perturbation):
 
     Notes
     -----
-    Rows are drawn with equal probability whatever their weight, and keep it. Rows of weight 0 are never drawn.
+    Rows are drawn with equal probability whatever their weight, and keep it. Rows of weight 0 are never drawn. If `fit`
+    was given `groups`, groups are drawn in place of rows, and `max_samples` counts them.
 
     Examples
     --------
@@ -61,28 +62,28 @@ class Bootstrap(Perturbation):
     bootstrap: bool = True
 
     leaves_rows_out = True
+    draws_groups = True
 
     def check(self, sample: Sample) -> None:
         """Raise InvalidParameter if more rows than there are would be drawn without replacement."""
         check_flag("bootstrap", self.bootstrap)
-        n_rows = len(sample.eligible_rows())
-        n_drawn = rows_to_draw(self.max_samples, n_rows)
-        if not self.bootstrap and n_drawn > n_rows:
+        n_units, kind = len(sample.units()), "rows" if sample.groups is None else "groups"
+        n_drawn = rows_to_draw(self.max_samples, n_units)
+        if not self.bootstrap and n_drawn > n_units:
             raise InvalidParameter(
-                f"max_samples={self.max_samples!r} asks for {n_drawn} of {n_rows} rows without replacement: "
+                f"max_samples={self.max_samples!r} asks for {n_drawn} of {n_units} {kind} without replacement: "
                 "ask for fewer, or draw with replacement"
             )
 
     def apply(self, sample: Sample, draw: Draw) -> Sample:
         """Multiply the copies of each row by how often it is drawn."""
-        rows = sample.eligible_rows()
-        n_drawn = rows_to_draw(self.max_samples, len(rows))
+        units = sample.units()
+        n_drawn = rows_to_draw(self.max_samples, len(units))
         if self.bootstrap:
-            drawn = draw.random.integers(len(rows), size=n_drawn)
+            drawn = draw.random.integers(len(units), size=n_drawn)
         else:
-            drawn = draw.random.choice(len(rows), size=n_drawn, replace=False, shuffle=False)
-        counts = np.bincount(rows[drawn], minlength=sample.n_rows)
-        return sample.with_copies(counts)
+            drawn = draw.random.choice(len(units), size=n_drawn, replace=False, shuffle=False)
+        return sample.with_units(units[drawn])
 
 
 @storable

@@ -51,6 +51,8 @@ class Sample:
         Number of times that each row is drawn, whatever its weight. None draws each row of positive weight once.
     noise : tuple of Noise
         Noise on the attribute values of the drawn rows. Each copy of a row has its own; see `expand_copies`.
+    groups : int array (n_rows,) or None
+        Numbers of the groups of rows that are drawn as a whole; None draws single rows.
     """
 
     target: np.ndarray
@@ -61,6 +63,7 @@ class Sample:
     options: Mapping[str, Any] = field(default_factory=dict)
     copies: np.ndarray | None = None
     noise: tuple[Noise, ...] = ()
+    groups: np.ndarray | None = None
 
     @property
     def n_rows(self) -> int:
@@ -70,6 +73,26 @@ class Sample:
     def eligible_rows(self) -> np.ndarray:
         """Return the rows that can be drawn: those of positive weight."""
         return np.arange(self.n_rows) if self.weights is None else np.flatnonzero(self.weights > 0)
+
+    def units(self) -> np.ndarray:
+        """Return what can be drawn: the rows of positive weight, or the groups of such rows."""
+        rows = self.eligible_rows()
+        return rows if self.groups is None else np.unique(self.groups[rows])
+
+    def with_units(self, drawn: np.ndarray) -> Sample:
+        """Return the sample of these units, which may occur several times; see `units`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> sample = Sample(np.array([5.0, 6.0, 7.0]), 0, 1, groups=np.array([0, 0, 1]))
+        >>> sample.with_units(np.array([0, 0])).copies
+        array([2, 2, 0])
+        """
+        if self.groups is None:
+            return self.with_copies(np.bincount(drawn, minlength=self.n_rows))
+        of_rows = np.bincount(drawn, minlength=int(self.groups.max()) + 1)[self.groups]
+        return self.with_copies(of_rows if self.weights is None else np.where(self.weights > 0, of_rows, 0))
 
     def with_copies(self, copies: np.ndarray) -> Sample:
         """Return the sample with the number of copies of each row multiplied."""
@@ -97,7 +120,7 @@ class Sample:
             rows, weights = np.repeat(rows, copies), np.repeat(weights[rows] / copies, copies)
         if weights is not None and (weights == 1).all():
             weights = None
-        return rows, replace(self, target=self.target[rows], weights=weights, copies=None, noise=())
+        return rows, replace(self, target=self.target[rows], weights=weights, copies=None, noise=(), groups=None)
 
 
 @dataclass(frozen=True)
@@ -133,6 +156,8 @@ class Perturbation(ABC):
 
     #: whether rows may be left out of a sample, so that there are out-of-bag rows
     leaves_rows_out: bool = False
+    #: whether whole groups are drawn if the sample has groups
+    draws_groups: bool = False
     #: whether a member's sample depends on the number of members, so that none can be added later
     depends_on_n_members: bool = False
 

@@ -19,7 +19,9 @@ from tremula.ensembles.base.training import Drawing
 from tremula.errors import InvalidInput, UnsupportedModel
 from tremula.perturb import (
     AttributeSubset,
+    BalancedBootstrap,
     BalancedWeights,
+    BlockBootstrap,
     Bootstrap,
     DisjointParts,
     RandomAttributes,
@@ -37,6 +39,7 @@ from tremula.uncertainty.trained_members import Floats, MemberSample, TrainedMem
 OWN_ROWS_ALONE = (
     AttributeSubset,
     BalancedWeights,
+    BlockBootstrap,
     Bootstrap,
     DisjointParts,
     RandomAttributes,
@@ -114,6 +117,7 @@ def _read_own(model: Any, X: Any, y: Any, sample_weight: Any, n_jobs: int | None
         known_outputs=_kept_outputs(model),
         learned_from_all=_learned_from_all(model, drawing),
         n_jobs=model.n_jobs if n_jobs is None else n_jobs,
+        groups=drawing.sample.groups,
     )
 
 
@@ -158,6 +162,8 @@ def _learned_from_all(model: Any, drawing: Drawing) -> str:
         return "the choice and the weights of its families"
     if getattr(model, "class_weight", None) == "balanced":
         return "the weights of its classes"
+    if any(isinstance(each, BalancedBootstrap) for each in drawing.perturbations):
+        return "how many rows of each class are drawn"
     if getattr(model, "n_estimators", 0) == "auto":
         return "the number of its members"
     if hasattr(model, "pruned_sequence_"):

@@ -134,9 +134,9 @@ class ProvenStabilityMixin:
         return certified_by_resampling(votes, self._independent_draw(), float(confidence))
 
     def _independent_draw(self) -> RowDraw:
-        if self._trained.resampling == "other":
+        if self._trained.resampling == "other" or self._trained.groups is not None:
             raise UnsupportedModel(
-                f"the members of {self._trained.name} were not trained on samples drawn independently, with or without "
-                "replacement: use bagging or a random forest"
+                f"the members of {self._trained.name} were not trained on samples of rows drawn independently, with or "
+                "without replacement: use bagging or a random forest, without groups"
             )
         return self._trained.draw

@@ -46,11 +46,18 @@ class StandardErrors:
         largest = int(np.argmax(self.trained.group_sizes))
         first = sum(self.trained.group_sizes[:largest])
         counts = self.trained.inbag[first : first + self.trained.group_sizes[largest]]
-        counts = counts[:, counts[0] >= 0]
+        counts = counts[:, self._drawn_units(counts[0] >= 0)]
         share_drawn = float(counts.mean()) if self.trained.resampling == "subsample" else 0.0
         if share_drawn == 1.0:
             raise UnsupportedModel(f"every member of {self.trained.name} was trained on all rows: draw fewer")
         return *draw_products(counts), 1.0 / (1.0 - share_drawn) ** 2
+
+    def _drawn_units(self, is_drawable: NDArray[np.bool_]) -> NDArray[np.intp]:
+        """Return a row for each unit that was drawn: all drawable rows, or one of each group."""
+        rows = np.flatnonzero(is_drawable)
+        if self.trained.groups is None:
+            return rows
+        return rows[np.unique(self.trained.groups[rows], return_index=True)[1]]
 
     def _parts(self, rows: Any) -> Floats:
         """Return how far each draw moves the outputs, (n_draws, n_rows, n_outputs).

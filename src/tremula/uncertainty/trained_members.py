@@ -87,6 +87,8 @@ class TrainedMembers:
     learned_from_all : str
         What the members have learned from all rows, not only from those they were trained on; empty if nothing.
     n_jobs : int or None
+    groups : int array (n_rows,) or None
+        Numbers of the groups of rows that were drawn as a whole; None if single rows were.
     """
 
     name: str
@@ -107,6 +109,7 @@ class TrainedMembers:
     known_outputs: Floats | None
     learned_from_all: str
     n_jobs: int | None
+    groups: NDArray[Any] | None = None
 
     @property
     def n_members(self) -> int:

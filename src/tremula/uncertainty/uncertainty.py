@@ -161,8 +161,9 @@ class Uncertainty(ProvenStabilityMixin):
         members was drawn from a binomial distribution (Kim, Xu and Barber, 2020); it is about `coverage` in practice.
         With "oob" and "scaled" it approaches `coverage` as the training rows become more, if single rows change the
         predictions ever less; for few rows there is no guarantee. The choices of Aspen, and noise chosen by the data,
-        were made on the same rows, so for these models no guarantee is proven. The guide has the coverage measured on
-        many datasets.
+        were made on the same rows, so for these models no guarantee is proven; nor is it where groups, blocks of rows
+        or balanced classes were drawn. With groups, residuals are those of rows of other groups, and intervals are
+        made for rows of new groups. The guide has the coverage measured on many datasets.
 
         Examples
         --------
@@ -244,7 +245,8 @@ class Uncertainty(ProvenStabilityMixin):
         -----
         The infinitesimal jackknife, corrected for its bias by the number of members (Wager, Hastie and Efron, 2014). It
         needs about as many members as there are training rows. The error is that of the prediction as an estimate of
-        its mean; the deviation of single targets from it is not included, as it is in `predict_interval`. What a model
+        its mean; the deviation of single targets from it is not included, as it is in `predict_interval`. Where groups
+        were drawn, they take the place of rows: the error is that over other groups. What a model
         has chosen by the data (weights, calibration and corrections of Aspen, an amount of noise) is taken as given.
 
         Examples

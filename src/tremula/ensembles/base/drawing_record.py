@@ -8,6 +8,7 @@ from __future__ import annotations
 import zlib
 from abc import abstractmethod
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -19,7 +20,7 @@ from tremula.data.take import take_rows
 from tremula.ensembles.base.member import Trainer
 from tremula.ensembles.base.training import Drawing, checksum
 from tremula.errors import InvalidInput, InvalidParameter
-from tremula.persistence.soundness import require
+from tremula.persistence.soundness import require, require_numbers
 from tremula.perturb.sample import Perturbation, Sample
 
 RowsOfFit = tuple[int, ...]  # their number, and checksums of targets and of values
@@ -90,6 +91,7 @@ class DrawingRecordMixin:
     _drawn_by: list[Perturbation] | None
     _drawn_for: int
     _drawn_from: RowsOfFit | None
+    _row_groups: NDArray[np.int32]  # numbers of the groups given to `fit`, if any
 
     def _check_stored(self) -> None:
         names = ("_drawn_by", "_drawn_from", "_drawn_for")
@@ -97,6 +99,10 @@ class DrawingRecordMixin:
         require(getattr(self, "_drawn_for", 1) >= 1, "rows were drawn for no member")
         drawn_from = getattr(self, "_drawn_from", None)
         require(drawn_from is None or len(drawn_from) in (2, 3), "the rows of fit are not described")
+        groups = getattr(self, "_row_groups", None)
+        if groups is not None:
+            require_numbers("_row_groups", groups, (None if drawn_from is None else drawn_from[0],), "i", 0)
+            require((groups < len(groups)).all(), "a group has no number")
 
     @abstractmethod
     def _read_table(self, X: Any) -> Any:
@@ -131,6 +137,7 @@ class DrawingRecordMixin:
     def _read_rows_of_fit(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Drawing]:
         table = self._read_table(X)
         sample = self._read_known_sample(y, sample_weight, table.shape[0])
+        sample = replace(sample, groups=getattr(self, "_row_groups", None))
         is_known = self._drawn_by is not None or hasattr(self, "inbag_counts_")
         check_rows_of_fit(sample, table, self._drawn_from if is_known else None)
         return table, Drawing(sample, self._drawn_by or [], self._drawn_for, self._root_seed)

@@ -17,8 +17,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_clas
 from sklearn.utils import get_tags
 
 from tremula.combine import Member, RowSums
+from tremula.data.target import read_groups
 from tremula.ensembles.base.callbacks import CallbackSupportMixin, MemberTasks, with_callbacks
 from tremula.ensembles.base.drawing_record import DrawingRecordMixin
+from tremula.ensembles.base.groups import check_draws_groups
 from tremula.ensembles.base.member import Trainer
 from tremula.ensembles.base.member_sum import TreeSumMixin
 from tremula.ensembles.base.out_of_bag import BATCH, OutOfBag
@@ -32,8 +34,8 @@ from tremula.errors import InvalidInput, InvalidParameter
 from tremula.parallel import train_members
 from tremula.parameters import check_number, check_parameters
 from tremula.persistence.soundness import require, require_numbers
-from tremula.perturb.rows import Bootstrap
 from tremula.perturb.sample import Perturbation, Sample
+from tremula.perturb.special_bootstraps import row_draws
 from tremula.perturb.weights import BalancedWeights
 from tremula.prediction import StagedClassPredictionMixin, StagedNumberPredictionMixin
 from tremula.seeds import make_root_seed
@@ -66,7 +68,8 @@ class Ensemble(
     estimator: Any
     n_estimators: int | str
     max_estimators: int | None = None
-    bootstrap: bool
+    bootstrap: bool | str
+    block_length: int | None = None
     oob_score: bool
     warm_start: bool
     n_jobs: int | None
@@ -124,7 +127,7 @@ class Ensemble(
 
     def _bootstrap_rows(self) -> list[Perturbation]:
         """Return the bootstrap sample of an ensemble that uses all rows unless `bootstrap` is set."""
-        return [Bootstrap()] if self.bootstrap else []
+        return row_draws(1.0, self.bootstrap, self.block_length) if self.bootstrap or self.block_length else []
 
     def _weighing(self) -> list[Perturbation]:
         """Return what weighs the classes in each member."""
@@ -140,12 +143,22 @@ class Ensemble(
         """Read the target and weights given to `fit`."""
 
     @with_callbacks
-    def _train(self, X: Any, y: Any, sample_weight: Any) -> None:
+    def _train(self, X: Any, y: Any, sample_weight: Any, groups: Any = None) -> None:
         trainer, n_rows, n_attributes = self._read_training_table(X)
         sample = self._read_sample(y, sample_weight, n_rows, n_attributes, bool(self._members_to_keep()))
+        sample = self._with_groups(sample, groups)
         tasks = MemberTasks(self, X, y, sample_weight)
         self._fit_members(trainer, sample, max(sample.n_classes, 1), tasks)
         tasks.end()
+
+    def _with_groups(self, sample: Sample, groups: Any) -> Sample:
+        """Return the sample with its groups, and keep them: they are drawn again later."""
+        self.__dict__.pop("_row_groups", None)
+        if groups is None:
+            return sample
+        check_draws_groups(self._perturbations())
+        self._row_groups = read_groups(groups, sample.n_rows)
+        return replace(sample, groups=self._row_groups)
 
     def _fit_members(self, trainer: Trainer, sample: Sample, n_outputs: int, tasks: MemberTasks) -> None:
         """Train the missing members and score them on out-of-bag rows."""

@@ -59,9 +59,9 @@ class Drawing:
 
 
 def checksum(sample: Sample) -> int:
-    """Return a checksum of targets and weights, by which the rows of `fit` are recognised later."""
-    weights = b"" if sample.weights is None else sample.weights.tobytes()
-    return zlib.crc32(weights, zlib.crc32(sample.target.tobytes()))
+    """Return a checksum of targets, weights and groups, by which the rows of `fit` are recognised later."""
+    known = zlib.crc32(b"" if sample.weights is None else sample.weights.tobytes(), zlib.crc32(sample.target.tobytes()))
+    return known if sample.groups is None else zlib.crc32(sample.groups.tobytes(), known)
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class AllOrNothingFitMixin:
         """Raise InvalidParameter if a parameter has a wrong value."""
 
     @abstractmethod
-    def _train(self, X: Any, y: Any, sample_weight: Any) -> None:
+    def _train(self, X: Any, y: Any, sample_weight: Any, groups: Any = None) -> None:
         """Train the members."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

@@ -19,6 +19,8 @@ from tremula.display import ShortTable, ShownAsTable
 from tremula.ensembles.base.training import Drawing
 from tremula.errors import InvalidParameter, UnsupportedModel
 from tremula.parallel import map_members
+from tremula.perturb.special_bootstraps import BalancedBootstrap
+from tremula.perturb.weights import BalancedWeights
 from tremula.trees.structure import children_and_parents
 from tremula.trees.tree import Tree
 
@@ -104,6 +106,15 @@ def _means_left_out(tree: Tree, rows: Any, target: NDArray[Any], weights: Floats
     return np.asarray(np.divide(sums, totals, out=np.full(sums.shape, np.nan), where=totals > 0))
 
 
+def _check_shares_of_classes(name: str, drawing: Drawing) -> None:
+    """Refuse members in which classes have other shares than among their out-of-bag rows."""
+    if any(isinstance(each, BalancedBootstrap | BalancedWeights) for each in drawing.perturbations):
+        raise UnsupportedModel(
+            f"the members of this {name} have balanced classes, and their out-of-bag rows have not: impurities of the "
+            "two cannot be compared; use permutation_importances"
+        )
+
+
 class UnbiasedImportancesMixin:
     """Mixin for ensembles that can draw the rows of their members again."""
 
@@ -171,6 +182,7 @@ class UnbiasedImportancesMixin:
                 "permutation_importances"
             )
         table, drawing = self._read_rows_of_fit(X, y, sample_weight)
+        _check_shares_of_classes(type(self).__name__, drawing)
         inbag = getattr(self, "inbag_counts_", None)
         sample = drawing.sample
         weights = np.ones(sample.n_rows) if sample.weights is None else sample.weights.astype(np.float64)

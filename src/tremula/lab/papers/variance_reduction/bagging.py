@@ -96,9 +96,9 @@ def _standardized_neighbour() -> Any:
 class _PrunedOnLearningSet(BaggingClassifier):
     """Bagging whose trees are each pruned with the learning set as test set."""
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Any:
         """Train, prune every tree on the rows of training, and take the pruned trees."""
-        super().fit(X, y, sample_weight)
+        super().fit(X, y, sample_weight, groups)
         self.members_ = prune_each(self, X, y).members_
         return self
 
