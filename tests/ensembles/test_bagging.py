@@ -490,7 +490,7 @@ def test_weights_are_not_dropped_in_silence() -> None:
     ("parameters", "message"),
     [
         ({"combine": "mean"}, "combine='mean' is not known: choose one of 'vote', 'average'"),
-        ({"oob_score": 1}, "oob_score=1 was given; expected True or False"),
+        ({"oob_score": 1}, "oob_score=1 was given; expected True, False, the name of a scorer"),
         ({"warm_start": "no"}, "warm_start='no' was given; expected True or False"),
         ({"bootstrap": 1}, "bootstrap=1 was given; expected True, False or 'balanced'"),
         ({"max_samples": np.inf}, "max_samples=inf was given; expected a count, or a finite share of the rows"),

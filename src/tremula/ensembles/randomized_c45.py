@@ -53,7 +53,7 @@ class RandomizedC45Classifier(DrawnGroupsMixin, EnsembleClassifier):
         n_best_splits: int = 20,
         combine: str = "vote",
         bootstrap: bool | str = False,
-        oob_score: bool = False,
+        oob_score: Any = False,
         warm_start: bool = False,
         n_jobs: int | None = None,
         class_weight: Any = None,

@@ -140,6 +140,17 @@ def class_weights(*words: str) -> Kind:
     return Kind(", ".join(["dict", *map(quoted, words)]) + " or None", check)
 
 
+def _check_scoring(name: str, given: Any) -> None:
+    if isinstance(given, str):
+        from sklearn.metrics import get_scorer_names
+
+        check_choice(name, given, get_scorer_names())
+    elif not (isinstance(given, bool | np.bool_) or callable(given)):
+        raise InvalidParameter(
+            f"{name}={given!r} was given; expected True, False, the name of a scorer such as 'roc_auc', or a callable"
+        )
+
+
 def _check_bootstrap(name: str, given: Any) -> None:
     if not (isinstance(given, bool | np.bool_) or (isinstance(given, str) and given == "balanced")):
         raise InvalidParameter(f"{name}={given!r} was given; expected True, False or 'balanced'")
@@ -153,6 +164,7 @@ def _check_noise(name: str, given: Any) -> None:
 COUNT = number(1, whole=True)
 COUNT_OR_AUTO = Kind('int or "auto"', _check_count_or_auto)
 FLAG = Kind("bool", check_flag)
+OOB_SCORE = Kind("bool, str or callable", _check_scoring)
 BOOTSTRAP = Kind('bool or "balanced"', _check_bootstrap)
 FOLDS = Kind("int, splitter or iterable of (train, test) rows", _check_folds)
 MAX_FEATURES = Kind('int, float, "sqrt", "log2" or None', check_max_features)

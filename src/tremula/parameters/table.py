@@ -16,6 +16,7 @@ from tremula.parameters.kinds import (
     FLAG,
     FOLDS,
     MAX_FEATURES,
+    OOB_SCORE,
     ROW_COUNT,
     SEED,
     Kind,
@@ -177,7 +178,11 @@ ENSEMBLES = {
         choice(["vote", "average"]),
         "Whether members vote, with ties going to the first class, or their class distributions are averaged.",
     ),
-    "oob_score": Parameter(FLAG, "Whether to score the ensemble on the out-of-bag rows of each member."),
+    "oob_score": Parameter(
+        OOB_SCORE,
+        "Whether to score the ensemble on the out-of-bag rows of each member: by accuracy or R squared, by a scorer of "
+        "scikit-learn (its name, or the scorer), or by a metric (y_true, y_pred).",
+    ),
     "warm_start": Parameter(
         FLAG,
         "Whether another `fit` keeps the existing members and adds the missing ones; the result is the same as if all "

@@ -23,6 +23,7 @@ from tremula.ensembles.base.drawing_record import DrawingRecordMixin
 from tremula.ensembles.base.groups import check_draws_groups
 from tremula.ensembles.base.member import Trainer
 from tremula.ensembles.base.member_sum import TreeSumMixin
+from tremula.ensembles.base.oob_scoring import OutOfBagClassifier, OutOfBagRegressor, score_rows
 from tremula.ensembles.base.out_of_bag import BATCH, OutOfBag
 from tremula.ensembles.base.permutation_importances import PermutationImportancesMixin
 from tremula.ensembles.base.prediction import CombinedPredictionMixin
@@ -70,7 +71,7 @@ class Ensemble(
     max_estimators: int | None = None
     bootstrap: bool | str
     block_length: int | None = None
-    oob_score: bool
+    oob_score: Any
     warm_start: bool
     n_jobs: int | None
     random_state: Any
@@ -112,8 +113,8 @@ class Ensemble(
             check_number("n_estimators", self.n_estimators, 1, whole=True)
         if self.oob_score and not leaves_rows_out:
             raise InvalidParameter(
-                "oob_score=True was given, but every member is trained on all rows, so none is out-of-bag: "
-                + self._how_to_leave_rows_out
+                f"oob_score={self.oob_score!r} was given, but every member is trained on all rows, so none is "
+                f"out-of-bag: {self._how_to_leave_rows_out}"
             )
         whole = [type(p).__name__ for p in self._perturbations() if p.depends_on_n_members]
         if self.warm_start and whole:
@@ -292,7 +293,11 @@ class EnsembleClassifier(ClassifierMixin, ClassTargetMixin, StagedClassPredictio
 
     def _set_oob_predictions(self, out_of_bag: OutOfBag) -> None:
         self.oob_decision_function_ = out_of_bag.sums.means()
-        self.oob_score_ = 1.0 - out_of_bag.loss()
+        if isinstance(self.oob_score, bool | np.bool_):
+            self.oob_score_ = 1.0 - out_of_bag.loss()
+            return
+        answers = OutOfBagClassifier(self.classes_, self._as_outputs(self.oob_decision_function_))
+        self.oob_score_ = score_rows(self.oob_score, answers, out_of_bag.sums.rows, self.classes_[out_of_bag.target])
 
 
 class EnsembleRegressor(RegressorMixin, NumberTargetMixin, StagedNumberPredictionMixin, Ensemble):
@@ -311,5 +316,9 @@ class EnsembleRegressor(RegressorMixin, NumberTargetMixin, StagedNumberPredictio
 
     def _set_oob_predictions(self, out_of_bag: OutOfBag) -> None:
         self.oob_prediction_ = out_of_bag.sums.means()[:, 0]
+        if not isinstance(self.oob_score, bool | np.bool_):
+            answers = OutOfBagRegressor(self.oob_prediction_)
+            self.oob_score_ = score_rows(self.oob_score, answers, out_of_bag.sums.rows, out_of_bag.target)
+            return
         spread = float(out_of_bag.target[out_of_bag.sums.rows].var())
         self.oob_score_ = 1.0 - out_of_bag.loss() / spread if spread > 0 else float("nan")
