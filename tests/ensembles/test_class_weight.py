@@ -146,6 +146,8 @@ def test_certified_rows_are_refused_where_one_class_changes_all_weights() -> Non
     forest = tm.RandomForestClassifier(class_weight="balanced", **FEW).fit(X, Y)
     with pytest.raises(UnsupportedModel, match="has learned from all rows the weights of its classes"):
         tm.Uncertainty(forest, X, Y).certified_rows(X[:2])
+    with pytest.raises(UnsupportedModel, match="has learned from all rows the weights of its classes"):
+        tm.Uncertainty(forest, X, Y).predict_stable_set(X[:2])
     forest = tm.RandomForestClassifier(class_weight="balanced_subsample", **FEW).fit(X, Y)
     assert (tm.Uncertainty(forest, X, Y).certified_rows(X[:2]) >= 0).all()
 

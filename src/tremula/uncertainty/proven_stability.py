@@ -61,6 +61,11 @@ class ProvenStabilityMixin:
             raise UnsupportedModel(
                 f"{trained.name} adjusts the mean of its members, and the proof is for the mean alone"
             )
+        if trained.learned_from_all:
+            raise UnsupportedModel(
+                f"{trained.name} has learned from all rows {trained.learned_from_all}, and the proof is for members "
+                "that depend on their own rows alone"
+            )
         variance = 1.0 - 1.0 / trained.n_outputs
         epsilon = largest_change(draw, variance, trained.n_members) / np.sqrt(share)
         return inflated_argmax(trained.outputs(trained.read(X)), float(epsilon))
