@@ -67,11 +67,13 @@ VARIANTS = [
     tm.AdaBoostM1Classifier(GaussianNB(), **FEW),
     tm.BaggingClassifier(oob_score=True, combine="vote", **FEW),
     tm.BaggingClassifier(DecisionTreeClassifier(max_depth=3), **FEW),
+    tm.BaggingRegressor(block_length=2, **FEW),
     tm.BaggingRegressor(Ridge(), oob_score=True, n_estimators=8, random_state=0),
     tm.DecorateClassifier(LogisticRegression(), **FEW),
     tm.OutputSmearingClassifier(method="smear", n_estimators=10, random_state=0),
     tm.PerturbCombineClassifier(perturb=[Bootstrap(), AttributeSubset(0.5), RandomSplits(3)], **FEW),
     tm.PerturbCombineClassifier(LogisticRegression(), [Bootstrap(0.8)], combine="vote", **FEW),
+    tm.RandomForestClassifier(bootstrap="balanced", class_weight="balanced_subsample", **FEW),
     tm.PerturbCombineRegressor(DecisionTreeRegressor(), [Bootstrap(0.5, bootstrap=False)], n_jobs=2, **FEW),
 ]
 
