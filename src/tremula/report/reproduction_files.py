@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import csv
 import io
-import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from tremula.display import harmless_cell
+from tremula.lab.experiments.kept_cells import KeptCells
 from tremula.lab.papers.paper import Part, ShownFigure, ShownTable
 from tremula.persistence.atomic_write import write_atomically
 
@@ -37,19 +35,27 @@ class Origin:
     date : str
     versions : str
         Versions of tremula and of the libraries it uses.
+    cost : str
+        Core-hours of training and prediction.
+    partial : str
+        What is missing; empty if nothing is.
     """
 
     citation: str
     command: str
     date: str
     versions: str
+    cost: str
+    partial: str = ""
 
     @classmethod
-    def now(cls, citation: str, command: str) -> Origin:
-        """Return the origin of results written today with the installed versions."""
-        libraries = ", ".join(f"{name} {version(name)}" for name in ("tremula", "numpy", "scikit-learn"))
-        versions = f"{libraries}, Python {platform.python_version()}"
-        return cls(citation, command, datetime.now(UTC).date().isoformat(), versions)
+    def of_cells(cls, citation: str, command: str, kept: KeptCells) -> Origin:
+        """Return the origin of what is made of kept cells: their versions, the date of the last, and their cost."""
+        n_failed = sum(result.failure is not None for result in kept.results)
+        n_missing = kept.n_wanted - len(kept.cells) + n_failed
+        partial = f"{n_missing} of {kept.n_wanted} cells are not measured" if n_missing else ""
+        cost = f"{kept.core_hours:.3f} core-hours of training and prediction"
+        return cls(citation, command, kept.date, kept.versions, cost, partial)
 
     @property
     def lines(self) -> list[str]:
@@ -58,6 +64,7 @@ class Origin:
             f"Command: {self.command}",
             f"Date: {self.date}",
             f"Versions: {self.versions}",
+            f"Cost: {self.cost}",
             f"Paper: {self.citation}",
         ]
 
@@ -118,7 +125,7 @@ def figure_to_png(figure: Any, origin: Origin) -> bytes:
 
 def part_to_markdown(part: Part, shown: Sequence[Shown], origin: Origin) -> str:
     """Return a page of all tables and figures of a part; figures are files in the same folder."""
-    blocks = [f"# {part.title}"]
+    blocks = [f"# {part.title}", *([f"**Partial**: {origin.partial}."] if origin.partial else [])]
     for item in shown:
         if isinstance(item, ShownTable):
             blocks.append(table_to_markdown(item))
@@ -126,6 +133,7 @@ def part_to_markdown(part: Part, shown: Sequence[Shown], origin: Origin) -> str:
             caption = item.caption.translate(SPECIAL)
             blocks.append(f"![{caption}]({item.name}.png)\n\n{caption}")
     lines = [f"- Command: `{origin.command}`", f"- Date: {origin.date}", f"- Versions: {origin.versions}"]
+    lines.append(f"- Cost: {origin.cost}")
     blocks.append("\n".join([*lines, f"- Paper: {origin.citation.translate(SPECIAL)}"]))
     return "\n\n".join(blocks) + "\n"
 
