@@ -22,10 +22,11 @@ from tremula.lab.experiments.kept_cells import KeptCells, read_cells
 from tremula.lab.papers import PAPERS, find_parts, load_paper
 from tremula.lab.papers.paper import Budget, Paper, Part, ShownTable
 from tremula.report.reproduction_files import Origin, Shown, show_cell, write_part
+from tremula.report.results_summary import update_pages
 
 DEFAULT_STORE = Path("reproduce.duckdb")
 DEFAULT_FOLDER = Path("reproduced")
-MISSES = ("better", "worse", "outside", "does not hold")
+MISSES = ("better", "worse", "smaller", "larger", "outside", "does not hold")
 VERDICTS = ("within", "holds", *MISSES, "not comparable")
 
 
@@ -81,6 +82,8 @@ def reproduce(
         if not as_json:
             _print_part(part, shown[-1][1])
         _write(cells_file.parent, part, shown[-1][1], Origin.of_cells(chosen_paper.citation, command, kept))
+    for page in update_pages(out):
+        _print_status(f"updated {page}")
     if as_json:
         print(json.dumps(_as_json(chosen_paper, budget, command, shown), indent=2, ensure_ascii=False))
     if n_failed:

@@ -19,6 +19,7 @@ from tremula.persistence.atomic_write import write_atomically
 
 DOTS_PER_INCH = 150
 SPECIAL = str.maketrans({letter: "\\" + letter for letter in "\\|*_`<>"})
+ORIGIN_WORDS = ("Command: ", "Date: ", "Versions: ", "Cost: ", "Paper: ")
 Shown = ShownTable | ShownFigure
 
 
@@ -54,7 +55,7 @@ class Origin:
         n_failed = sum(result.failure is not None for result in kept.results)
         n_missing = kept.n_wanted - len(kept.cells) + n_failed
         partial = f"{n_missing} of {kept.n_wanted} cells are not measured" if n_missing else ""
-        cost = f"{kept.core_hours:.3f} core-hours of training and prediction"
+        cost = f"{kept.core_hours:.3f} core-hours of training and prediction, by the clock"
         return cls(citation, command, kept.date, kept.versions, cost, partial)
 
     @property
@@ -114,6 +115,32 @@ def table_to_csv(table: ShownTable, origin: Origin) -> str:
     writer.writerow([harmless_cell(name) for name in table.columns])
     writer.writerows([[harmless_cell(show_cell(value)) for value in row] for row in table.rows])
     return text.getvalue()
+
+
+def csv_to_table(name: str, text: str) -> tuple[ShownTable, Origin]:
+    """Return the table and the origin in a text of `table_to_csv`.
+
+    Parameters
+    ----------
+    name : str
+        Name of the table.
+    text : str
+
+    Examples
+    --------
+    >>> origin = Origin("A paper.", "a command", "2026-01-02", "tremula 1", "1 core-hour")
+    >>> table = ShownTable("errors", "Errors", ["domain", "error"], [["a", "0.5"]], ["Few rows."])
+    >>> csv_to_table("errors", table_to_csv(table, origin)) == (table, origin)
+    True
+    """
+    lines = text.splitlines()
+    comments = [line.removeprefix("# ") for line in lines if line.startswith("# ")]
+    named = dict(line.split(": ", 1) for line in comments if line.startswith(ORIGIN_WORDS))
+    caption, *notes = [line for line in comments if not line.startswith(ORIGIN_WORDS)]
+    columns, *rows = csv.reader(lines[len(comments) :])
+    rows = [[cell.removeprefix("'") if harmless_cell(cell[1:]) == cell else cell for cell in row] for row in rows]
+    origin = Origin(*(named.get(word, "not kept") for word in ("Paper", "Command", "Date", "Versions", "Cost")))
+    return ShownTable(name, caption, columns, rows, notes), origin
 
 
 def figure_to_png(figure: Any, origin: Origin) -> bytes:

@@ -238,8 +238,11 @@ AGAINST_RULES = {
 }
 SIZE_RULES = {
     "simulated bagging has larger trees than bagging": (SIZES, changed(SIZES, {"dataset": "vote"}, Bag=3000)),
-    "the adapted stopping rule makes them smaller": (SIZES, changed(SIZES, {"dataset": "vote"}, SB_stop=3000)),
-    "they stay larger than those of bagging": (SIZES, [row | {"Bag": 2000} for row in SIZES]),
+    "the adapted stopping rule makes trees smaller": (SIZES, changed(SIZES, {"dataset": "vote"}, SB_stop=3000)),
+    "with the adapted stopping rule trees stay larger than those of bagging": (
+        SIZES,
+        [row | {"Bag": 2000} for row in SIZES],
+    ),
 }
 
 EXAMPLES: dict[str, tuple[Table, Table]] = {

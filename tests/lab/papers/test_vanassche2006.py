@@ -176,4 +176,4 @@ def test_the_claims_can_fail(alone: float, printed: float) -> None:
         for table, method, share in ((FIGURE, ALONE, alone), (PRINTED, TOGETHER, printed), (COPY, TOGETHER, 0.998))
     ]
     verdict = "within" if printed == 0.994 else "outside"
-    assert [row[-1] for row in show_figure1(results, "full")[0].rows] == [verdict, verdict, None]
+    assert [row[-2] for row in show_figure1(results, "full")[0].rows] == [verdict, verdict, None]

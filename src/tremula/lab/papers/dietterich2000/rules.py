@@ -35,7 +35,7 @@ def _leads(method: str, other: str, noise: str | None = None) -> Callable[[Rows]
         counts = _wins_and_losses(rows, method, other, noise)
         if counts is None:
             return Finding("", None)
-        return Finding(f"{counts[0]} wins, {counts[1]} losses", counts[0] > counts[1])
+        return Finding(f"wins {counts[0]}, losses {counts[1]}", counts[0] > counts[1])
 
     return judge
 
@@ -59,7 +59,7 @@ TABLE2_RULES = (
     ),
     Rule(
         "boosting is ahead of bagging without noise",
-        "8 wins, 1 loss",
+        "wins 8, losses 1",
         "boosting did not win on more domains than it lost",
         _leads(BOOSTED, BAGGED),
         _EXCHANGED,
@@ -68,7 +68,7 @@ TABLE2_RULES = (
 TABLE3_RULES = (
     Rule(
         "with 20 % noise bagging is ahead of boosting",
-        "6 wins, 0 losses",
+        "wins 6, losses 0",
         "bagging did not win on more domains than it lost",
         _leads(BAGGED, BOOSTED, "20 %"),
         _EXCHANGED,

@@ -93,8 +93,8 @@ def _noise_rule(dataset: str, published: str, low: float, high: float) -> Rule:
 
 CLASS_RULES = (
     Rule("significant wins over bagging", "4 of 22", _near_words("4/22"), _wins_near((BAGGING,), 4 / 22), EXCHANGED),
-    Rule("no significant loss to bagging", "0", "there were one", _losses_at_most((BAGGING,), 0), EXCHANGED),
-    Rule("no significant loss to any method", "0", "there were one", _losses_at_most(OTHERS, 0), EXCHANGED),
+    Rule("no significant loss to bagging", "0", "there were any", _losses_at_most((BAGGING,), 0), EXCHANGED),
+    Rule("no significant loss to any method", "0", "there were any", _losses_at_most(OTHERS, 0), EXCHANGED),
     Rule(
         "a significant win over a single tree on about half of the datasets",
         "about half",

@@ -6,7 +6,7 @@ The paper draws its problem but does not define it; ours is the diagonal of a sq
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -158,7 +158,7 @@ def _curve_claims(results: Sequence[Result]) -> list[ShownTable]:
         claims_table(
             f"curve_claims_{form}",
             f"Claims of the paper about its figures, {form} form",
-            CURVE_RULES,
+            [replace(rule, claim=f"{rule.claim}, {form} form") for rule in CURVE_RULES],
             curve_rows(results, form),
             "the points of the curves are put in another order.",
             notes,

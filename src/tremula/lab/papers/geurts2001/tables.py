@@ -21,6 +21,7 @@ from tremula.lab.papers.verdict import Judgement, judge_mean, judge_means
 N_PUBLISHED = 10
 ROUNDING = 0.00005  # half a unit of the last printed digit
 AMOUNT_ROUNDING = 0.005
+AMOUNT_WORDS = {"within": "within", "better": "smaller", "worse": "larger", "not comparable": "not comparable"}
 PREFIXES = {TREE: "dt", BAGGED: "bag"}
 
 Floats = NDArray[np.float64]
@@ -99,7 +100,8 @@ def _row(results: Sequence[Result], dataset: str, method: str) -> list[Any] | No
     ]
     printed = f"{theirs[f'{prefix}_err']} → {theirs[f'{prefix}_dpc_err']}"
     numbers = [printed, f"{amount:.2f} ± {spread:.2f}", change, _signed(published)]
-    return [dataset, *ours, *numbers, *(judgement.verdict for judgement in judged), _power(judged, theirs, method)]
+    words = [*(judgement.verdict for judgement in judged[:3]), AMOUNT_WORDS[judged[3].verdict]]
+    return [dataset, *ours, *numbers, *words, _power(judged, theirs, method)]
 
 
 def _power(judged: Sequence[Judgement], theirs: dict[str, str], method: str) -> str:
@@ -124,7 +126,7 @@ def show_table2(results: Sequence[Result], budget: Budget) -> list[ShownTable]:
         f"models have {sizes.members} trees. Noise is chosen on the pruning rows, which have pruned the model.",
         "Verdicts compare means over divisions. Which rows are tested on is drawn once, here as there: this sampling "
         "error is common to all divisions and is not in the verdicts, least of all in that on the change.",
-        "λ is judged by Welch's interval, with the published spread; better means less noise.",
+        "λ is judged by Welch's interval, with the published spread.",
         "Power: how many of the three other errors published for the set the verdict on the error would reject; the "
         "same of the verdict on the error with noise; and of the λ of the other eight sets how many that on λ would.",
         *_failures(results),

@@ -54,13 +54,13 @@ SIZE_RULES = (
         (SB, BAG),
     ),
     _size_rule(
-        "the adapted stopping rule makes them smaller",
+        "the adapted stopping rule makes trees smaller",
         "on 12 of 12",
         "there were a dataset on which they are not smaller",
         (SB, SB_STOP),
     ),
     _size_rule(
-        "they stay larger than those of bagging",
+        "with the adapted stopping rule trees stay larger than those of bagging",
         "on 11 of 12, not on nursery",
         "there were two datasets on which they are not larger",
         (SB_STOP, BAG),
