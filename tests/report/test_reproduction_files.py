@@ -44,7 +44,6 @@ def test_csv_opens_with_caption_notes_and_origin() -> None:
         "# Command: tremula reproduce paper",
         "# Date: 2026-01-02",
         "# Versions: tremula 1",
-        "# Cost: 2 core-hours",
         "# Paper: A. Author, A paper. 2000.",
         "domain,ours,verdict",
         "a_b,1.5*,worse",

@@ -19,7 +19,7 @@ from tremula.persistence.atomic_write import write_atomically
 
 DOTS_PER_INCH = 150
 SPECIAL = str.maketrans({letter: "\\" + letter for letter in "\\|*_`<>"})
-ORIGIN_WORDS = ("Command: ", "Date: ", "Versions: ", "Cost: ", "Paper: ")
+ORIGIN_WORDS = ("Command: ", "Date: ", "Versions: ", "Paper: ")
 Shown = ShownTable | ShownFigure
 
 
@@ -60,12 +60,11 @@ class Origin:
 
     @property
     def lines(self) -> list[str]:
-        """The origin as lines of text."""
+        """The origin as lines of text, without the cost: the same results have the same lines."""
         return [
             f"Command: {self.command}",
             f"Date: {self.date}",
             f"Versions: {self.versions}",
-            f"Cost: {self.cost}",
             f"Paper: {self.citation}",
         ]
 
@@ -128,7 +127,7 @@ def csv_to_table(name: str, text: str) -> tuple[ShownTable, Origin]:
 
     Examples
     --------
-    >>> origin = Origin("A paper.", "a command", "2026-01-02", "tremula 1", "1 core-hour")
+    >>> origin = Origin("A paper.", "a command", "2026-01-02", "tremula 1", cost="")
     >>> table = ShownTable("errors", "Errors", ["domain", "error"], [["a", "0.5"]], ["Few rows."])
     >>> csv_to_table("errors", table_to_csv(table, origin)) == (table, origin)
     True
@@ -139,7 +138,7 @@ def csv_to_table(name: str, text: str) -> tuple[ShownTable, Origin]:
     caption, *notes = [line for line in comments if not line.startswith(ORIGIN_WORDS)]
     columns, *rows = csv.reader(lines[len(comments) :])
     rows = [[cell.removeprefix("'") if harmless_cell(cell[1:]) == cell else cell for cell in row] for row in rows]
-    origin = Origin(*(named.get(word, "not kept") for word in ("Paper", "Command", "Date", "Versions", "Cost")))
+    origin = Origin(named["Paper"], named["Command"], named["Date"], named["Versions"], cost="")
     return ShownTable(name, caption, columns, rows, notes), origin
 
 
