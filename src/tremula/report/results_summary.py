@@ -145,7 +145,10 @@ def _cells_sentence(summary: PaperSummary) -> str:
 
 
 def _claims_sentence(n_holding: int, n_judged: int) -> str:
-    return f"Of {n_judged} claims that were measured {n_holding} hold. The power of a rule is in brackets."
+    return (
+        f"Of {n_judged} claims that were measured {n_holding} hold. The tables of claims say with which results each "
+        "would not hold. The power of a rule is in brackets."
+    )
 
 
 def _list_of_claims(heading: str, rows: Sequence[Sequence[str]]) -> list[str]:

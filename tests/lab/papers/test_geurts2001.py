@@ -159,7 +159,7 @@ def test_the_published_number_is_judged_as_one_more_draw() -> None:
     results = [result(cell, {"error": 0.2 + 0.1 * cell.split, "path_error": 0.1 + 0.1 * cell.split}) for cell in cells]
     (table,) = show_draws(results, "quick")
     assert [row[1] for row in table.rows] == [TREE, BAGGED]
-    assert table.rows[0][-3] == "within"
+    assert table.rows[0][-4] == "within"
 
 
 def test_a_draw_is_measured_with_and_without_noise() -> None:

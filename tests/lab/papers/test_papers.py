@@ -310,5 +310,5 @@ def test_the_share_of_distinct_rows_nears_that_of_the_formula() -> None:
 def test_a_share_far_from_the_formula_is_told() -> None:
     result = Result(Cell("10 rows", "bootstrap", 0), Outcome({"share": 0.7, "standard_error": 0.001}))
     table, printed = show_share([result], "quick")
-    assert table.rows[0][-1] == "outside"
+    assert table.rows[0][-2] == "outside"
     assert [row[-1] for row in printed.rows] == [7, 7, 5]

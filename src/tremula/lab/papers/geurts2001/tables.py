@@ -106,12 +106,16 @@ def _row(results: Sequence[Result], dataset: str, method: str) -> list[Any] | No
 
 def _power(judged: Sequence[Judgement], theirs: dict[str, str], method: str) -> str:
     """Count the wrong numbers of the row that the verdicts on both errors and on the noise would reject."""
+    amounts = [float(row[f"{PREFIXES[method]}_lambda"]) for row in _published_rows() if row is not theirs]
+    return f"{_error_power(judged, theirs, method)}; {judged[3].power(amounts) or '-'}"
+
+
+def _error_power(judged: Sequence[Judgement], theirs: dict[str, str], method: str) -> str:
+    """Count the errors published for the set that the verdicts on the error and on that with noise would reject."""
     names = [f"{prefix}_{name}" for prefix in PREFIXES.values() for name in ("err", "dpc_err")]
     own = [f"{PREFIXES[method]}_{name}" for name in ("err", "dpc_err")]
     wrong = [[float(theirs[other]) / 100 for other in names if other != name] for name in own]
-    amounts = [float(row[f"{PREFIXES[method]}_lambda"]) for row in _published_rows() if row is not theirs]
-    parts = [judged[0].power(wrong[0]), judged[1].power(wrong[1]), judged[3].power(amounts)]
-    return "; ".join(part or "-" for part in parts)
+    return "; ".join(judgement.power(others) or "-" for judgement, others in zip(judged, wrong))
 
 
 def _signed(share: float) -> str:
@@ -190,19 +194,22 @@ def show_draws(results: Sequence[Result], budget: Budget) -> list[ShownTable]:
                 continue
             given = [float(theirs[f"{PREFIXES[method]}_{each}"]) / 100 for each in ("err", "dpc_err")]
             pairs = [(hard, given[0]), (soft, given[1]), (soft - hard, given[1] - given[0])]
-            verdicts = [
-                judge_mean(ours, published, 1, ROUNDING, signed=number == 2).verdict
+            judged = [
+                judge_mean(ours, published, 1, ROUNDING, signed=number == 2)
                 for number, (ours, published) in enumerate(pairs)
             ]
+            verdicts = [*(judgement.verdict for judgement in judged), _error_power(judged, theirs, method)]
             printed = f"{100 * given[0]:.2f} → {100 * given[1]:.2f}"
             change = f"{_signed((soft - hard).mean())} ± {100 * (soft - hard).std(ddof=1):.2f}"
             rows.append([name, method, _percent(hard), _percent(soft), change, printed, *verdicts])
     columns = ["dataset", "model", "error %", "with noise", "change", "theirs %"]
-    columns += ["verdict on the error", "on the error with noise", "on the change"]
+    columns += ["verdict on the error", "on the error with noise", "on the change", "power"]
     caption = "Rows drawn anew each time, test rows among them"
     notes = [
         f"Mean ± standard deviation over {SIZES[budget].divisions} draws, one division each. A verdict asks whether "
         "the published number could be one more draw.",
+        "Power: how many of the three other errors published for the set the verdict on the error would reject, and "
+        "the same of the verdict on the error with noise.",
         *_failures(results),
     ]
     return [ShownTable("draws", caption, columns, rows, notes)]
