@@ -100,7 +100,8 @@ def read_cells(path: Path, experiment: Experiment) -> KeptCells:
     KeptCells
     """
     duckdb = import_duckdb()
-    query = f"SELECT {', '.join(COLUMNS)} FROM read_parquet(?) WHERE experiment = ? AND settings = ?"
+    columns = ", ".join("map_keys(measured), map_values(measured)" if name == "measured" else name for name in COLUMNS)
+    query = f"SELECT {columns} FROM read_parquet(?) WHERE experiment = ? AND settings = ?"
     try:
         with duckdb.connect() as connection:
             rows = connection.execute(query, [str(path), experiment.name, settings_text(experiment)]).fetchall()
@@ -114,26 +115,10 @@ def read_cells(path: Path, experiment: Experiment) -> KeptCells:
 
 
 def _as_kept_cell(row: Sequence[Any]) -> KeptCell:
-    (
-        _,
-        _,
-        dataset,
-        method,
-        split,
-        measured,
-        n_test,
-        fit,
-        predict,
-        size,
-        seed,
-        failure,
-        tremula,
-        python,
-        numpy,
-        sklearn,
-        date,
-    ) = row
-    values = {name: math.nan if number is None else number for name, number in measured.items()}
+    _, _, dataset, method, split, names, numbers, *measures, failure, tremula, python, numpy, sklearn, date = row
+    n_test, fit, predict, size, seed = measures
+    # Some versions of DuckDB turn NaN within a list into NULL.
+    values = {name: math.nan if number is None else number for name, number in zip(names, numbers)}
     outcome = Outcome(values, n_test, fit, predict, size, seed)
     result = Result(Cell(dataset, method, split), outcome, failure, tremula=tremula)
     return KeptCell(result, python, numpy, sklearn, str(date))
