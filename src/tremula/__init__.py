@@ -33,6 +33,7 @@ if _TYPE_CHECKING:
     from tremula.ensembles.randomized_c45 import RandomizedC45Classifier
     from tremula.ensembles.three_boost import ThreeBoostClassifier
     from tremula.explanations.explain import explain
+    from tremula.explanations.leaf_distribution import leaf_distribution
     from tremula.explanations.proximity import proximity
     from tremula.explanations.row_weights import row_weights
     from tremula.export.onnx.model import to_onnx
@@ -95,6 +96,7 @@ MODULE_OF = {
     "proximity": "explanations.proximity",
     "prune_each": "ensembles.pruning",
     "prune_together": "ensembles.pruning",
+    "leaf_distribution": "explanations.leaf_distribution",
     "row_weights": "explanations.row_weights",
     "save": "persistence.archive",
     "to_html": "export.page.model",
@@ -162,6 +164,7 @@ __all__ = [
     "certify",
     "diagnostics",
     "explain",
+    "leaf_distribution",
     "load",
     "proximity",
     "prune_each",

@@ -77,7 +77,12 @@ def test_it_prints_tables_and_misses_and_writes_files(measure: Measure, capsys: 
     printed = capsys.readouterr()
     assert "Verdicts: 2 within, 1 better" in printed.out
     assert "- budget quick" in printed.out
-    assert sorted(path.name for path in Path("reproduced/tiny").iterdir()) == ["errors.csv", "table1.md", "weights.png"]
+    assert sorted(path.name for path in Path("reproduced/tiny").iterdir()) == [
+        "errors.csv",
+        "table1.md",
+        "table1.parquet",
+        "weights.png",
+    ]
     assert "`tremula reproduce tiny --quick`" in Path("reproduced/tiny/table1.md").read_text()
 
 
@@ -85,6 +90,41 @@ def test_a_second_run_measures_nothing_again(measure: Measure) -> None:
     assert reproduce("tiny") == 0
     assert reproduce("tiny") == 0
     assert measure.asked == CELLS
+
+
+def test_a_run_starts_with_the_cells_beside_the_page(measure: Measure, capsys: pytest.CaptureFixture[str]) -> None:
+    assert reproduce("tiny", "--datasets", "coin") == 0
+    Path("reproduce.duckdb").unlink()
+    assert reproduce("tiny") == 0
+    assert measure.asked == CELLS
+    assert "2 cells were taken" in capsys.readouterr().err
+
+
+def test_cells_of_another_budget_stay_in_the_file(measure: Measure) -> None:
+    assert reproduce("tiny", "--quick") == 0
+    assert reproduce("tiny") == 0
+    Path("reproduce.duckdb").unlink()
+    assert reproduce("tiny", "--quick") == 0
+    assert measure.asked == CELLS * 2
+
+
+def test_a_page_of_some_cells_says_first_what_is_missing(measure: Measure) -> None:
+    measure.fails = True
+    reproduce("tiny")
+    assert Path("reproduced/tiny/table1.md").read_text().split("\n")[2] == "**Partial**: 1 of 3 cells are not measured."
+    measure.fails = False
+    reproduce("tiny", "--retry")
+    page = Path("reproduced/tiny/table1.md").read_text()
+    assert "Partial" not in page
+    assert "- Cost: 0.000 core-hours of training and prediction, by the clock" in page
+
+
+def test_a_file_without_cells_is_told(measure: Measure, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("reproduced/tiny").mkdir(parents=True)
+    Path("reproduced/tiny/table1.parquet").write_text("something else")
+    assert reproduce("tiny") == EXIT_BAD_INPUT
+    assert "remove it to measure them again" in capsys.readouterr().err
+    assert measure.asked == []
 
 
 def test_a_failed_cell_is_counted_and_the_others_are_shown(
@@ -134,7 +174,11 @@ def test_without_matplotlib_the_tables_are_written(
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     assert reproduce("tiny") == 0
     assert "drawing needs matplotlib" in capsys.readouterr().err
-    assert sorted(path.name for path in Path("reproduced/tiny").iterdir()) == ["errors.csv", "table1.md"]
+    assert sorted(path.name for path in Path("reproduced/tiny").iterdir()) == [
+        "errors.csv",
+        "table1.md",
+        "table1.parquet",
+    ]
 
 
 @pytest.mark.parametrize(

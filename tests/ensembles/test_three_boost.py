@@ -77,7 +77,33 @@ def test_half_of_the_second_members_rows_are_errors_of_the_first() -> None:
     assert abs(np.mean(shares) - 0.5) < 0.03
 
 
-@pytest.mark.parametrize(("share", "n_first"), [(None, 100), (0.5, 150), (0.001, 1), (0.9999, 299)])
+@pytest.mark.parametrize("seed", range(10))
+def test_exactly_half_of_the_second_members_rows_may_be_errors(seed: int) -> None:
+    X, y = noisy_table(seed, n_classes=2)
+    model = ThreeBoostClassifier(second_rows="half", random_state=seed).fit(X, y)
+    first, second = model.member_rows_[:2]
+    is_wrong = model.predict_members(X)[0] != y
+    rest = np.setdiff1d(np.arange(len(y)), first)
+    assert 2 * is_wrong[second].sum() == len(second)
+    assert len(second) == 2 * min(is_wrong[rest].sum(), (~is_wrong[rest]).sum())
+    coin = ThreeBoostClassifier(random_state=seed).fit(X, y)
+    assert np.array_equal(coin.member_rows_[0], first)
+
+
+def test_a_count_of_rows_that_leaves_none_is_refused() -> None:
+    X, y = noisy_table(0)
+    with pytest.raises(InvalidParameter, match="of 300 rows leaves none"):
+        ThreeBoostClassifier(first_share=300).fit(X, y)
+
+
+def test_an_unknown_way_to_draw_rows_is_refused() -> None:
+    with pytest.raises(InvalidParameter, match="second_rows"):
+        ThreeBoostClassifier(second_rows="thirds").fit(*noisy_table(0))
+
+
+@pytest.mark.parametrize(
+    ("share", "n_first"), [(None, 100), (0.5, 150), (0.001, 1), (0.9999, 299), (1, 1), (120, 120), (299, 299)]
+)
 def test_share_of_the_first_member(share: float | None, n_first: int) -> None:
     X, y = noisy_table(0)
     model = ThreeBoostClassifier(first_share=share, random_state=0).fit(X, y)
@@ -164,7 +190,7 @@ def test_rows_of_no_weight_are_as_if_they_were_not_there() -> None:
     assert (model.predict_proba(X) == without.predict_proba(X)).all()
 
 
-@pytest.mark.parametrize("share", [0, 1, 1.5, -0.2, "a third", True])
+@pytest.mark.parametrize("share", [0, 1.0, 1.5, -0.2, "a third", True])
 def test_a_share_that_cannot_be_used_is_refused(share: Any) -> None:
     X, y = noisy_table(0)
     with pytest.raises(InvalidParameter, match="first_share"):

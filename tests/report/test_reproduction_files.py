@@ -5,10 +5,13 @@ from pathlib import Path
 import pytest
 
 from tremula.diagnostics import WeightTraceDisplay
+from tremula.lab.experiments.cell import Cell, Outcome
+from tremula.lab.experiments.kept_cells import KeptCell, KeptCells
+from tremula.lab.experiments.result import Result
 from tremula.lab.papers.paper import Part, ShownFigure, ShownTable
 from tremula.report.reproduction_files import Origin, part_to_markdown, table_to_csv, table_to_markdown, write_part
 
-ORIGIN = Origin("A. Author, A paper. 2000.", "tremula reproduce paper", "2026-01-02", "tremula 1")
+ORIGIN = Origin("A. Author, A paper. 2000.", "tremula reproduce paper", "2026-01-02", "tremula 1", "2 core-hours")
 ROWS = [["a_b", "1.5*", "worse"], ["c", None, "within"]]
 TABLE = ShownTable("errors", "Errors", ["domain", "ours", "verdict"], ROWS, ["A note."])
 FIGURE = ShownFigure("weights", "Weights", lambda: WeightTraceDisplay([1, 2], [1, 0.5]).plot().figure_)
@@ -52,7 +55,10 @@ def test_a_page_holds_tables_figures_and_origin() -> None:
     page = part_to_markdown(part(), [TABLE, FIGURE], ORIGIN)
     assert page.startswith("# A title\n\n**Errors**")
     assert "![Weights](weights.png)" in page
-    assert "- Command: `tremula reproduce paper`\n- Date: 2026-01-02\n- Versions: tremula 1\n" in page
+    assert (
+        "- Command: `tremula reproduce paper`\n- Date: 2026-01-02\n- Versions: tremula 1\n- Cost: 2 core-hours\n"
+        in page
+    )
 
 
 def test_a_part_is_written_into_a_folder_that_is_made(tmp_path: Path) -> None:
@@ -63,10 +69,14 @@ def test_a_part_is_written_into_a_folder_that_is_made(tmp_path: Path) -> None:
     assert b"tremula reproduce paper" in (folder / "weights.png").read_bytes()
 
 
-def test_the_origin_of_today_names_the_versions() -> None:
-    origin = Origin.now("A paper.", "a command")
-    assert origin.versions.startswith("tremula ")
-    assert "scikit-learn" in origin.versions
+def test_the_origin_of_cells_has_their_versions_cost_and_what_is_missing() -> None:
+    results = [Result(Cell("iris", "bagging", 0), Outcome({}, fit_seconds=3000, predict_seconds=600), tremula="0.9")]
+    kept = KeptCells([KeptCell(result, "3.11", "2.0", "1.5", "2026-01-02") for result in results], n_wanted=3)
+    origin = Origin.of_cells("A paper.", "a command", kept)
+    assert origin.versions == "tremula 0.9, numpy 2.0, scikit-learn 1.5, Python 3.11"
+    assert origin.date == "2026-01-02"
+    assert origin.cost == "1.000 core-hours of training and prediction, by the clock"
+    assert origin.partial == "2 of 3 cells are not measured"
 
 
 def test_a_folder_that_cannot_be_made_is_an_error_of_files(tmp_path: Path) -> None:

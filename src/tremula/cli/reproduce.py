@@ -18,14 +18,15 @@ from tremula.errors import MissingLibrary, TremulaError, did_you_mean
 from tremula.lab.comparison.methods import UnknownMethod
 from tremula.lab.datasets import UnknownDataset
 from tremula.lab.experiments.cell import Experiment
-from tremula.lab.experiments.result import Result
+from tremula.lab.experiments.kept_cells import KeptCells, read_cells
 from tremula.lab.papers import PAPERS, find_parts, load_paper
 from tremula.lab.papers.paper import Budget, Paper, Part, ShownTable
 from tremula.report.reproduction_files import Origin, Shown, show_cell, write_part
+from tremula.report.results_summary import update_pages
 
 DEFAULT_STORE = Path("reproduce.duckdb")
 DEFAULT_FOLDER = Path("reproduced")
-MISSES = ("better", "worse", "outside", "does not hold")
+MISSES = ("better", "worse", "smaller", "larger", "outside", "does not hold")
 VERDICTS = ("within", "holds", *MISSES, "not comparable")
 
 
@@ -71,12 +72,18 @@ def reproduce(
     _check_folder(out)
     shown, n_failed = [], 0
     for part, experiment in chosen:
-        measured = _stored_results(experiment, results) if stored else _run(experiment, results, jobs, retry)
-        n_failed += sum(result.failure is not None for result in measured)
-        shown.append((part, list(part.show(measured, budget))))
+        cells_file = out / chosen_paper.name / f"{experiment.name.rpartition('/')[2]}.parquet"
+        _take_cells(experiment, results, cells_file)
+        if not stored:
+            _run(experiment, results, jobs, retry)
+        kept = _keep_cells(experiment, results, cells_file)
+        n_failed += sum(result.failure is not None for result in kept.results)
+        shown.append((part, list(part.show(kept.results, budget))))
         if not as_json:
             _print_part(part, shown[-1][1])
-        _write(out, part, shown[-1][1], chosen_paper, command)
+        _write(cells_file.parent, part, shown[-1][1], Origin.of_cells(chosen_paper.citation, command, kept))
+    for page in update_pages(out):
+        _print_status(f"updated {page}")
     if as_json:
         print(json.dumps(_as_json(chosen_paper, budget, command, shown), indent=2, ensure_ascii=False))
     if n_failed:
@@ -137,28 +144,43 @@ def _check_folder(out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
 
 
-def _run(experiment: Experiment, store: Path, jobs: int, retry: bool) -> list[Result]:
+def _run(experiment: Experiment, store: Path, jobs: int, retry: bool) -> None:
     from tremula.lab.experiments.run import run_experiment
 
-    return run_experiment(experiment, store, n_jobs=jobs, retry_failed=retry)
+    run_experiment(experiment, store, n_jobs=jobs, retry_failed=retry)
 
 
-def _stored_results(experiment: Experiment, store: Path) -> list[Result]:
+def _take_cells(experiment: Experiment, store: Path, cells_file: Path) -> None:
+    """Start with the cells that are kept beside the page."""
     from tremula.lab.experiments.store import Store
 
-    results = Store(store).results(experiment)
-    _print_status(f"{experiment.name}: {len(results)} of {len(experiment.cells)} cells are in {store}")
-    return results
+    if cells_file.exists():
+        n_taken = Store(store).take_cells(experiment, cells_file)
+        _print_status(f"{experiment.name}: {n_taken} cells were taken from {cells_file}")
 
 
-def _write(out: Path, part: Part, shown: Sequence[Shown], paper: Paper, command: str) -> None:
-    origin = Origin.now(paper.citation, command)
+def _keep_cells(experiment: Experiment, store: Path, cells_file: Path) -> KeptCells:
+    """Write the stored cells beside the page, and read them again: the page is made of this file."""
+    from tremula.lab.experiments.store import Store
+
+    if not store.exists():
+        return KeptCells([], len(experiment.cells))
+    cells_file.parent.mkdir(parents=True, exist_ok=True)
+    opened = Store(store)
+    opened.results(experiment)  # raises an error if they are of another version
+    opened.write_cells(experiment, cells_file)
+    kept = read_cells(cells_file, experiment)
+    _print_status(f"{experiment.name}: {len(kept.cells)} of {kept.n_wanted} cells are in {cells_file}")
+    return kept
+
+
+def _write(out: Path, part: Part, shown: Sequence[Shown], origin: Origin) -> None:
     try:
-        written = write_part(out / paper.name, part, shown, origin)
+        written = write_part(out, part, shown, origin)
     except MissingLibrary as error:
         _print_status(f"{part.name}: no figures: {error}")
         tables = [item for item in shown if isinstance(item, ShownTable)]
-        written = write_part(out / paper.name, part, tables, origin)
+        written = write_part(out, part, tables, origin)
     _print_status(f"{part.name}: wrote {written[0]} and {len(written) - 1} more files")
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from numbers import Integral
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +48,7 @@ class ThreeBoostClassifier(SequentialClassifier):
     -----
     The first member is trained on rows drawn at random. For the second, a coin is flipped for each row: heads takes the
     next row that the first member gets wrong, tails the next that it gets right, until there is no row of that kind.
+    With ``second_rows="half"`` all rows of the rarer kind and as many of the other are taken.
     The third is trained on all remaining rows on which the first two disagree. The prediction is that of the first two
     where they agree, otherwise that of the third. The votes above are equivalent to this rule, and `predict_proba`
     gives the shares of these votes.
@@ -77,19 +79,22 @@ class ThreeBoostClassifier(SequentialClassifier):
         estimator: Any = None,
         first_share: float | None = None,
         *,
+        second_rows: Literal["coin", "half"] = "coin",
         categorical_features: Any = "from_dtype",
         random_state: RandomState = None,
     ) -> None:
         self.estimator = estimator
         self.first_share = first_share
+        self.second_rows = second_rows
         self.categorical_features = categorical_features
         self.random_state = random_state
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.first_share is not None and self.first_share >= 1:
+        if self.first_share is not None and not isinstance(self.first_share, Integral) and self.first_share >= 1:
             raise InvalidParameter(
-                f"first_share={self.first_share!r} leaves no rows for the second and third member: give less than 1"
+                f"first_share={self.first_share!r} leaves no rows for the second and third member: give a share below "
+                "1, or a whole number of rows"
             )
 
     def _fit_members(self, trainer: Trainer, sample: Sample, n_outputs: int, tasks: MemberTasks) -> None:
@@ -113,7 +118,8 @@ class ThreeBoostClassifier(SequentialClassifier):
         rest = order[n_first:]
         first = train(order[:n_first])
         is_wrong = first.predict_codes(trainer.rows(rest)) != sample.target[rest]
-        drawn = flip_for_rows(rest[is_wrong], rest[~is_wrong], streams[1])
+        wrong, right = rest[is_wrong], rest[~is_wrong]
+        drawn = flip_for_rows(wrong, right, streams[1]) if self.second_rows == "coin" else take_half(wrong, right)
         if is_wrong.any() and len(drawn):
             second = train(drawn)
             rest = np.setdiff1d(rest, drawn)
@@ -127,6 +133,12 @@ class ThreeBoostClassifier(SequentialClassifier):
 
     def _n_first(self, n_rows: int) -> int:
         share = 1.0 / 3.0 if self.first_share is None else self.first_share
+        if isinstance(share, Integral):
+            if share >= n_rows:
+                raise InvalidParameter(
+                    f"first_share={share!r} of {n_rows} rows leaves none for the second and third member: give fewer"
+                )
+            return int(share)
         return min(max(1, round(share * n_rows)), n_rows - 1)
 
 
@@ -144,6 +156,19 @@ def flip_for_rows(wrong: np.ndarray, right: np.ndarray, random: np.random.Genera
     n_flips = int(np.argmax(has_run_out))
     n_heads = int(np.count_nonzero(is_heads[:n_flips]))
     return np.concatenate([wrong[:n_heads], right[: n_flips - n_heads]])
+
+
+def take_half(wrong: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Take as many rows of each kind as the rarer kind has, the first ones in their random order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> take_half(np.array([7, 8]), np.array([1, 2, 3, 4, 5]))
+    array([7, 8, 1, 2])
+    """
+    n_each = min(len(wrong), len(right))
+    return np.concatenate([wrong[:n_each], right[:n_each]])
 
 
 def train_on(trainer: Trainer, sample: Sample, rows: np.ndarray, random: np.random.Generator) -> Member:

@@ -18,6 +18,7 @@ from tremula.parameters.kinds import (
     MAX_FEATURES,
     OOB_SCORE,
     ROW_COUNT,
+    ROW_COUNT_OR_NONE,
     SEED,
     Kind,
     anything,
@@ -213,8 +214,13 @@ ENSEMBLES = {
         number(0.0, above=True), "Number of artificial rows added for each member, as a share of the training rows."
     ),
     "first_share": Parameter(
-        number(0.0, above=True, none=True),
-        "Share of the rows that the first member is trained on, above 0 and below 1; None is a third.",
+        ROW_COUNT_OR_NONE,
+        "Rows that the first member is trained on: a share above 0 and below 1, or a count; None is a third.",
+    ),
+    "second_rows": Parameter(
+        choice(["coin", "half"]),
+        "How many of the second member's rows the first gets right: half of them on average, by a coin for each row, "
+        "or exactly half.",
     ),
 }
 

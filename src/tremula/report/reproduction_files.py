@@ -7,20 +7,19 @@ from __future__ import annotations
 
 import csv
 import io
-import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from tremula.display import harmless_cell
+from tremula.lab.experiments.kept_cells import KeptCells
 from tremula.lab.papers.paper import Part, ShownFigure, ShownTable
 from tremula.persistence.atomic_write import write_atomically
 
 DOTS_PER_INCH = 150
 SPECIAL = str.maketrans({letter: "\\" + letter for letter in "\\|*_`<>"})
+ORIGIN_WORDS = ("Command: ", "Date: ", "Versions: ", "Paper: ")
 Shown = ShownTable | ShownFigure
 
 
@@ -37,23 +36,31 @@ class Origin:
     date : str
     versions : str
         Versions of tremula and of the libraries it uses.
+    cost : str
+        Core-hours of training and prediction.
+    partial : str
+        What is missing; empty if nothing is.
     """
 
     citation: str
     command: str
     date: str
     versions: str
+    cost: str
+    partial: str = ""
 
     @classmethod
-    def now(cls, citation: str, command: str) -> Origin:
-        """Return the origin of results written today with the installed versions."""
-        libraries = ", ".join(f"{name} {version(name)}" for name in ("tremula", "numpy", "scikit-learn"))
-        versions = f"{libraries}, Python {platform.python_version()}"
-        return cls(citation, command, datetime.now(UTC).date().isoformat(), versions)
+    def of_cells(cls, citation: str, command: str, kept: KeptCells) -> Origin:
+        """Return the origin of what is made of kept cells: their versions, the date of the last, and their cost."""
+        n_failed = sum(result.failure is not None for result in kept.results)
+        n_missing = kept.n_wanted - len(kept.cells) + n_failed
+        partial = f"{n_missing} of {kept.n_wanted} cells are not measured" if n_missing else ""
+        cost = f"{kept.core_hours:.3f} core-hours of training and prediction, by the clock"
+        return cls(citation, command, kept.date, kept.versions, cost, partial)
 
     @property
     def lines(self) -> list[str]:
-        """The origin as lines of text."""
+        """The origin as lines of text, without the cost: the same results have the same lines."""
         return [
             f"Command: {self.command}",
             f"Date: {self.date}",
@@ -109,6 +116,32 @@ def table_to_csv(table: ShownTable, origin: Origin) -> str:
     return text.getvalue()
 
 
+def csv_to_table(name: str, text: str) -> tuple[ShownTable, Origin]:
+    """Return the table and the origin in a text of `table_to_csv`.
+
+    Parameters
+    ----------
+    name : str
+        Name of the table.
+    text : str
+
+    Examples
+    --------
+    >>> origin = Origin("A paper.", "a command", "2026-01-02", "tremula 1", cost="")
+    >>> table = ShownTable("errors", "Errors", ["domain", "error"], [["a", "0.5"]], ["Few rows."])
+    >>> csv_to_table("errors", table_to_csv(table, origin)) == (table, origin)
+    True
+    """
+    lines = text.splitlines()
+    comments = [line.removeprefix("# ") for line in lines if line.startswith("# ")]
+    named = dict(line.split(": ", 1) for line in comments if line.startswith(ORIGIN_WORDS))
+    caption, *notes = [line for line in comments if not line.startswith(ORIGIN_WORDS)]
+    columns, *rows = csv.reader(lines[len(comments) :])
+    rows = [[cell.removeprefix("'") if harmless_cell(cell[1:]) == cell else cell for cell in row] for row in rows]
+    origin = Origin(named["Paper"], named["Command"], named["Date"], named["Versions"], cost="")
+    return ShownTable(name, caption, columns, rows, notes), origin
+
+
 def figure_to_png(figure: Any, origin: Origin) -> bytes:
     """Return a matplotlib figure as PNG with its origin as metadata."""
     content = io.BytesIO()
@@ -118,7 +151,7 @@ def figure_to_png(figure: Any, origin: Origin) -> bytes:
 
 def part_to_markdown(part: Part, shown: Sequence[Shown], origin: Origin) -> str:
     """Return a page of all tables and figures of a part; figures are files in the same folder."""
-    blocks = [f"# {part.title}"]
+    blocks = [f"# {part.title}", *([f"**Partial**: {origin.partial}."] if origin.partial else [])]
     for item in shown:
         if isinstance(item, ShownTable):
             blocks.append(table_to_markdown(item))
@@ -126,6 +159,7 @@ def part_to_markdown(part: Part, shown: Sequence[Shown], origin: Origin) -> str:
             caption = item.caption.translate(SPECIAL)
             blocks.append(f"![{caption}]({item.name}.png)\n\n{caption}")
     lines = [f"- Command: `{origin.command}`", f"- Date: {origin.date}", f"- Versions: {origin.versions}"]
+    lines.append(f"- Cost: {origin.cost}")
     blocks.append("\n".join([*lines, f"- Paper: {origin.citation.translate(SPECIAL)}"]))
     return "\n\n".join(blocks) + "\n"
 

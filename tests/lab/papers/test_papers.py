@@ -211,20 +211,24 @@ def test_some_methods_alone_leave_the_others_empty() -> None:
 def test_table_one_judges_the_published_rows_and_no_others() -> None:
     judged, errors, honest, pruning = show_table1(made_results(["sonar", "iris"]), "full")
     assert [row[0] for row in judged.rows] == ["sonar"] * 4
-    assert [row[-1] for row in judged.rows] == ["within", "within", "better", "within"]
+    assert [row[-2] for row in judged.rows] == ["within", "within", "better", "within"]
+    assert [row[-1] for row in judged.rows] == ["2 of 3", "1 of 3", "1 of 3", "2 of 3"]
     assert [row[0] for row in errors.rows] == [row[0] for row in honest.rows] == ["sonar", "iris †"]
     assert [row[1:] for row in pruning.rows] == [[0, 2, 10, 33], [0, 2, 10, 33], [0, 2, 4, 33], [0, 2, 0, 33]]
 
 
 def test_table_two_over_all_domains_is_judged() -> None:
-    (table,) = show_table2(made_results(list(DOMAINS)), "full")
+    table, claims = show_table2(made_results(list(DOMAINS)), "full")
     row = {(row[0], row[1]): row for row in table.rows}[BAGGED, C45]
-    assert row[2:] == ["33-0-0", "33-0-0", "11-0-22", "better"]
+    assert row[2:-1] == ["33-0-0", "33-0-0", "11-0-22", "better"]
+    assert [row[3] for row in claims.rows] == ["holds", "does not hold"]
 
 
 def test_table_three_is_by_rate_of_noise() -> None:
     names = [*NOISE_DOMAINS, *(f"{name}, 20 % noise" for name in NOISE_DOMAINS)]
-    table, errors = show_table3(made_results(names), "full")
+    table, claims, errors = show_table3(made_results(names), "full")
+    assert [row[3] for row in claims.rows] == ["does not hold", "not measured"]
+    assert any("accept 58 % of all possible outcomes" in note for note in table.notes)
     assert [row[0] for row in table.rows] == ["0 %"] * 6 + ["20 %"] * 6
     assert len(errors.rows) == 18
     assert table.caption == "Wins-losses-ties over 9 domains"
@@ -241,7 +245,7 @@ def test_kappa_diagrams_are_of_the_pairs_that_were_kept(monkeypatch: pytest.Monk
     cell = Cell("iris", BAGGED, 0)
     outcome = MeasureKappa(members_of(4, 4, 4), seed=0)(cell)
     assert sum(name.startswith("kappa ") for name in outcome.values) == 6
-    table, figure = show_kappa([Result(cell, outcome)], "quick")
+    table, _, figure = show_kappa([Result(cell, outcome)], "quick")
     assert isinstance(table, ShownTable)
     assert table.rows[0][2] == 4
     assert figure.name == "kappa_bagged"
@@ -275,14 +279,15 @@ def test_the_bagging_table_judges_both_columns_and_leaves_heart_out() -> None:
     results = made_divisions("glass", {SINGLE: 0.303, BAGGED_AND_PRUNED: 0.30})
     (table,) = show_bagging(results, "full")
     rows = {row[0]: row for row in table.rows}
-    assert rows["glass"][-2:] == ["within", "worse"]
-    assert rows["heart"] == ["heart", None, None, None, "4.9 → 2.8 (43 %)", "not comparable", "not comparable"]
+    assert rows["glass"][-3:] == ["within", "worse", "1 of 1; 1 of 1"]
+    assert rows["heart"][4:] == ["4.9 → 2.8 (43 %)", "not comparable", "not comparable", None]
 
 
 def test_bagging_helps_or_hurts_by_the_paired_interval() -> None:
     results = made_divisions("glass", {TREE: 0.3, BAGGED_TREES: 0.25, NEIGHBOUR: 0.2, BAGGED_NEIGHBOUR: 0.21})
-    (table,) = show_neighbours(results, "full")
+    table, claims = show_neighbours(results, "full")
     assert [row[-1] for row in table.rows] == ["helps", "hurts"]
+    assert [row[3] for row in claims.rows] == ["holds", "holds"]
 
 
 def test_fits_are_taken_apart_into_terms_that_sum_to_the_error() -> None:
@@ -305,5 +310,5 @@ def test_the_share_of_distinct_rows_nears_that_of_the_formula() -> None:
 def test_a_share_far_from_the_formula_is_told() -> None:
     result = Result(Cell("10 rows", "bootstrap", 0), Outcome({"share": 0.7, "standard_error": 0.001}))
     table, printed = show_share([result], "quick")
-    assert table.rows[0][-1] == "outside"
+    assert table.rows[0][-2] == "outside"
     assert [row[-1] for row in printed.rows] == [7, 7, 5]

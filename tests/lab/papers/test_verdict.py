@@ -4,12 +4,14 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
+from tremula.lab.papers.count_verdict import count_power, judge_counts
 from tremula.lab.papers.published import read_published
 from tremula.lab.papers.verdict import (
-    judge_counts,
     judge_cross_validated,
     judge_mean,
+    judge_means,
     judge_on_test_set,
     not_comparable,
     raw_band,
@@ -98,6 +100,35 @@ def test_differences_of_errors_are_mirror_images_too() -> None:
             ours = mean + np.array([-0.01, 0.0, 0.01])
             verdict = judge_mean(ours, published, 100, signed=True).verdict
             assert judge_mean(-ours, -published, 100, signed=True).verdict == MIRRORED[verdict]
+
+
+@pytest.mark.parametrize("published", [(3, 3, 3), (6, 0, 3), (0, 9, 0)])
+def test_the_power_of_a_verdict_on_counts_is_the_share_of_outcomes_outside(published: tuple[int, int, int]) -> None:
+    outcomes = [(wins, losses, 9 - wins - losses) for wins in range(10) for losses in range(10) if wins + losses < 10]
+    outside = [outcome for outcome in outcomes if judge_counts(outcome, published).verdict != "within"]
+    assert count_power(published) == len(outside) / 55
+
+
+def test_the_power_of_a_band_counts_the_numbers_outside() -> None:
+    judgement = judge_on_test_set(0.10, 2000, 0.10, 2000)  # 0.087 to 0.113
+    assert judgement.power([0.05, 0.10, 0.11, 0.12]) == "2 of 4"
+    assert not_comparable(0.1, 0.2, "other rows").power([0.3]) is None
+
+
+def test_a_published_spread_widens_the_interval() -> None:
+    ours = [0.20, 0.24, 0.19, 0.21]
+    narrow, wide = (judge_means(ours, 0.29, spread, 10).interval for spread in (0.01, 0.2))
+    assert wide[0] < narrow[0]
+    assert wide[1] > narrow[1]
+    assert judge_means(ours, 0.29, 0.01, 10).verdict == "better"
+    assert judge_means(ours, 0.29, 0.2, 10).verdict == "within"
+
+
+def test_welchs_interval_is_that_of_scipy() -> None:
+    ours, theirs = np.array([0.2, 0.24, 0.19, 0.21]), np.array([0.3, 0.26, 0.31])
+    expected = stats.ttest_ind(ours, theirs, equal_var=False).confidence_interval(0.95)
+    low, high = judge_means(ours, theirs.mean(), theirs.std(ddof=1), 3).interval
+    assert (high - low) == pytest.approx(expected.high - expected.low)
 
 
 def test_counts_over_other_numbers_of_domains_are_not_comparable() -> None:

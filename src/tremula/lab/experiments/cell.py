@@ -45,6 +45,8 @@ class Outcome:
     n_test : int
         Number of test rows; 0 if there are none.
     fit_seconds, predict_seconds : float
+        If a measurement leaves both at 0, the seconds of the whole cell are stored as the first. Equal outcomes may
+        have taken different times.
     size : int or None
         Number of nodes of all trees, if there are trees.
     seed : int or None
@@ -55,8 +57,8 @@ class Outcome:
 
     values: Mapping[str, float]
     n_test: int = 0
-    fit_seconds: float = 0.0
-    predict_seconds: float = 0.0
+    fit_seconds: float = field(default=0.0, compare=False)
+    predict_seconds: float = field(default=0.0, compare=False)
     size: int | None = None
     seed: int | None = None
     predictions: np.ndarray | None = field(default=None, compare=False)

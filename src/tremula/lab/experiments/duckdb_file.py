@@ -97,7 +97,8 @@ def _in_one_line(error: Exception) -> str:
     return " ".join(str(error).split())
 
 
-def _import_duckdb() -> Any:
+def import_duckdb() -> Any:
+    """Return the library; raise an error that says how to install it."""
     try:
         import duckdb
     except ImportError as error:
@@ -118,7 +119,7 @@ class _Engine:
 
     def connect(self) -> Any:
         if self.connection is None or self.process != os.getpid():
-            self.connection = _import_duckdb().connect(":memory:", config=CONFIG)
+            self.connection = import_duckdb().connect(":memory:", config=CONFIG)
             self.process = os.getpid()
         return self.connection
 
@@ -201,7 +202,7 @@ class DuckFile:
 
     @contextmanager
     def _attached(self, path: Path, options: str) -> Iterator[Any]:
-        duckdb = _import_duckdb()
+        duckdb = import_duckdb()
         with ctrl_c_deferred() as pressed, ENGINE.lock:
             try:  # around the attachment too: a file that stayed attached would seem in use
                 connection = self._attach(path, options, pressed)
@@ -219,7 +220,7 @@ class DuckFile:
                 raise
 
     def _attach(self, path: Path, options: str, pressed: list[int]) -> Any:
-        duckdb = _import_duckdb()
+        duckdb = import_duckdb()
         deadline = time.monotonic() + self.patience
         while True:
             try:

@@ -6,7 +6,6 @@ completely in the file or not at all, and a cell claimed by one runner is measur
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -23,6 +22,7 @@ from tremula.lab.experiments import claims
 from tremula.lab.experiments.cell import Cell, Experiment, Outcome
 from tremula.lab.experiments.claims import Runner
 from tremula.lab.experiments.duckdb_file import PATIENCE, DuckFile, StoreError
+from tremula.lab.experiments.kept_cells import copy_query, insertable, read_cells, settings_text
 from tremula.lab.experiments.result import Result
 from tremula.lab.experiments.stored_rows import (
     FRAME_COLUMNS,
@@ -39,6 +39,7 @@ from tremula.lab.experiments.stored_rows import (
     unpack,
     value_column,
 )
+from tremula.persistence.atomic_write import write_atomically
 
 FRAMES: dict[str, Callable[[Any], Any]] = {
     "pandas": lambda query: query.df(),
@@ -186,6 +187,48 @@ class Store:
                     connection.execute(f"DELETE FROM results WHERE {OF_CELL}", key)
                     connection.execute(INSERT, [*key, *as_row(result, with_predictions)])
 
+    def take_cells(self, experiment: Experiment, path: Path) -> int:
+        """Store the cells of an experiment that a file of `write_cells` has and this store has not.
+
+        Parameters
+        ----------
+        experiment : Experiment
+        path : Path
+            Its cells that failed, and those of other versions of tremula, are left out.
+
+        Returns
+        -------
+        int
+            Number of cells taken.
+        """
+        kept = insertable(read_cells(path, experiment).cells, self._tremula)
+        stored = {result.cell for result in self.results(experiment) if result.failure is None}
+        new = [cell for cell in kept if cell.result.cell not in stored]
+        if not new:
+            return 0
+        with self._transaction(write=True) as connection:
+            self._enter_experiment(connection, experiment)
+            for cell in new:
+                key = self._key(experiment, cell.result.cell)
+                connection.execute(f"DELETE FROM results WHERE {OF_CELL}", key)
+                origin = [cell.python, cell.numpy, cell.scikit_learn, cell.date, "", 0]
+                connection.execute(INSERT, [*key, *as_row(cell.result, False)[: -len(origin)], *origin])
+        return len(new)
+
+    def write_cells(self, experiment: Experiment, path: Path) -> None:
+        """Write all cells with the name of an experiment, without predictions, to a Parquet file.
+
+        Parameters
+        ----------
+        experiment : Experiment
+            Cells of its other settings are written too.
+        path : Path
+        """
+        with tempfile.TemporaryDirectory(prefix="tremula-") as folder, self._transaction() as connection:
+            temporary = Path(folder) / "cells.parquet"
+            connection.execute(copy_query(experiment, self._tremula, temporary))
+            write_atomically(path, temporary.read_bytes())
+
     def claim(
         self, experiment: Experiment, cells: Sequence[Cell], runner: Runner, limit: int, with_predictions: bool = False
     ) -> Claimed:
@@ -270,8 +313,7 @@ class Store:
     def _enter_experiment(self, connection: Any, experiment: Experiment) -> None:
         query = "SELECT 1 FROM experiments WHERE experiment = ?"
         if not connection.execute(query, [experiment.fingerprint]).fetchone():
-            settings = json.dumps(dict(experiment.settings), sort_keys=True, ensure_ascii=False)
-            row = [experiment.fingerprint, experiment.name, settings]
+            row = [experiment.fingerprint, experiment.name, settings_text(experiment)]
             connection.execute("INSERT INTO experiments VALUES (?, ?, ?)", row)
 
     def _is_stored(self, connection: Any, key: Sequence[Any], with_predictions: bool) -> bool:

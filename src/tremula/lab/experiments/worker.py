@@ -96,7 +96,10 @@ class Worker:
             return Result(cell, failure=_describe(error), traceback=traceback.format_exc(), **origin)
 
     def _measure(self, cell: Cell) -> Outcome:
+        start = time.process_time()
         outcome = _checked(self.measure(cell))
+        if not outcome.fit_seconds and not outcome.predict_seconds:
+            outcome = replace(outcome, fit_seconds=time.process_time() - start)
         if not self.keep_predictions:
             return replace(outcome, predictions=None)
         if outcome.predictions is not None:

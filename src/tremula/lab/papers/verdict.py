@@ -7,6 +7,7 @@ It has no parameter that could be tuned to make a number fit.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -57,6 +58,25 @@ class Judgement:
         """Whether our value is outside the interval."""
         return self.verdict in ("better", "worse")
 
+    def power(self, others: Sequence[float]) -> str | None:
+        """Return how many of some other published numbers the interval would reject in place of ours.
+
+        Parameters
+        ----------
+        others : sequence of float
+            Numbers that a wrong program might give, such as those of the other methods on the same dataset.
+
+        Examples
+        --------
+        >>> from tremula.lab.papers.verdict import judge_on_test_set
+        >>> judge_on_test_set(0.0935, 2000, 0.0890, 2000).power([0.0850, 0.1515])
+        '1 of 2'
+        """
+        low, high = self.interval
+        if math.isnan(low) or not others:
+            return None
+        return f"{sum(not low <= other <= high for other in others)} of {len(others)}"
+
 
 def not_comparable(ours: float, published: float, reason: str) -> Judgement:
     """Return the verdict on a published number that measures something else.
@@ -69,7 +89,10 @@ def not_comparable(ours: float, published: float, reason: str) -> Judgement:
     return Judgement(ours, published, ours - published, (math.nan, math.nan), "not comparable", reason)
 
 
-def _judge(ours: float, published: float, low: float, high: float, reason: str, signed: bool = False) -> Judgement:
+def judge_by_interval(
+    ours: float, published: float, low: float, high: float, reason: str, signed: bool = False
+) -> Judgement:
+    """Return the verdict on a number that counts as equal to the published one from `low` to `high`."""
     if math.isnan(ours):
         return not_comparable(ours, published, "not measured")
     low = low if signed else max(low, 0.0)  # errors are not negative, differences may be
@@ -133,7 +156,7 @@ def judge_cross_validated(ours: float, n_tested: int, published: float, n_publis
     low, high = raw_band(published, n_published)
     margin = _sampling_error(published, min(n_tested, n_published)) if n_tested else math.nan
     reason = f"band {100 * low:.2f} to {100 * high:.2f} of the rate over n + 10, and sampling error {100 * margin:.2f}"
-    return _judge(ours, published, low - margin, high + margin, reason)
+    return judge_by_interval(ours, published, low - margin, high + margin, reason)
 
 
 def judge_on_test_set(ours: float, n_tested: int, published: float, n_published: int) -> Judgement:
@@ -159,7 +182,9 @@ def judge_on_test_set(ours: float, n_tested: int, published: float, n_published:
     'within'
     """
     margin = _sampling_error(published, min(n_tested, n_published)) if n_tested else math.nan
-    return _judge(ours, published, published - margin, published + margin, f"sampling error {100 * margin:.2f}")
+    return judge_by_interval(
+        ours, published, published - margin, published + margin, f"sampling error {100 * margin:.2f}"
+    )
 
 
 def judge_mean(
@@ -196,37 +221,39 @@ def judge_mean(
     reach = float(stats.t.ppf(0.975, len(values) - 1))
     margin = reach * float(values.std(ddof=1)) * math.sqrt(1 / len(values) + 1 / n_published) + rounding
     reason = f"spread of {len(values)} divisions of ours and as many as {n_published} of theirs"
-    return _judge(float(values.mean()), published, published - margin, published + margin, reason, signed)
+    return judge_by_interval(float(values.mean()), published, published - margin, published + margin, reason, signed)
 
 
-def judge_counts(ours: tuple[int, int, int], published: tuple[int, int, int]) -> Judgement:
-    """Judge wins, losses and ties by the share of wins less the share of losses, as losses less wins.
+def judge_means(ours: ArrayLike, published: float, spread: float, n_published: int, rounding: float = 0.0) -> Judgement:
+    """Judge a mean over random divisions against a published mean with its standard deviation, by Welch's interval.
 
     Parameters
     ----------
-    ours, published : tuple of three int
-        Wins, losses and ties over datasets.
+    ours : sequence of float
+        One value for each division.
+    published, spread : float
+        Mean and standard deviation over `n_published` divisions.
+    n_published : int
+    rounding : float, default=0.0
+        Half a unit of the last printed digit.
 
     Returns
     -------
     Judgement
-        Less is better: "better" means that the method wins more against the other than in the paper. Within if the
-        shares differ by no more than those of two independent samples of datasets would.
 
     Examples
     --------
-    >>> from tremula.lab.papers.verdict import judge_counts
-    >>> judge_counts((16, 0, 17), (14, 0, 19)).verdict
-    'within'
-    >>> judge_counts((1, 0, 2), (14, 0, 19)).verdict
-    'not comparable'
+    >>> from tremula.lab.papers.verdict import judge_means
+    >>> judge_means([0.20, 0.24, 0.19, 0.21], 0.29, 0.06, 10).verdict
+    'better'
     """
-    n_ours, n_published = sum(ours), sum(published)
-    lead = (published[1] - published[0]) / n_published
-    our_lead = (ours[1] - ours[0]) / n_ours if n_ours else math.nan
-    if n_ours != n_published:
-        return not_comparable(our_lead, lead, f"{n_ours} domains of ours, {n_published} of theirs")
-    decided = (published[0] + published[1]) / n_published
-    margin = TWO_SIDED * math.sqrt(max(decided - lead**2, 1 / n_published) * (1 / n_ours + 1 / n_published))
-    reason = f"sampling error of two samples of {n_ours} domains"
-    return _judge(our_lead, lead, lead - margin, lead + margin, reason, signed=True)
+    values = np.asarray(ours, dtype=float)
+    if len(values) < 2:
+        mean = float(values.mean()) if len(values) else math.nan
+        return not_comparable(mean, published, f"{len(values)} division measured: a spread needs two")
+    parts = float(values.var(ddof=1)) / len(values), spread**2 / n_published
+    total = sum(parts)
+    freedom = total**2 / (parts[0] ** 2 / (len(values) - 1) + parts[1] ** 2 / (n_published - 1)) if total else 1.0
+    margin = float(stats.t.ppf(0.975, freedom)) * math.sqrt(total) + rounding
+    reason = f"Welch's interval of {len(values)} divisions of ours and {n_published} of theirs"
+    return judge_by_interval(float(values.mean()), published, published - margin, published + margin, reason)

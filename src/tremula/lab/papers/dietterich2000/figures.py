@@ -32,8 +32,10 @@ from tremula.lab.papers.dietterich2000.protocol import (
     SIZES,
     build,
 )
+from tremula.lab.papers.dietterich2000.rules import KAPPA_RULES, WEIGHT_RULES
 from tremula.lab.papers.dietterich2000.tables import sizes_note
 from tremula.lab.papers.paper import Budget, ShownFigure, ShownTable
+from tremula.lab.papers.rules import claims_table
 from tremula.lab.papers.shared_protocol import official_split, seed_of
 
 SICK_TRAINING_ROWS = 2800  # of the training file; a fifth of them is the 560 of the paper
@@ -141,7 +143,19 @@ def show_kappa(results: Sequence[Result], budget: Budget) -> list[ShownTable | S
     ]
     columns = ["domain", "method", "members", "mean kappa", "mean error of a member", "error of the ensemble"]
     table = ShownTable("kappa", "Agreement and error of members on sick", columns, rows, notes)
-    return [table, *(_kappa_figure(result) for result in measured if result.values["n_members"] > 1)]
+    figures = [_kappa_figure(result) for result in measured if result.values["n_members"] > 1]
+    return [table, _kappa_claims(measured), *figures]
+
+
+def _kappa_claims(measured: Sequence[Result]) -> ShownTable:
+    rows = [
+        {"method": result.method, "noisy": NOISY_NAMES[result.dataset][1] > 0}
+        | {name: result.values[key] for name, key in (("kappa", "kappa"), ("member", "member_error"))}
+        | {"error": result.values["error"]}
+        for result in measured
+    ]
+    shuffled = "the three numbers of a method, together, go to other methods and amounts of noise."
+    return claims_table("kappa_claims", "What the diagrams show", KAPPA_RULES, rows, shuffled)
 
 
 def _kappa_figure(result: Result) -> ShownFigure:
@@ -216,6 +230,9 @@ def show_weights(results: Sequence[Result], budget: Budget) -> list[ShownTable |
             for mark in marks
         ]
         shown.append(_weights_table(result, rows, budget))
+        claim_rows = [{"round": row[0], "corrupted": row[1], "other": row[2]} for row in rows]
+        shuffled = "round by round, with probability a half, the weights of corrupted and other rows are exchanged."
+        shown.append(claims_table("weights_claims", "The paper's hypothesis", WEIGHT_RULES, claim_rows, shuffled))
         caption = "Mean weight of corrupted and of other training rows of sick by round of boosting"
         shown.append(ShownFigure("weights", caption, partial(_draw_weights, result)))
     return shown

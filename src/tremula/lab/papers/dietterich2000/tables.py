@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from tremula.lab.experiments.result import Result
+from tremula.lab.papers.count_verdict import count_power, judge_counts
 from tremula.lab.papers.dietterich2000.choices import (
     CHOICES,
     Folds,
@@ -15,9 +17,11 @@ from tremula.lab.papers.dietterich2000.choices import (
 )
 from tremula.lab.papers.dietterich2000.domains import DOMAINS, NOISE_RATES, NOISY_NAMES
 from tremula.lab.papers.dietterich2000.protocol import BAGGED, BOOSTED, C45, METHODS, RANDOMIZED, SIZES
+from tremula.lab.papers.dietterich2000.rules import TABLE2_RULES, TABLE3_RULES
 from tremula.lab.papers.paper import Budget, ShownTable
 from tremula.lab.papers.published import read_published
-from tremula.lab.papers.verdict import Judgement, judge_counts, judge_cross_validated, judge_on_test_set
+from tremula.lab.papers.rules import claims_table
+from tremula.lab.papers.verdict import Judgement, judge_cross_validated, judge_on_test_set
 
 RECALLED = "† The name of the domain is recalled and was not checked; no errors of these domains are at hand."
 CHOSEN = {
@@ -65,25 +69,31 @@ def _judged_row(row: Mapping[str, str], domain: Measured) -> list[object]:
     method = row["method"]
     ours, honest = (domain.chosen(method, choice) for choice in CHOICES)
     judgement = judge_row(row, ours)
+    others = [
+        float(other["error"])
+        for other in read_published("dietterich2000_table1").rows
+        if other["domain"] == row["domain"] and other["method"] != method
+    ]
     low, high = judgement.interval
     both = [f"{100 * domain.variant(method, pruning).error:.2f}" for pruning in ("pruned", "unpruned")]
     theirs = f"{100 * float(row['error']):.2f}{'*' if row['pruned'] == '1' else ''}"
     return [
         row["domain"], method, " / ".join(both), f"{100 * ours.error:.2f}{ours.mark}", f"{100 * honest.error:.2f}",
         theirs, f"{100 * judgement.difference:+.2f}", f"{100 * low:.2f} to {100 * high:.2f}", judgement.verdict,
+        judgement.power(others),
     ]  # fmt: skip
 
 
 def _judged_table(measured: Mapping[str, Measured], notes: Sequence[str]) -> ShownTable:
     columns = ["domain", "method", "pruned / unpruned", "ours", "ours, honest", "published", "difference", "within is",
-               "verdict"]  # fmt: skip
+               "verdict", "power"]  # fmt: skip
     published = read_published("dietterich2000_table1").rows
     rows = [
         _judged_row(row, measured[row["domain"]])
         for row in published
         if row["domain"] in measured and row["method"] in measured[row["domain"]].methods
     ]
-    counts = {word: sum(row[-1] == word for row in rows) for word in ("within", "better", "worse")}
+    counts = {word: sum(row[-2] == word for row in rows) for word in ("within", "better", "worse")}
     words = ", ".join(f"{count} {word}" for word, count in counts.items())
     return ShownTable(
         "table1_judged",
@@ -94,6 +104,7 @@ def _judged_table(measured: Mapping[str, Measured], notes: Sequence[str]) -> Sho
             "A published cross-validated rate is a whole number over n + 10 and stands for any share of wrong rows "
             "from (e(n + 10) - 5) / n to e(n + 10) / n; ours counts as within if it is no further from that band than "
             "1.96 sqrt(e(1 - e) / n), n being the rows we tested.",
+            "Power: how many of the errors published for the other methods on the domain would not be within.",
             "Verdicts are on the error with pruned (*) or unpruned chosen on the test data, as in the paper.",
             *notes,
         ],
@@ -120,6 +131,14 @@ def _counts(counts: tuple[int, int, int]) -> str:
     return "-".join(map(str, counts))
 
 
+def claim_rows(rows: Sequence[Sequence[object]], columns: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the rows of Table 2 or 3 with wins and losses as numbers."""
+    read: list[dict[str, Any]] = [dict(zip(columns, row)) for row in rows]
+    for row in read:
+        row["wins"], row["losses"], _ = map(int, str(row["ours"]).split("-"))
+    return read
+
+
 def _wins_rows(measured: Sequence[Measured], published: Sequence[Mapping[str, str]]) -> list[list[object]]:
     """Return for every published pair of methods: ours, ours chosen honestly, theirs, and the verdict."""
     ours, honest = (count_wins(measured, choice) for choice in CHOICES)
@@ -127,12 +146,14 @@ def _wins_rows(measured: Sequence[Measured], published: Sequence[Mapping[str, st
     for row in published:
         pair = row["method"], row["against"]
         theirs = int(row["wins"]), int(row["losses"]), int(row["ties"])
-        verdict = judge_counts(ours[pair], theirs).verdict
-        rows.append([*pair, _counts(ours[pair]), _counts(honest[pair]), _counts(theirs), verdict])
+        verdict, power = judge_counts(ours[pair], theirs).verdict, f"{count_power(theirs):.2f}"
+        rows.append([*pair, _counts(ours[pair]), _counts(honest[pair]), _counts(theirs), verdict, power])
     return rows
 
 
-WINS_COLUMNS = ["method", "against", "ours", "ours, honest", "published", "verdict"]
+WINS_COLUMNS = ["method", "against", "ours", "ours, honest", "published", "verdict", "power"]
+WINS_SHUFFLED = "pair by pair, with probability a half, wins and losses are exchanged."
+NOISE_SHUFFLED = WINS_SHUFFLED[:-1] + "; for the lead of boosting, counts go to other rows."
 WINS_NOTES = [
     "Wins, losses and ties: a difference counts where the 95 % interval of the test excludes 0; the test is the paired "
     "t of ten folds, or on a test set the normal approximation of two proportions. Ours with pruned or unpruned chosen "
@@ -142,13 +163,27 @@ WINS_NOTES = [
 ]
 
 
+def power_note(published: Sequence[Mapping[str, str]]) -> str:
+    """Say how much the verdicts on published wins, losses and ties tell."""
+    counts = [(int(row["wins"]), int(row["losses"]), int(row["ties"])) for row in published]
+    power = sum(map(count_power, counts)) / len(counts)
+    return (
+        f"Power: the share of all possible wins, losses and ties over {sum(counts[0])} domains that would not be "
+        f"within. The mean is {power:.2f}: these verdicts accept {100 * (1 - power):.0f} % of all possible outcomes."
+    )
+
+
 def show_table2(results: Sequence[Result], budget: Budget) -> list[ShownTable]:
     """Show Table 2: wins, losses and ties of all pairs, from the same cells as Table 1."""
     measured, failures = gather(results)
-    rows = _wins_rows(list(measured.values()), read_published("dietterich2000_table2").rows)
+    published = read_published("dietterich2000_table2").rows
+    rows = _wins_rows(list(measured.values()), published)
     caption = f"Wins-losses-ties over {len(measured)} domains"
-    notes = [*WINS_NOTES, sizes_note(budget), *failures]
-    return [ShownTable("table2", caption, WINS_COLUMNS, rows, notes)]
+    notes = [*WINS_NOTES, power_note(published), sizes_note(budget), *failures]
+    table = ShownTable("table2", caption, WINS_COLUMNS, rows, notes)
+    about = "Conclusions of the paper from Table 2"
+    claims = claims_table("table2_claims", about, TABLE2_RULES, claim_rows(rows, WINS_COLUMNS), WINS_SHUFFLED)
+    return [table, claims]
 
 
 def show_table3(results: Sequence[Result], budget: Budget) -> list[ShownTable]:
@@ -165,14 +200,18 @@ def show_table3(results: Sequence[Result], budget: Budget) -> list[ShownTable]:
             rows += [[f"{rate} %", *row] for row in _wins_rows(of_rate, theirs)]
     notes = [
         *WINS_NOTES,
+        power_note(published),
         "Noise changes the class of exactly so many percent of all rows, training and test, before folds are made; "
         "which nine domains the paper took is recalled and was not checked.",
         sizes_note(budget),
         *failures,
     ]
     caption = f"Wins-losses-ties over {' to '.join(map(str, sorted(set(n_domains))))} domains"
-    table = ShownTable("table3", caption, ["noise", *WINS_COLUMNS], rows, notes)
-    return [table, _noise_errors(measured, notes[2:])]
+    columns = ["noise", *WINS_COLUMNS]
+    table = ShownTable("table3", caption, columns, rows, notes)
+    about = "Conclusions of the paper from Table 3"
+    claims = claims_table("table3_claims", about, TABLE3_RULES, claim_rows(rows, columns), NOISE_SHUFFLED)
+    return [table, claims, _noise_errors(measured, notes[3:])]
 
 
 def _noise_errors(measured: Mapping[str, Measured], notes: Sequence[str]) -> ShownTable:

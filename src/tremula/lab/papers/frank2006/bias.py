@@ -12,7 +12,9 @@ from tremula.diagnostics import bias_variance
 from tremula.lab.experiments.cell import Cell, Experiment, Outcome
 from tremula.lab.experiments.result import Result
 from tremula.lab.papers.frank2006.protocol import BAGGING, CLASS_MAKERS, SEED, SIZES, SMEARING, load_rows
+from tremula.lab.papers.frank2006.rules import BIAS_RULES
 from tremula.lab.papers.paper import Budget, ShownTable
+from tremula.lab.papers.rules import claims_table
 from tremula.lab.papers.shared_protocol import seed_of
 
 MOST_ROWS = 2000
@@ -50,17 +52,6 @@ def _share(values: Any) -> float:
     return bias / (bias + variance) if bias + variance > 0.0 else np.nan
 
 
-def _verdict(shares: np.ndarray) -> str:
-    """Say whether the bias is the larger part with smearing, as the paper expects."""
-    smearing, bagging = shares.T
-    n_differ, n_larger = int(np.sum(smearing != bagging)), int(np.sum(smearing > bagging))
-    means = f"{np.nanmean(smearing):.3f} and {np.nanmean(bagging):.3f}" if n_differ else "the same"
-    return (
-        f"The share of the bias is larger with smearing on {n_larger} of the {n_differ} datasets where the two differ; "
-        f"its means are {means}. The paper expects it to be larger; its figure is not in the text we have."
-    )
-
-
 def show_bias(results: Sequence[Result], budget: Budget) -> list[ShownTable]:
     """Show the parts, and on how many datasets the share of the bias is larger with smearing."""
     measured = {(result.dataset, result.method): result.values for result in results if result.failure is None}
@@ -83,10 +74,14 @@ def show_bias(results: Sequence[Result], budget: Budget) -> list[ShownTable]:
     ]
     sizes = SIZES[budget]
     notes = [
-        _verdict(np.array(shares).reshape(-1, 2)),
         f"{sizes.models} learning sets of a quarter of the rows each, drawn from one half of them and judged by the "
         "other; zero-one loss after Kohavi and Wolpert, noise counted in the bias, both parts freed of the finite "
         "number of models. The amount of noise is chosen anew in every learning set, on its out-of-bag rows.",
         *(result.failure_note for result in results if result.failure),
     ]
-    return [ShownTable("bias", "Bias and variance in percent, and the share of the bias in them", columns, rows, notes)]
+    table = ShownTable("bias", "Bias and variance in percent, and the share of the bias in them", columns, rows, notes)
+    claim_rows = [{"smearing share": smearing, "bagging share": bagging} for smearing, bagging in shares]
+    shuffled = "dataset by dataset, with probability a half, smearing and bagging are exchanged."
+    expected = ["The figure of the paper is not in the text that we have."]
+    caption = "Claim of the paper about bias and variance"
+    return [table, claims_table("bias_claims", caption, BIAS_RULES, claim_rows, shuffled, expected)]

@@ -5,7 +5,6 @@ Of the tables themselves no copy was found: what is compared are the claims of t
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,20 +14,17 @@ import numpy as np
 from tremula.diagnostics import corrected_t_test
 from tremula.lab.experiments.result import Result, first_failures, group_by_split, shared_splits
 from tremula.lab.papers.frank2006.protocol import (
-    BAGGING,
     CLASSES,
     N_MEMBERS,
     NUMBERS,
-    PRUNED,
     SIZES,
     SMEARING,
-    UNPRUNED,
 )
+from tremula.lab.papers.frank2006.rules import CLASS_RULES, NUMBER_RULES, OTHERS, SHUFFLED
 from tremula.lab.papers.paper import Budget, ShownTable
+from tremula.lab.papers.rules import Rule, claims_table
 
 SIGNIFICANCE = 0.05
-OTHERS = (BAGGING, UNPRUNED, PRUNED)
-NEAR_ZERO, NEAR_EDGE = 0.05, 0.25
 Measured = dict[str, dict[str, np.ndarray]]
 
 
@@ -101,97 +97,17 @@ def _spread(values: np.ndarray) -> str:
     return f"{values.mean():.2f} ± {values.std(ddof=1):.2f}" if len(values) > 1 else f"{values.mean():.2f}"
 
 
-def _count(compared: Sequence[Comparison], other: str, outcome: int) -> int:
-    return sum(comparison.other == other and comparison.outcome == outcome for comparison in compared)
-
-
-def _named(compared: Sequence[Comparison], others: Sequence[str], outcome: int) -> str:
-    names = dict.fromkeys(
-        comparison.dataset for comparison in compared if comparison.other in others and comparison.outcome == outcome
-    )
-    return ", ".join(names)
-
-
-def _mean_amounts(measured: dict[str, Measured]) -> dict[str, float]:
-    return {name: float(methods[SMEARING]["noise"].mean()) for name, methods in measured.items() if SMEARING in methods}
-
-
-@dataclass(frozen=True)
-class Claim:
-    """What the paper says, what we find, whether the two agree (None: not measured), and on which datasets."""
-
-    said: str
-    paper: str
-    ours: Any
-    agrees: bool | None
-    which: str | None = None
-
-    def row(self) -> list[Any]:
-        """Return it as a row of the table."""
-        verdict = {True: "agrees", False: "differs", None: "not measured"}[self.agrees]
-        return [self.said, self.paper, self.ours, verdict, self.which or None]
-
-
-def _amount_claim(amounts: dict[str, float], name: str, paper: str, low: float, high: float) -> Claim:
-    """Compare the mean amount of noise of a dataset with the range that the paper states in words."""
-    amount = amounts.get(name)
-    if amount is None:
-        return Claim(f"mean noise of {name}", paper, None, None)
-    return Claim(f"mean noise of {name}", paper, f"{amount:.2f}", low <= amount <= high)
-
-
-def _is_near(count: int, n: int, share: float) -> bool:
-    """Return whether a count is as near to a share as two standard errors of a sample of so many datasets."""
-    return abs(count / n - share) <= 2.0 * math.sqrt(share * (1.0 - share) / n)
-
-
-def _class_claims(measured: dict[str, Measured], compared: Sequence[Comparison]) -> list[Claim]:
-    amounts, n = _mean_amounts(measured), len(measured)
-    wins, losses = _count(compared, BAGGING, 1), _count(compared, BAGGING, -1)
-    any_losses = sum(comparison.outcome < 0 for comparison in compared)
-    over_single = len(
-        {comparison.dataset for comparison in compared if comparison.other != BAGGING and comparison.outcome > 0}
-    )
-    is_near, is_half = _is_near(wins, n, 4 / 22), _is_near(over_single, n, 0.5)
-    zero = [name for name, amount in amounts.items() if amount == 0]
-    highest = max(amounts, key=amounts.__getitem__)
-    lost = _named(compared, (BAGGING,), -1)
-    return [
-        Claim("significant wins over bagging", "4 of 22", f"{wins} of {n}", is_near, _named(compared, (BAGGING,), 1)),
-        Claim("significant losses to bagging", "0", losses, losses == 0, lost),
-        Claim("significant losses to any other", "0", any_losses, any_losses == 0, _named(compared, OTHERS, -1)),
-        Claim("datasets with a significant win over a single tree", "about half", f"{over_single} of {n}", is_half),
-        _amount_claim(amounts, "spambase", "0", 0.0, NEAR_ZERO),
-        Claim("datasets whose noise is always 0", "spambase alone", len(zero), zero == ["spambase"], ", ".join(zero)),
-        Claim("largest mean noise", "0.29", f"{amounts[highest]:.2f}", amounts[highest] >= NEAR_EDGE, highest),
+def claim_rows(measured: dict[str, Measured], compared: Sequence[Comparison]) -> list[dict[str, Any]]:
+    """Return the outcome of smearing against every other method, and the mean noise, of every dataset."""
+    rows: list[dict[str, Any]] = [
+        {"dataset": name, "noise": float(methods[SMEARING]["noise"].mean())}
+        for name, methods in measured.items()
+        if SMEARING in methods
     ]
-
-
-def _number_claims(measured: dict[str, Measured], compared: Sequence[Comparison]) -> list[Claim]:
-    amounts, n = _mean_amounts(measured), len(measured)
-    wins, losses = _count(compared, BAGGING, 1), _count(compared, BAGGING, -1)
-    to_pruned, lost = _count(compared, PRUNED, -1), _named(compared, (BAGGING,), -1)
-    won = f"{wins} of {n} ({100 * wins / n:.0f} %)"
-    pruned, is_near = _named(compared, (PRUNED,), -1), _is_near(wins, n, 9 / 23)
-    return [
-        Claim("significant wins over bagging", "9 of 23 (39 %)", won, is_near, _named(compared, (BAGGING,), 1)),
-        Claim("significant losses to bagging", "1", losses, losses <= 1, lost),
-        Claim("significant losses to one pruned tree", "3", to_pruned, to_pruned <= 3, pruned),
-        _amount_claim(amounts, "2dplanes", "at the edge, 0.3", NEAR_EDGE, 1.0),
-        _amount_claim(amounts, "ailerons", "0", 0.0, NEAR_ZERO),
-        _amount_claim(amounts, "house-8L", "close to 0", 0.0, NEAR_ZERO),
-        _amount_claim(amounts, "triazines", "close to 0", 0.0, NEAR_ZERO),
-    ]
-
-
-def _claims_table(name: str, caption: str, claims: Sequence[Claim], splits: str) -> ShownTable:
-    notes = [
-        "A number of wins agrees if it is no further from the paper's than two standard errors of a sample of so many "
-        f"datasets, a number of losses if it is no larger; an amount of noise is close to 0 up to {NEAR_ZERO}, "
-        f"and at the edge from {NEAR_EDGE} on.",
-        f"With {splits} splits the test finds less than with the paper's 100.",
-    ]
-    return ShownTable(name, caption, CLAIM_COLUMNS, [claim.row() for claim in claims], notes)
+    outcomes = {(comparison.dataset, comparison.other): comparison.outcome for comparison in compared}
+    for row in rows:
+        row |= {other: outcomes[row["dataset"], other] for other in OTHERS if (row["dataset"], other) in outcomes}
+    return rows
 
 
 def n_splits(measured: dict[str, Measured]) -> str:
@@ -211,9 +127,6 @@ def _notes(most_rows: int | None, datasets: Sequence[str], measured: dict[str, M
     ]
 
 
-CLAIM_COLUMNS = ["claim", "paper", "ours", "verdict", "which"]
-
-
 def show_classes(results: Sequence[Result], budget: Budget) -> list[ShownTable]:
     """Show accuracies, amounts of noise, and the claims of the paper about them."""
     return _show(
@@ -224,7 +137,7 @@ def show_classes(results: Sequence[Result], budget: Budget) -> list[ShownTable]:
         show=lambda values: _spread(100.0 - 100.0 * values["error"]),
         caption="Accuracy in percent",
         singles=["REPTree, unpruned", "C4.5 (J48), pruned"],
-        claims=_class_claims,
+        rules=CLASS_RULES,
         most_rows=SIZES[budget].most_rows[0],
         notes=[
             "The paper does not list its 22 datasets: these are those of UCI, in Weka's form, with numeric attributes "
@@ -243,7 +156,7 @@ def show_numbers(results: Sequence[Result], budget: Budget) -> list[ShownTable]:
         show=lambda values: _spread(values["rrse"]),
         caption="Root relative squared error",
         singles=["M5', unpruned", "M5', pruned"],
-        claims=_number_claims,
+        rules=NUMBER_RULES,
         most_rows=SIZES[budget].most_rows[1],
         notes=[
             "Root relative squared error in percent: 100 is the error of the mean target of the training rows.",
@@ -262,7 +175,7 @@ def _show(
     show: Callable[[dict[str, np.ndarray]], Any],
     caption: str,
     singles: Sequence[str],
-    claims: Callable[[dict[str, Measured], Sequence[Comparison]], list[Claim]],
+    rules: Sequence[Rule],
     most_rows: int | None,
     notes: Sequence[str],
 ) -> list[ShownTable]:
@@ -274,7 +187,8 @@ def _show(
     columns = ["dataset", "smearing", "bagging", *singles, "mean noise"]
     notes = [*_notes(most_rows, datasets, measured), *notes, *gathered[1]]
     about = f"Claims of the paper about Table {number}"
+    claim_notes = [f"With {n_splits(measured)} splits the test finds less than with the paper's 100."]
     return [
         ShownTable(f"table{number}", caption, columns, _rows(measured, compared, show), notes),
-        _claims_table(f"claims{number}", about, claims(measured, compared), n_splits(measured)),
+        claims_table(f"claims{number}", about, rules, claim_rows(measured, compared), SHUFFLED, claim_notes),
     ]

@@ -103,13 +103,16 @@ def figure1_experiment(budget: Budget) -> Experiment:
     return Experiment("vanassche2006/figure1", settings, cells, MeasureShare(N_DRAWS[budget]))
 
 
-def _verdict(result: Result) -> str | None:
+def _judged(result: Result, results: Sequence[Result]) -> list[str | None]:
+    """Return the verdict, and how many of the shares of the other tables it would reject."""
     published = PUBLISHED.get((result.dataset, result.method))
     if published is None:
-        return None
+        return [None, None]
     share = result.values["share"]
     error = 1.96 * np.sqrt(share * (1 - share) / result.values["n_draws"]) + (ABOUT if published == 1.0 else ROUNDING)
-    return "within" if abs(share - published) <= error else "outside"
+    others = [other.values["share"] for other in results if other is not result and other.failure is None]
+    n_rejected = sum(abs(other - published) > error for other in others)
+    return ["within" if abs(share - published) <= error else "outside", f"{n_rejected} of {len(others)}"]
 
 
 def _range_note(shares: Sequence[float]) -> list[str]:
@@ -128,7 +131,7 @@ def show_figure1(results: Sequence[Result], budget: Budget) -> list[ShownTable]:
             result.method,
             f"{result.values['share']:.3f}",
             PUBLISHED.get((result.dataset, result.method)),
-            _verdict(result),
+            *_judged(result, results),
         ]
         for result in results
         if result.failure is None
@@ -138,8 +141,9 @@ def show_figure1(results: Sequence[Result], budget: Budget) -> list[ShownTable]:
         "Figure 1b as printed, with 5, 0, 12 and 3 in its negative line, gives what the paper says, but its margins "
         "are not those of Figure 1a: 22 negative rows have B, not 10.",
         *_range_note(shares),
+        "Power: how many of the shares of the other tables the verdict would reject.",
         "The noisy copy shows what the paper meant: A and B differ in 6 of 400 rows, where B is wrong; drawn together "
         "A is nearly always better, drawn alone it is not. n_joint_features of SimulatedBagging draws together.",
     ]
     caption = "Share of resampled tables on which A gains more than B"
-    return [ShownTable("figure1", caption, ["table", "draws", "ours", "published", "verdict"], rows, notes)]
+    return [ShownTable("figure1", caption, ["table", "draws", "ours", "published", "verdict", "power"], rows, notes)]

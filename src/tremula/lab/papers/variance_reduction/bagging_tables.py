@@ -11,6 +11,7 @@ from tremula.diagnostics import paired_t_test
 from tremula.lab.experiments.result import Result, first_failures, group_by_split, shared_splits
 from tremula.lab.papers.paper import Budget, ShownTable
 from tremula.lab.papers.published import read_published
+from tremula.lab.papers.rules import claims_table
 from tremula.lab.papers.variance_reduction.bagging import (
     BAGGED,
     BAGGED_NEIGHBOUR,
@@ -20,6 +21,7 @@ from tremula.lab.papers.variance_reduction.bagging import (
     SIZES,
     TREE,
 )
+from tremula.lab.papers.variance_reduction.rules import NEIGHBOUR_RULES
 from tremula.lab.papers.verdict import judge_mean, not_comparable
 
 N_PUBLISHED = 100  # divisions
@@ -63,7 +65,7 @@ def show_bagging(results: Sequence[Result], budget: Budget) -> list[ShownTable]:
         for name in READINGS.get(published["dataset"], (published["dataset"],)):
             if name in NOT_COMPARABLE or {SINGLE, BAGGED} <= set(errors.get(name, ())):
                 rows.append(_bagging_row(name, published, errors.get(name, {})))
-    columns = ["dataset", "tree", "bagged", "decrease", "published", "verdict, tree", "verdict, bagged"]
+    columns = ["dataset", "tree", "bagged", "decrease", "published", "verdict, tree", "verdict, bagged", "power"]
     caption = "Mean error in percent ± standard error over random divisions"
     return [ShownTable("bagging", caption, columns, rows, [*_bagging_notes(budget), *failures])]
 
@@ -72,13 +74,16 @@ def _bagging_row(name: str, published: Mapping[str, str], errors: Mapping[str, n
     """Return ours, theirs and the verdicts on one and on bagged trees."""
     theirs = f"{published['single']} → {published['bagged']} ({published['decrease']} %)"
     if name in NOT_COMPARABLE:
-        judged = not_comparable(np.nan, float(published["single"]) / 100, NOT_COMPARABLE[name]).verdict
-        return [name, None, None, None, theirs, judged, judged]
+        verdict = not_comparable(np.nan, float(published["single"]) / 100, NOT_COMPARABLE[name]).verdict
+        return [name, None, None, None, theirs, verdict, verdict, None]
     single, bagged = errors[SINGLE], errors[BAGGED]
-    verdicts = [
-        judge_mean(ours, float(published[column]) / 100, N_PUBLISHED, ROUNDING).verdict
+    printed = {column: float(published[column]) / 100 for column in ("single", "bagged")}
+    judged = [
+        judge_mean(ours, printed[column], N_PUBLISHED, ROUNDING)
         for ours, column in ((single, "single"), (bagged, "bagged"))
     ]
+    power = [judgement.power([printed[other]]) for judgement, other in zip(judged, ("bagged", "single"))]
+    verdicts = [*(judgement.verdict for judgement in judged), "; ".join(filter(None, power)) or None]
     return [name, _mean(single), _mean(bagged), f"{_decrease(single, bagged):.0f} %", theirs, *verdicts]
 
 
@@ -90,6 +95,7 @@ def _bagging_notes(budget: Budget) -> list[str]:
         "is pruned with the learning set as test set. Members vote, ties go to the first class.",
         "A mean counts as within if it is no further from the published one than two means over so many divisions of "
         "the same rows would be, 95 times in 100; divisions of theirs are taken to spread as ours do.",
+        "Power: whether the verdict on the tree would reject the error published for bagging, and the reverse.",
         *(f"{name} is not comparable: {reason}." for name, reason in NOT_COMPARABLE.items()),
         *(f"{name}: {reason}." for name, reason in CARE.items()),
         "Which file each name stands for is our reading: breast cancer is that of Wisconsin with 699 rows. Soybean is "
@@ -102,10 +108,13 @@ def show_neighbours(results: Sequence[Result], budget: Budget) -> list[ShownTabl
     """Show what bagging does to trees and to nearest neighbours."""
     errors, failures = _errors(results)
     rows: list[list[Any]] = []
+    claim_rows: list[dict[str, Any]] = []
     for name, methods in errors.items():
         for alone, bagged in ((TREE, BAGGED_TREES), (NEIGHBOUR, BAGGED_NEIGHBOUR)):
             if {alone, bagged} <= set(methods) and len(methods[alone]) > 1:
                 rows.append([name, alone, *_change(methods[alone], methods[bagged])])
+                low, high = paired_t_test(methods[bagged], methods[alone]).interval
+                claim_rows.append({"dataset": name, "learner": alone, "low": low, "high": high})
     sizes = SIZES[budget]
     notes = [
         f"{sizes.neighbour_divisions} divisions as in Breiman's experiment, {sizes.members} members; unpruned CART "
@@ -118,7 +127,12 @@ def show_neighbours(results: Sequence[Result], budget: Budget) -> list[ShownTabl
     ]
     columns = ["dataset", "learner", "alone", "bagged", "bagged minus alone", "95 % interval", "bagging"]
     caption = "Mean error in percent ± standard error, alone and bagged"
-    return [ShownTable("neighbours", caption, columns, rows, notes)]
+    shuffled = "set by set, with probability a half, the errors alone and bagged are exchanged."
+    about = "What the slides say of stable and unstable learners"
+    return [
+        ShownTable("neighbours", caption, columns, rows, notes),
+        claims_table("neighbours_claims", about, NEIGHBOUR_RULES, claim_rows, shuffled),
+    ]
 
 
 def _change(alone: np.ndarray, bagged: np.ndarray) -> list[str]:

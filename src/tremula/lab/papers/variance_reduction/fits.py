@@ -19,7 +19,9 @@ from tremula.lab.datasets.generators import SINE_RANGE, sine_points, sine_value
 from tremula.lab.experiments.cell import Cell, Experiment, Outcome
 from tremula.lab.experiments.result import Result
 from tremula.lab.papers.paper import Budget, ShownFigure, ShownTable
+from tremula.lab.papers.rules import claims_table
 from tremula.lab.papers.shared_protocol import seed_of
+from tremula.lab.papers.variance_reduction.rules import FIT_RULES
 
 SEED = 0
 DATASET = "sine"
@@ -91,25 +93,6 @@ def fits_experiment(budget: Budget) -> Experiment:
     return Experiment("variance_reduction/fits", settings, cells, MeasureFits(N_TEST[budget], SEED))
 
 
-# What the slides say, as a comparison of two terms: name of the claim, and whether it holds.
-CLAIMS: dict[str, Callable[[dict[str, Result]], bool]] = {
-    "a constant has low variance and high bias": lambda fits: (
-        fits["constant"].values["variance"] < fits["tree"].values["variance"]
-        and fits["constant"].values["bias"] > fits["constant"].values["variance"]
-    ),
-    "a straight line through highly non-linear data has high bias": lambda fits: (
-        fits[DRAWN].values["bias"] > fits[DRAWN].values["variance"]
-    ),
-    "a polynomial of high degree has high variance": lambda fits: (
-        fits["polynomial of degree 9"].values["variance"] > fits["polynomial of degree 9"].values["bias"]
-        and fits["polynomial of degree 9"].values["variance"] > fits[DRAWN].values["variance"]
-    ),
-    "averaging lowers the variance": lambda fits: (
-        fits["bagged trees"].values["variance"] < fits["tree"].values["variance"]
-    ),
-}
-
-
 def show_fits(results: Sequence[Result], budget: Budget) -> list[ShownTable | ShownFigure]:
     """Show the terms of every method, what the slides claim of them, and the fits."""
     by_method = {result.method: result for result in results if result.failure is None}
@@ -125,9 +108,10 @@ def show_fits(results: Sequence[Result], budget: Budget) -> list[ShownTable | Sh
         "fits", "Squared error taken apart", ["method", "bias²", "variance", "noise", "error"], rows, notes
     )
     shown: list[ShownTable | ShownFigure] = [table]
-    if len(by_method) == len(MAKERS):
-        claims = [[claim, "holds" if holds(by_method) else "does not hold"] for claim, holds in CLAIMS.items()]
-        shown.append(ShownTable("fits_claims", "What the slides say of bias and variance", ["claim", "here"], claims))
+    claim_rows = [{"method": name, **result.values} for name, result in by_method.items()]
+    shuffled = "bias and variance, together, go to other methods."
+    caption = "What the slides say of bias and variance"
+    shown.append(claims_table("fits_claims", caption, FIT_RULES, claim_rows, shuffled))
     if by_method:
         shown.append(ShownFigure("fits_terms", "Bias², variance and noise by method", partial(_draw_terms, by_method)))
     if DRAWN in by_method:

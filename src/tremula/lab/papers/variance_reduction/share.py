@@ -70,13 +70,18 @@ def show_share(results: Sequence[Result], budget: Budget) -> list[ShownTable]:
     for result in sorted(results, key=lambda result: int(result.dataset.split()[0])):
         n_rows = int(result.dataset.split()[0])
         if result.failure is not None:
-            rows.append([n_rows, None, None, round(distinct_share(n_rows), 4), result.failure])
+            rows.append([n_rows, None, None, round(distinct_share(n_rows), 4), result.failure, None])
             continue
         ours, reach = result.values["share"], 1.96 * result.values["standard_error"]
         verdict = "within" if abs(ours - distinct_share(n_rows)) <= reach else "outside"
-        rows.append([n_rows, round(ours, 4), round(reach, 4), round(distinct_share(n_rows), 4), verdict])
-    columns = ["rows", f"drawn, mean of {SAMPLES}", "± 95 %", "1 - (1 - 1/N)^N", "verdict"]
-    notes = ["The limit is 1 - 1/e = 0.632. One interval in twenty leaves out the truth by chance."]
+        others = [distinct_share(int(other.dataset.split()[0])) for other in results if other is not result]
+        power = f"{sum(abs(ours - other) > reach for other in others)} of {len(others)}"
+        rows.append([n_rows, round(ours, 4), round(reach, 4), round(distinct_share(n_rows), 4), verdict, power])
+    columns = ["rows", f"drawn, mean of {SAMPLES}", "± 95 %", "1 - (1 - 1/N)^N", "verdict", "power"]
+    notes = [
+        "The limit is 1 - 1/e = 0.632. One interval in twenty leaves out the truth by chance.",
+        "Power: how many of the shares of the other numbers of rows the interval would reject.",
+    ]
     return [ShownTable("share", "Share of distinct rows in a bootstrap sample", columns, rows, notes), _printed()]
 
 
