@@ -30,6 +30,7 @@ class _Forest(Ensemble):
     max_depth: int | None
     min_samples_split: float
     min_samples_leaf: float
+    max_leaf_nodes: int | None
 
     _tree: ClassVar[type[CARTClassifier | CARTRegressor]]
 
@@ -39,6 +40,7 @@ class _Forest(Ensemble):
             max_depth=self.max_depth,
             min_samples_split=self.min_samples_split,
             min_samples_leaf=self.min_samples_leaf,
+            max_leaf_nodes=self.max_leaf_nodes,
             max_bins=self.max_bins,
             missing=self.missing,
             nominal=self.nominal,
@@ -103,6 +105,7 @@ class RandomForestClassifier(_RandomForest, EnsembleClassifier):
         max_depth: int | None = None,
         min_samples_split: float = 2,
         min_samples_leaf: float = 1,
+        max_leaf_nodes: int | None = None,
         max_samples: float = 1.0,
         bootstrap: bool = True,
         combine: str = "average",
@@ -123,6 +126,7 @@ class RandomForestClassifier(_RandomForest, EnsembleClassifier):
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
+        self.max_leaf_nodes = max_leaf_nodes
         self.max_samples = max_samples
         self.bootstrap = bootstrap
         self.combine = combine
@@ -174,6 +178,7 @@ class RandomForestRegressor(_RandomForest, EnsembleRegressor):
         max_depth: int | None = None,
         min_samples_split: float = 2,
         min_samples_leaf: float = 1,
+        max_leaf_nodes: int | None = None,
         max_samples: float = 1.0,
         bootstrap: bool = True,
         oob_score: bool = False,
@@ -193,6 +198,7 @@ class RandomForestRegressor(_RandomForest, EnsembleRegressor):
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
+        self.max_leaf_nodes = max_leaf_nodes
         self.max_samples = max_samples
         self.bootstrap = bootstrap
         self.oob_score = oob_score
@@ -247,6 +253,7 @@ class ExtraTreesClassifier(_ExtraTrees, EnsembleClassifier):
         max_depth: int | None = None,
         min_samples_split: float = 2,
         min_samples_leaf: float = 1,
+        max_leaf_nodes: int | None = None,
         combine: str = "average",
         bootstrap: bool = False,
         oob_score: bool = False,
@@ -265,6 +272,7 @@ class ExtraTreesClassifier(_ExtraTrees, EnsembleClassifier):
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
+        self.max_leaf_nodes = max_leaf_nodes
         self.combine = combine
         self.bootstrap = bootstrap
         self.oob_score = oob_score
@@ -317,6 +325,7 @@ class ExtraTreesRegressor(_ExtraTrees, EnsembleRegressor):
         max_depth: int | None = None,
         min_samples_split: float = 2,
         min_samples_leaf: float = 1,
+        max_leaf_nodes: int | None = None,
         bootstrap: bool = False,
         oob_score: bool = False,
         warm_start: bool = False,
@@ -334,6 +343,7 @@ class ExtraTreesRegressor(_ExtraTrees, EnsembleRegressor):
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
+        self.max_leaf_nodes = max_leaf_nodes
         self.bootstrap = bootstrap
         self.oob_score = oob_score
         self.warm_start = warm_start

@@ -75,6 +75,11 @@ TREES = {
     "min_samples_leaf": Parameter(
         number(0.0), "Minimum number of rows on each side of a split, counted as for `min_samples_split`."
     ),
+    "max_leaf_nodes": Parameter(
+        number(2, whole=True, none=True),
+        "Maximum number of leaves; None sets no limit. The splits that decrease the impurity most are kept, as if the "
+        "tree had grown best first.",
+    ),
     "min_weight_split": Parameter(number(0.0), "Minimum sum of row weights in a node to split it."),
     "min_weight_leaf": Parameter(
         number(0.0), "Minimum sum of row weights that at least two branches of a split must have."

@@ -17,6 +17,7 @@ from tremula.parameters.kinds import choice
 from tremula.parameters.table import LEAF_COST
 from tremula.persistence.registry import storable
 from tremula.seeds import RandomState
+from tremula.trees.best_first import keep_best_splits
 from tremula.trees.columns import Columns
 from tremula.trees.criteria import CLASSIFICATION, REGRESSION, REGRESSION_NAMES, Criterion, find_criterion
 from tremula.trees.growing import grow_classification_tree, grow_regression_tree
@@ -58,6 +59,7 @@ class _CART(PrunedOnHeldOutRows):
     max_depth: int | None
     min_samples_split: float
     min_samples_leaf: float
+    max_leaf_nodes: int | None
     max_features: int | float | str | None
     max_bins: int | None
     missing: str
@@ -70,8 +72,12 @@ class _CART(PrunedOnHeldOutRows):
     _criteria: ClassVar[dict[str, Criterion]]
 
     @property
+    def _criterion(self) -> Criterion:
+        return find_criterion(self.criterion, self._criteria)
+
+    @property
     def _impurity(self) -> str:  # type: ignore[override]
-        return find_criterion(self.criterion, self._criteria).impurity
+        return self._criterion.impurity
 
     def _grows_once(self) -> bool:
         return self.ccp_alpha != "cv"
@@ -92,7 +98,7 @@ class _CART(PrunedOnHeldOutRows):
 
     def _rules(self, n_attributes: int, weights: np.ndarray | None, **others: Any) -> Rules:
         return Rules(
-            criterion=find_criterion(self.criterion, self._criteria).code,
+            criterion=self._criterion.code,
             subsets=True,
             random_threshold=self.splitter == "random",
             n_drawn=attributes_to_draw(self.max_features, n_attributes),
@@ -213,6 +219,7 @@ class CARTClassifier(_CART, TreeClassifier):
         *,
         min_samples_split: float = 2,
         min_samples_leaf: float = 1,
+        max_leaf_nodes: int | None = None,
         max_features: int | float | str | None = None,
         max_bins: int | None = None,
         missing: str = "branch",
@@ -227,6 +234,7 @@ class CARTClassifier(_CART, TreeClassifier):
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
+        self.max_leaf_nodes = max_leaf_nodes
         self.max_features = max_features
         self.max_bins = max_bins
         self.missing = missing
@@ -252,7 +260,8 @@ class CARTClassifier(_CART, TreeClassifier):
         rules = self._rules(columns.n_attributes, weights, tolerance=ROUNDING)
 
         def grow_from(row_weights: np.ndarray | None) -> GrownTree:
-            return grow_classification_tree(columns, codes, n_classes, row_weights, rules, random, attributes)
+            grown = grow_classification_tree(columns, codes, n_classes, row_weights, rules, random, attributes)
+            return keep_best_splits(grown, self.max_leaf_nodes, self._criterion)
 
         def as_tree(grown: GrownTree) -> Tree:
             return Tree.from_node_counts(grown.nodes, grown.statistics, grown.subsets, columns.n_levels, strict=False)
@@ -311,6 +320,7 @@ class CARTRegressor(_CART, TreeRegressor):
         *,
         min_samples_split: float = 2,
         min_samples_leaf: float = 1,
+        max_leaf_nodes: int | None = None,
         max_features: int | float | str | None = None,
         max_bins: int | None = None,
         missing: str = "branch",
@@ -325,6 +335,7 @@ class CARTRegressor(_CART, TreeRegressor):
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
+        self.max_leaf_nodes = max_leaf_nodes
         self.max_features = max_features
         self.max_bins = max_bins
         self.missing = missing
@@ -350,7 +361,8 @@ class CARTRegressor(_CART, TreeRegressor):
         rules = self._rules(columns.n_attributes, weights, min_variance=1e-13 * variance)
 
         def grow_from(row_weights: np.ndarray | None) -> GrownTree:
-            return grow_regression_tree(columns, target - centre, row_weights, rules, random, attributes)
+            grown = grow_regression_tree(columns, target - centre, row_weights, rules, random, attributes)
+            return keep_best_splits(grown, self.max_leaf_nodes, self._criterion)
 
         def as_tree(grown: GrownTree) -> Tree:
             return tree_of_means(grown, grown.statistics, centre, columns.n_levels, strict=False)
