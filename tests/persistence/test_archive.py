@@ -262,7 +262,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         ),
         r"C45Classifier\.classes_\[0\] is of type datetime\.date",
     ),
-    "nothing of a model": (lambda: {"a": 1}, "dict is of type builtins.dict"),
+    "nothing of a model": (lambda: {"a"}, "set is of type builtins.set"),
 }
 
 

@@ -27,10 +27,11 @@ class _Forest(Ensemble):
     max_bins: int | None
     missing: str
     nominal: str
+    max_leaf_nodes: int | None
+    monotonic_cst: Any
     max_depth: int | None
     min_samples_split: float
     min_samples_leaf: float
-    max_leaf_nodes: int | None
 
     _tree: ClassVar[type[CARTClassifier | CARTRegressor]]
 
@@ -40,11 +41,17 @@ class _Forest(Ensemble):
             max_depth=self.max_depth,
             min_samples_split=self.min_samples_split,
             min_samples_leaf=self.min_samples_leaf,
-            max_leaf_nodes=self.max_leaf_nodes,
             max_bins=self.max_bins,
             missing=self.missing,
             nominal=self.nominal,
+            max_leaf_nodes=self.max_leaf_nodes,
+            monotonic_cst=self.monotonic_cst,
         )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.positive_only = self.criterion == "poisson"
+        return tags
 
 
 class _RandomForest(_Forest):
@@ -102,10 +109,11 @@ class RandomForestClassifier(_RandomForest, EnsembleClassifier):
         max_bins: int | None = None,
         missing: str = "branch",
         nominal: str = "auto",
+        max_leaf_nodes: int | None = None,
+        monotonic_cst: Any = None,
         max_depth: int | None = None,
         min_samples_split: float = 2,
         min_samples_leaf: float = 1,
-        max_leaf_nodes: int | None = None,
         max_samples: float = 1.0,
         bootstrap: bool = True,
         combine: str = "average",
@@ -123,10 +131,11 @@ class RandomForestClassifier(_RandomForest, EnsembleClassifier):
         self.max_bins = max_bins
         self.missing = missing
         self.nominal = nominal
+        self.max_leaf_nodes = max_leaf_nodes
+        self.monotonic_cst = monotonic_cst
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
-        self.max_leaf_nodes = max_leaf_nodes
         self.max_samples = max_samples
         self.bootstrap = bootstrap
         self.combine = combine
@@ -175,10 +184,11 @@ class RandomForestRegressor(_RandomForest, EnsembleRegressor):
         max_bins: int | None = None,
         missing: str = "branch",
         nominal: str = "auto",
+        max_leaf_nodes: int | None = None,
+        monotonic_cst: Any = None,
         max_depth: int | None = None,
         min_samples_split: float = 2,
         min_samples_leaf: float = 1,
-        max_leaf_nodes: int | None = None,
         max_samples: float = 1.0,
         bootstrap: bool = True,
         oob_score: bool = False,
@@ -195,10 +205,11 @@ class RandomForestRegressor(_RandomForest, EnsembleRegressor):
         self.max_bins = max_bins
         self.missing = missing
         self.nominal = nominal
+        self.max_leaf_nodes = max_leaf_nodes
+        self.monotonic_cst = monotonic_cst
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
-        self.max_leaf_nodes = max_leaf_nodes
         self.max_samples = max_samples
         self.bootstrap = bootstrap
         self.oob_score = oob_score
@@ -250,10 +261,11 @@ class ExtraTreesClassifier(_ExtraTrees, EnsembleClassifier):
         max_bins: int | None = None,
         missing: str = "branch",
         nominal: str = "auto",
+        max_leaf_nodes: int | None = None,
+        monotonic_cst: Any = None,
         max_depth: int | None = None,
         min_samples_split: float = 2,
         min_samples_leaf: float = 1,
-        max_leaf_nodes: int | None = None,
         combine: str = "average",
         bootstrap: bool = False,
         oob_score: bool = False,
@@ -269,10 +281,11 @@ class ExtraTreesClassifier(_ExtraTrees, EnsembleClassifier):
         self.max_bins = max_bins
         self.missing = missing
         self.nominal = nominal
+        self.max_leaf_nodes = max_leaf_nodes
+        self.monotonic_cst = monotonic_cst
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
-        self.max_leaf_nodes = max_leaf_nodes
         self.combine = combine
         self.bootstrap = bootstrap
         self.oob_score = oob_score
@@ -322,10 +335,11 @@ class ExtraTreesRegressor(_ExtraTrees, EnsembleRegressor):
         max_bins: int | None = None,
         missing: str = "branch",
         nominal: str = "auto",
+        max_leaf_nodes: int | None = None,
+        monotonic_cst: Any = None,
         max_depth: int | None = None,
         min_samples_split: float = 2,
         min_samples_leaf: float = 1,
-        max_leaf_nodes: int | None = None,
         bootstrap: bool = False,
         oob_score: bool = False,
         warm_start: bool = False,
@@ -340,10 +354,11 @@ class ExtraTreesRegressor(_ExtraTrees, EnsembleRegressor):
         self.max_bins = max_bins
         self.missing = missing
         self.nominal = nominal
+        self.max_leaf_nodes = max_leaf_nodes
+        self.monotonic_cst = monotonic_cst
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
-        self.max_leaf_nodes = max_leaf_nodes
         self.bootstrap = bootstrap
         self.oob_score = oob_score
         self.warm_start = warm_start

@@ -11,6 +11,7 @@ from tremula.parameters.kinds import (
     AMOUNTS,
     COUNT,
     COUNT_OR_AUTO,
+    DIRECTIONS,
     ESTIMATOR,
     FLAG,
     FOLDS,
@@ -75,11 +76,6 @@ TREES = {
     "min_samples_leaf": Parameter(
         number(0.0), "Minimum number of rows on each side of a split, counted as for `min_samples_split`."
     ),
-    "max_leaf_nodes": Parameter(
-        number(2, whole=True, none=True),
-        "Maximum number of leaves; None sets no limit. The splits that decrease the impurity most are kept, as if the "
-        "tree had grown best first.",
-    ),
     "min_weight_split": Parameter(number(0.0), "Minimum sum of row weights in a node to split it."),
     "min_weight_leaf": Parameter(
         number(0.0), "Minimum sum of row weights that at least two branches of a split must have."
@@ -108,6 +104,17 @@ TREES = {
         'levels; more than 256 different numbers are put into bins. "auto" takes statistics for attributes of more '
         "than 5 levels, else subsets; with more than two classes it takes statistics only if there are fewer than 5 "
         "rows for each level.",
+    ),
+    "max_leaf_nodes": Parameter(
+        number(2, whole=True, none=True),
+        "Maximum number of leaves; None sets no limit. The splits that decrease the impurity most are kept, as if the "
+        "tree had grown best first.",
+    ),
+    "monotonic_cst": Parameter(
+        DIRECTIONS,
+        "Constraints of order: 1 for each column with which predictions may not fall, -1 if they may not rise, 0 if "
+        "they are free; or a dict by column name. Predictions are the numbers, or the probability of the second of two "
+        'classes. nominal="auto" then takes subsets.',
     ),
     "ccp_alpha": Parameter(
         number_or_word(number(0.0), "validation", "cv"),

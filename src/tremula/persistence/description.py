@@ -49,6 +49,8 @@ class ValueEncoder:
         if kind in (list, tuple):
             items = [self.describe(item, f"{place}[{number}]") for number, item in enumerate(value)]
             return items if kind is list else {"tuple": items}
+        if kind is dict:
+            return {"dict": self.describe([list(pair) for pair in value.items()], place)}
         if isinstance(value, np.ndarray | np.generic):
             return self._describe_array(value, place)
         if not is_storable(kind):
@@ -112,6 +114,12 @@ def _not_storable(value: Any, place: str) -> NotStorable:
     )
 
 
+def _label(key: Any) -> Any:
+    if not isinstance(key, str | int | float | np.generic):
+        raise ValueError(f"a dict has the key {key!r}")
+    return key
+
+
 class ValueDecoder:
     """Makes values from their descriptions.
 
@@ -152,6 +160,8 @@ class ValueDecoder:
                 return float(text)
             case {"tuple": items}:
                 return tuple(self.read(items))
+            case {"dict": [*pairs]}:
+                return {_label(self.read(key)): self.read(each) for key, each in pairs}
             case {"array": name}:
                 return self._read_array(name)
             case {"scalar": name}:

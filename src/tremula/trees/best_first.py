@@ -9,6 +9,7 @@ from __future__ import annotations
 from heapq import heappop, heappush
 
 import numpy as np
+from scipy.special import xlogy
 
 from tremula.trees.criteria import Criterion
 from tremula.trees.grown_tree import GrownTree
@@ -31,6 +32,11 @@ def node_impurities(statistics: np.ndarray, criterion: Criterion) -> np.ndarray:
     >>> node_impurities(np.array([[2.0, 2.0], [3.0, 1.0]]), CLASSIFICATION["gini"])
     array([2. , 1.5])
     """
+    if criterion.impurity == "absolute_error":
+        return np.asarray(statistics[:, 4])
+    if criterion.impurity == "poisson":
+        weight, total = statistics[:, 0], statistics[:, 1]
+        return np.asarray(-xlogy(total, np.divide(total, weight, out=np.zeros(len(weight)), where=weight > 0)))
     if criterion.impurity == "variance":
         weight, total = statistics[:, 0], statistics[:, 1]
         return np.asarray(-np.divide(total**2, weight, out=np.zeros(len(weight)), where=weight > 0))
