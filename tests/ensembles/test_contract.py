@@ -70,6 +70,8 @@ VARIANTS = [
     tm.BaggingRegressor(block_length=2, **FEW),
     tm.BaggingRegressor(Ridge(), oob_score=True, n_estimators=8, random_state=0),
     tm.DecorateClassifier(LogisticRegression(), **FEW),
+    tm.RandomForestRegressor(8, criterion="poisson", random_state=0),
+    tm.ExtraTreesRegressor(8, "absolute_error", max_leaf_nodes=20, random_state=0),
     tm.OutputSmearingClassifier(method="smear", n_estimators=10, random_state=0),
     tm.PerturbCombineClassifier(perturb=[Bootstrap(), AttributeSubset(0.5), RandomSplits(3)], **FEW),
     tm.PerturbCombineClassifier(LogisticRegression(), [Bootstrap(0.8)], combine="vote", **FEW),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import chain, combinations
-from math import floor, inf, isnan, log2
+from math import floor, inf, isnan, log, log2
 from typing import NamedTuple
 
 from tremula.trees.criteria import CLASSIFICATION, REGRESSION
@@ -89,10 +89,13 @@ class Node:
     # ---- what a set of rows is like
 
     def statistics(self, pieces: Pieces) -> list[float]:
-        """Class weights, or weight, sum and sum of squares of the target."""
+        """Class weights, or weight, sum and sum of squares of the target, for the absolute error its middle as well."""
         targets = self.table.targets
         if not self.table.n_classes:
-            return [sum(weight * targets[row] ** power for row, weight in pieces) for power in range(3)]
+            sums = [sum(weight * targets[row] ** power for row, weight in pieces) for power in range(3)]
+            if self.criterion != "absolute_error" or not pieces:
+                return sums
+            return [*sums, self.median(pieces), sums[0] * self.impurity(pieces)]
         counts = [0.0] * self.table.n_classes
         for row, weight in pieces:
             counts[int(targets[row])] += weight
@@ -106,9 +109,33 @@ class Node:
         mean = sum(weight * target for (_, weight), target in zip(pieces, targets)) / total
         return sum(weight * (target - mean) ** 2 for (_, weight), target in zip(pieces, targets)) / total
 
+    def deviance(self, pieces: Pieces) -> float:
+        """Half the Poisson deviance from the mean."""
+        targets = self.table.targets
+        mean = sum(weight * targets[row] for row, weight in pieces) / weight_of(pieces)
+        terms = (weight * targets[row] * log(targets[row] / mean) for row, weight in pieces if targets[row] > 0)
+        return sum(terms) / weight_of(pieces)
+
+    def absolute_error(self, pieces: Pieces, prediction: float) -> float:
+        """Of a prediction; that of the median is the least, and that of a target if any is."""
+        errors = (weight * abs(self.table.targets[row] - prediction) for row, weight in pieces)
+        return sum(errors) / weight_of(pieces)
+
+    def median(self, pieces: Pieces) -> float:
+        """The middle of the targets of least absolute error."""
+        targets = {self.table.targets[row] for row, _ in pieces}
+        least = min(self.absolute_error(pieces, target) for target in targets) + EPSILON
+        middles = [target for target in targets if self.absolute_error(pieces, target) <= least]
+        return (min(middles) + max(middles)) / 2
+
     def impurity(self, pieces: Pieces) -> float:
         if not pieces:
             return 0.0
+        if self.criterion == "poisson":
+            return self.deviance(pieces)
+        if self.criterion == "absolute_error":
+            targets = {self.table.targets[row] for row, _ in pieces}
+            return min(self.absolute_error(pieces, target) for target in targets)
         if not self.table.n_classes:
             return self.variance(pieces) ** (0.2 if self.criterion == "fifth_root_variance" else 1.0)
         counts = self.statistics(pieces)
@@ -176,7 +203,10 @@ class Node:
             return self._multiway(blank, groups)
         splits = self._subsets(blank, groups) if self.table.n_levels[attribute] else self._cuts(blank, groups)
         least = self.least_side(sum(map(weight_of, groups))) - EPSILON
-        return [self.appraise(split) for split in splits if min(split.branch_weights) >= least]
+        splits = [split for split in splits if min(split.branch_weights) >= least]
+        if self.criterion == "poisson":
+            splits = [split for split in splits if min(self.statistics(branch)[1] for branch in split.branches) > 0]
+        return [self.appraise(split) for split in splits]
 
     def least_side(self, known: float) -> float:
         """The weight both sides of a cut need."""

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import xlogy
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.model_selection import KFold, ShuffleSplit
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -58,6 +59,10 @@ class Rows(NamedTuple):
         total = self.weights.sum()
         if criterion == "squared_error":
             return float(self.weights @ (self.y - self.weights @ self.y / total) ** 2)
+        if criterion == "poisson":
+            return float(-xlogy(self.weights @ self.y, self.weights @ self.y / total))
+        if criterion == "absolute_error":
+            return min(float(self.weights @ abs(self.y - y)) for y in self.y)
         counts = np.bincount(self.y, self.weights)
         shares = counts[counts > 0] / total
         return float(total * (1 - (shares**2).sum() if criterion == "gini" else -(shares * np.log2(shares)).sum()))

@@ -19,7 +19,7 @@ from tremula.trees.rules import Rules
 from .naive_splits import Table
 
 ENTROPY, RATIO, UNCERTAINTY, GINI = (criterion.code for criterion in CLASSIFICATION.values())
-VARIANCE, FIFTH_ROOT = (criterion.code for criterion in REGRESSION.values())
+VARIANCE, FIFTH_ROOT, POISSON, ABSOLUTE = (criterion.code for criterion in REGRESSION.values())
 
 C45 = Rules(
     RATIO,
@@ -76,6 +76,8 @@ REGRESSORS = {
     "M5": Rules(FIFTH_ROOT, min_side_fifth=1.0, min_split_weight=4.0, min_variance=0.0),
     "fifth root": Rules(FIFTH_ROOT, min_variance=0.0),
     "fifth root, subsets": Rules(FIFTH_ROOT, subsets=True, min_variance=0.0),
+    "absolute error, subsets": Rules(ABSOLUTE, subsets=True, min_side_weight=1.0, min_variance=0.0),
+    "absolute error, forest": Rules(ABSOLUTE, n_drawn=2, subsets=True, min_variance=0.0),
 }
 # Rules that draw nothing, and under which the first of near equals wins: one right tree.
 DECIDED = {

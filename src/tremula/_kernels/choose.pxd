@@ -5,14 +5,17 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memset
 
 from tremula._kernels.columns cimport first_above, value_at
-from tremula._kernels.criteria cimport GAIN_RATIO, gain_ratio, unit_of_worth, worth_of, x_log_x
-from tremula._kernels.grower cimport MEASURED, SUBSET_SPLIT, Cut, Frame, Grower, Known, Stretch
+from tremula._kernels.criteria cimport ABSOLUTE_ERROR, GAIN_RATIO, gain_ratio, unit_of_worth, worth_of, x_log_x
+from tremula._kernels.grower cimport MEASURED, SUBSET_SPLIT, Cut, Frame, Grower, Known, Middle, Stretch
 from tremula._kernels.lists cimport has_gathered_values, is_constant, list_of
+from tremula._kernels.medians cimport judge_subsets_by_medians, middle_of_words
+from tremula._kernels.monotonic cimport direction_of_threshold, is_in_order
 from tremula._kernels.nodes cimport MULTIWAY_SPLIT, NUMERIC_SPLIT
 from tremula._kernels.nominal cimport judge_multiway, judge_subsets, tabulate_groups
 from tremula._kernels.statistics cimport add_words, load_counts, narrow_to_known, weight_of, within_of
 from tremula._kernels.unsorted cimport add_first, gather_values
 from tremula._kernels.walks cimport walk
+from tremula._kernels.walks_statistics cimport is_allowed
 
 
 cdef inline int64_t draw_below(Grower* g, int64_t n) noexcept nogil:
@@ -34,17 +37,35 @@ cdef inline double draw_threshold(Grower* g, double low, double high) noexcept n
     return threshold if threshold < high else low
 
 
-cdef inline void judge_threshold(Grower* g, double threshold, int64_t place, const Known* known,
+cdef inline bint judge_sides_by_medians(Grower* g, const Stretch* list, int64_t place, int direction,
+                                        double* within) noexcept nogil:
+    """What a drawn threshold leaves of the absolute error; False if it does not keep the constraints."""
+    cdef Middle first = middle_of_words(g, list.words, list.start, place)
+    cdef Middle second = middle_of_words(g, list.words, place, list.end)
+    within[0] = first.loss + second.loss - middle_of_words(g, list.words, list.start, list.end).loss
+    return g.columns.directions == NULL or is_in_order(g, first.median, second.median, direction)
+
+
+cdef inline void judge_threshold(Grower* g, double threshold, const Stretch* list, int64_t place, const Known* known,
                                  Cut* best) noexcept nogil:
     """Judge a drawn threshold whose first branch is in `walk.left`."""
     cdef double weight = weight_of(g, g.walk.left), other = known.whole.weight - weight, within
     cdef double least = known.min_side - 1e-9
+    cdef int direction = 0
     cdef int64_t k
     for k in range(g.rows.n_statistics):
         g.walk.right_terms[k] = known.statistics[k] - g.walk.left[k]
     if weight < least or other < least or other <= 0.0:
         return
-    within = within_of(g, g.walk.left, weight) + within_of(g, g.walk.right_terms, other)
+    if g.columns.directions != NULL:
+        direction = direction_of_threshold(g, best, threshold)
+    if g.rules.criterion == ABSOLUTE_ERROR:
+        if not judge_sides_by_medians(g, list, place, direction, &within):
+            return
+    else:
+        if not is_allowed(g, known, g.walk.left, g.walk.right_terms, direction):
+            return
+        within = within_of(g, g.walk.left, weight) + within_of(g, g.walk.right_terms, other)
     best.branches = x_log_x(weight) + x_log_x(other)
     best.worth = worth_of(g.rules.criterion, within, best.branches, &known.whole)
     best.threshold = threshold
@@ -65,7 +86,7 @@ cdef inline void judge_drawn_threshold(Grower* g, const Frame* frame, const Stre
                                    value_at(g, list.words[list.end - 1], list.attribute))
         place = first_above(g, list.words, list.start, list.end, list.attribute, threshold)
         add_words(g, list.words, list.start, place, g.walk.left)
-    judge_threshold(g, threshold, place, known, best)
+    judge_threshold(g, threshold, list, place, known, best)
 
 
 # ---- from cuts to candidates
@@ -174,6 +195,8 @@ cdef inline int64_t judge_cuts(Grower* g, const Frame* frame, bint collect, cons
     """Find the best cut of an attribute, or keep every cut if `collect`; returns the number of cuts tried."""
     if best.kind != NUMERIC_SPLIT:
         tabulate_groups(g, list)
+        if best.kind == SUBSET_SPLIT and g.rules.criterion == ABSOLUTE_ERROR:
+            return judge_subsets_by_medians(g, list, known, best)
         if best.kind == SUBSET_SPLIT:
             return judge_subsets(g, known, best)
         judge_multiway(g, known, best)
@@ -274,7 +297,7 @@ cdef inline void judge_drawn_place(Grower* g, int64_t a, double threshold, const
     cdef Cut cut = no_cut_yet(g, a)
     memset(g.walk.left, 0, g.rows.n_statistics * sizeof(double))
     add_words(g, list.words, list.start, place, g.walk.left)
-    judge_threshold(g, threshold, place, &g.node.known, &cut)
+    judge_threshold(g, threshold, list, place, &g.node.known, &cut)
     if cut.place < 0:
         return
     settle(g, &g.node.known, 0, &cut)

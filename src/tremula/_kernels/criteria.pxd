@@ -9,6 +9,10 @@ information    sum of f(n_bc), f(x) = x log2 x     sum of f(n_b)
 Gini           sum of n_bc^2 / n_b                 unused
 variance       sum of (sum of targets in b)^2/n_b  unused
 fifth root     sum of n_b * variance_b^(1/5)       unused
+Poisson        sum of t_b log(t_b / n_b), where    unused
+               t_b is the sum of targets in b
+absolute       sum of absolute differences from    unused
+               the medians, less that before
 =============  ==================================  ==============================
 
 All worths are weight times impurity, so that rows whose value is missing add nothing: C4.5's factor (1 - share
@@ -16,7 +20,7 @@ missing) follows automatically. A new criterion is one more function, its line i
 `walks.h`.
 """
 
-from libc.math cimport pow
+from libc.math cimport log, pow
 from libc.stdint cimport int64_t
 
 cdef extern from "logarithm.h" nogil:
@@ -33,6 +37,8 @@ cdef extern from "walks.h" nogil:
         GINI
         VARIANCE
         FIFTH_ROOT_VARIANCE
+        POISSON
+        ABSOLUTE_ERROR
         N_CRITERIA
 
 cdef struct Whole:
@@ -60,6 +66,10 @@ cdef inline double fifth_root_term(double weight, double total, double total_of_
     """A sum of squares of at most `noise` counts as 0: the fifth root of what rounding leaves would not be small."""
     cdef double squares = total_of_squares - total * total / weight
     return weight * pow(squares / weight, 0.2) if squares > noise else 0.0
+
+
+cdef inline double poisson_term(double weight, double total) noexcept nogil:
+    return total * log(total / weight) if total > 0.0 else 0.0
 
 
 cdef union Bits:
@@ -125,6 +135,6 @@ cdef inline double worth_of(int criterion, double within, double branches, const
         return information_gain(within, branches, whole)
     if criterion == SYMMETRIC_UNCERTAINTY:
         return symmetric_uncertainty(within, branches, whole)
-    if criterion == FIFTH_ROOT_VARIANCE:
+    if criterion == FIFTH_ROOT_VARIANCE or criterion == ABSOLUTE_ERROR:
         return -reduction(within, whole)
     return reduction(within, whole)

@@ -7,7 +7,8 @@ sorted list per attribute, which a tree filters by its row weights and then divi
 import numpy as np
 
 from cpython.pycapsule cimport PyCapsule_GetPointer
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.math cimport INFINITY
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
@@ -16,12 +17,13 @@ from numpy.random cimport bitgen_t
 from tremula._kernels.buffers cimport reserve_frames, reserve_nodes, reserve_rows
 from tremula._kernels.choose cimport choose_split
 from tremula._kernels.criteria cimport (
-    ENTROPY, FIFTH_ROOT_VARIANCE, GAIN_RATIO, GINI, N_CRITERIA, SYMMETRIC_UNCERTAINTY, VARIANCE, choose_x_log_x,
-    fill_logarithm_tables, is_information, quick_x_log_x, x_log_x_of_many,
+    ABSOLUTE_ERROR, ENTROPY, FIFTH_ROOT_VARIANCE, GAIN_RATIO, GINI, N_CRITERIA, POISSON, SYMMETRIC_UNCERTAINTY,
+    VARIANCE, choose_x_log_x, fill_logarithm_tables, is_information, quick_x_log_x, x_log_x_of_many,
 )
 from tremula._kernels.grower cimport (
-    COUNTED, MEASURED, N_ROWS_KINDS, WEIGHTED, WIDE, Cut, Frame, Grower, GroupKey, Record, Segment,
+    COUNTED, MEASURED, N_ROWS_KINDS, WEIGHTED, WIDE, Cut, Frame, Grower, GroupKey, Middle, Record, Segment,
 )
+from tremula._kernels.medians cimport measure_root
 from tremula._kernels.nodes cimport Node
 from tremula._kernels.partition cimport bounds_of_frame
 from tremula._kernels.rules cimport Rules
@@ -30,8 +32,8 @@ from tremula._kernels.statistics cimport (
     add_row, describe_known, fill_terms, load_counts, weight_of, weight_of_row,
 )
 from tremula._kernels.walks cimport (
-    COLLECTING_WALK_OF, WALK_COUNTED_GAINS, WALK_COUNTED_SQUARES, WALK_COUNTED_TERMS, WALK_MEASURED_SUMS, WALK_OF,
-    WALK_WEIGHTED_GAINS, WALK_WEIGHTED_TERMS,
+    COLLECTING_WALK_OF, WALK_COUNTED_GAINS, WALK_COUNTED_SQUARES, WALK_COUNTED_TERMS, WALK_MEASURED_SUMS, WALK_MEDIANS,
+    WALK_OF, WALK_STATISTICS, WALK_WEIGHTED_GAINS, WALK_WEIGHTED_TERMS,
 )
 from tremula._kernels.walks_weighted cimport CUTS_OF_RUNS
 from tremula._kernels.words cimport CLASS_BITS, count_of_mark, mark_bits, rank_mask_of, row_mask_of
@@ -51,6 +53,8 @@ CRITERIA = {
     "gini": GINI,
     "variance": VARIANCE,
     "fifth_root_variance": FIFTH_ROOT_VARIANCE,
+    "poisson": POISSON,
+    "absolute_error": ABSOLUTE_ERROR,
 }
 INFORMATION = tuple(name for name, code in CRITERIA.items() if is_information(code))
 ROWS_KINDS = {"counted": COUNTED, "weighted": WEIGHTED, "wide": WIDE, "measured": MEASURED}
@@ -61,6 +65,8 @@ WALKS = {
     "weighted gains": WALK_WEIGHTED_GAINS,
     "weighted terms": WALK_WEIGHTED_TERMS,
     "measured sums": WALK_MEASURED_SUMS,
+    "medians": WALK_MEDIANS,
+    "statistics": WALK_STATISTICS,
 }
 
 
@@ -134,6 +140,21 @@ cdef void allocate_for_present(Grower* g, Arena* arena, int64_t n_present) noexc
         g.walk.cuts = <Cut*> take(arena, n, sizeof(Cut))
 
 
+cdef void allocate_for_medians(Grower* g, Arena* arena, int64_t n_present) noexcept nogil:
+    """What the absolute error needs."""
+    cdef int64_t n = g.medians.n_targets + 1
+    g.medians.weights = <double*> take(arena, n, sizeof(double))
+    g.medians.totals = <double*> take(arena, n, sizeof(double))
+    g.medians.after = <Middle*> take(arena, n_present + 1, sizeof(Middle))
+    g.medians.words = <uint64_t*> take(arena, n_present + 1, sizeof(uint64_t))
+    if g.medians.weights != NULL and g.medians.totals != NULL:
+        memset(g.medians.weights, 0, n * sizeof(double))
+        memset(g.medians.totals, 0, n * sizeof(double))
+    g.medians.largest_step = 1
+    while 2 * g.medians.largest_step <= g.medians.n_targets:
+        g.medians.largest_step *= 2
+
+
 cdef void allocate_for_attributes(Grower* g, Arena* arena) noexcept nogil:
     """What has an item for each attribute in use."""
     cdef int64_t n = g.columns.n_attributes + 1
@@ -204,6 +225,7 @@ cdef take_columns(Grower* g, Arena* arena, object columns):
     cdef const int32_t[::1] twins = columns.twins
     cdef const int32_t[::1] missing_level = columns.missing_level
     cdef const uint32_t[:, ::1] ranks = columns.ranks
+    cdef const int8_t[::1] directions = columns.directions
     cdef int64_t a
     g.columns.values = &values[0, 0]
     g.columns.row_stride = values.strides[0] // <int64_t> sizeof(double)
@@ -223,6 +245,8 @@ cdef take_columns(Grower* g, Arena* arena, object columns):
     g.unsorted.in_use = columns.unsorted
     if ranks is not None:
         g.columns.ranks = &ranks[0, 0]
+    if directions is not None:
+        g.columns.directions = &directions[0]
     g.columns.base = <const uint64_t**> take(arena, g.columns.n_attributes, sizeof(uint64_t*))
     g.columns.base_length = <int64_t*> take(arena, g.columns.n_attributes, sizeof(int64_t))
     if arena.failed:
@@ -237,6 +261,8 @@ cdef describe_rows(Grower* g, object rows, int64_t n_rows):
     cdef const uint16_t[::1] marks = rows.marks
     cdef const int32_t[::1] codes = rows.codes
     cdef const int64_t[:, ::1] terms = rows.terms
+    cdef const int32_t[::1] target_ranks = rows.target_ranks
+    cdef const double[::1] targets = rows.targets_in_order
     if marks is not None:
         g.rows.kind = COUNTED if rows.weights is None else WEIGHTED
         g.rows.marks = &marks[0]
@@ -252,6 +278,11 @@ cdef describe_rows(Grower* g, object rows, int64_t n_rows):
     g.rows.term_unit = rows.term_unit
     g.rows.n_classes = rows.n_classes
     g.rows.n_statistics = 3 if g.rows.kind == MEASURED else g.rows.n_classes
+    if target_ranks is not None:
+        g.rows.n_statistics = 5
+        g.medians.n_targets = targets.shape[0] - 1
+        g.medians.ranks = &target_ranks[0]
+        g.medians.targets = &targets[0]
 
 
 cdef int64_t copy_rows(Grower* g, Arena* arena, object rows) except -1:
@@ -355,6 +386,8 @@ cdef bint plant_root(Grower* g, int64_t n_present) noexcept nogil:
             if g.unsorted.in_use:
                 g.unsorted.rows[q] = <uint32_t> row
             q += 1
+    if g.rules.criterion == ABSOLUTE_ERROR:
+        measure_root(g, g.output.statistics)
     weight = weight_of(g, g.output.statistics)
     g.rows.total_weight = weight
     make_leaf(&g.output.nodes[0], weight)
@@ -362,7 +395,7 @@ cdef bint plant_root(Grower* g, int64_t n_present) noexcept nogil:
     if is_terminal(g, g.output.statistics, weight, 0):
         return True
     memcpy(bounds_of_frame(g, 0), g.node.bounds, 2 * g.columns.n_incomplete * sizeof(int64_t))
-    g.pending.frames[0] = Frame(0, n_present, 0, 0, g.node.counted)
+    g.pending.frames[0] = Frame(0, n_present, 0, 0, g.node.counted, -INFINITY, INFINITY)
     g.pending.n_frames = 1
     return True
 
@@ -373,6 +406,8 @@ cdef void open_node(Grower* g, const Frame* frame) noexcept nogil:
     """Bring what is known of the node to where the walks look for it."""
     cdef const double* statistics = g.output.statistics + frame.node * g.rows.n_statistics
     cdef int64_t p
+    g.node.lower = frame.lower
+    g.node.upper = frame.upper
     if g.rows.kind == MEASURED:
         g.node.noise = 1e-14 * statistics[2]
     describe_known(g, statistics, weight_of(g, statistics), &g.node.known)
@@ -413,6 +448,8 @@ cdef bint grow_from(Grower* g, Arena* arena, int64_t n_present) noexcept nogil:
     allocate_for_present(g, arena, n_present)
     allocate_for_attributes(g, arena)
     allocate_for_statistics(g, arena)
+    if g.rules.criterion == ABSOLUTE_ERROR:
+        allocate_for_medians(g, arena, n_present)
     if arena.failed:
         return False
     return filter_lists(g, n_present) and plant_root(g, n_present) and grow_all(g)
@@ -434,7 +471,8 @@ def grow(object columns, object rows, object rules, object bit_generator, object
     Returns
     -------
     nodes, statistics, subsets : arrays
-        Leaves have index -1. Statistics are class weights, or weight, sum and sum of squares of the target.
+        Leaves have index -1. Statistics are class weights, or weight, sum and sum of squares of the target; for the
+        absolute error also its median and the sum of absolute differences from it.
     """
     cdef Grower g
     cdef Arena arena

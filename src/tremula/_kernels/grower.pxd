@@ -1,6 +1,6 @@
 """The state of one growing tree, in parts, shared by the files that walk lists, choose splits and carry them out."""
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from numpy.random cimport bitgen_t
 
@@ -52,6 +52,13 @@ cdef struct Frame:
     int64_t node
     int64_t depth
     bint counted                # every row's multiplicity is in its word: no row is split in fractions
+    double lower                # bounds of the values of nodes below, see `monotonic`
+    double upper
+
+cdef struct Middle:
+    # Median of the targets of rows, and the sum of their absolute differences from it.
+    double median
+    double loss
 
 cdef struct Segment:
     # A stretch of the split's own list that goes to one child.
@@ -73,7 +80,9 @@ cdef struct Rows:
     RowsKind kind
     int64_t n_rows
     int64_t n_classes
-    int64_t n_statistics        # per node: one per class, or weight, sum and sum of squares of the target
+    # Per node: one per class; or weight, sum and sum of squares of the target, for the absolute error also their median
+    # and the sum of absolute differences from it.
+    int64_t n_statistics
     double total_weight
     Record* records             # by row, where rows are WIDE or MEASURED
     double* weights             # by row, where rows are WEIGHTED
@@ -96,6 +105,7 @@ cdef struct Columns:
     const int32_t* twins        # by attribute in use: the place of its twin, or -1
     const int32_t* missing_level        # by column: the level that stands for a missing one, or -1
     const int32_t* attributes   # their columns
+    const int8_t* directions    # by attribute in use: 1 or -1 if it is constrained, see `monotonic`; NULL: none is
     int row_bits
     uint64_t row_mask
     uint64_t rank_mask
@@ -140,6 +150,8 @@ cdef struct NodeAtHand:
     Known known                 # all its rows
     bint counted                # see Frame
     int64_t* bounds             # of incomplete lists
+    double lower                # see Frame
+    double upper
     double noise                # where rows are MEASURED: what rounding may leave of a sum of squares
     double* class_terms         # where rows are weighted: f(class weight)
     uint64_t* sides             # where rows are counted: by class, none left of a cut (low half), all right (high half)
@@ -192,6 +204,19 @@ cdef struct Division:
     double* spare_weights
     int64_t spare_rows_capacity
 
+cdef struct Medians:
+    # For the absolute error, see `medians`.
+    int64_t n_targets
+    int64_t largest_step        # the largest power of two up to n_targets
+    const int32_t* ranks        # by row: place of its target, from 1
+    const double* targets       # by place, ascending, from 1
+    double* weights             # Fenwick trees of weights and weighted targets
+    double* totals
+    double weight               # of all rows in the trees
+    double total
+    Middle* after               # by place in a list
+    uint64_t* words             # a list in another order
+
 cdef struct Grower:
     Rules rules
     Rows rows
@@ -204,3 +229,4 @@ cdef struct Grower:
     Groups groups
     Division division
     Unsorted unsorted
+    Medians medians

@@ -8,6 +8,7 @@ from tremula._kernels.criteria cimport worth_of, x_log_x
 from tremula._kernels.cuts cimport consider
 from tremula._kernels.grower cimport MEASURED, Cut, Grower, GroupKey, Known, Stretch
 from tremula._kernels.statistics cimport add_words, weight_of, within_of
+from tremula._kernels.walks_statistics cimport is_allowed
 
 
 cdef inline void tabulate_groups(Grower* g, const Stretch* list) noexcept nogil:
@@ -99,6 +100,8 @@ cdef inline int64_t judge_subsets(Grower* g, const Known* known, Cut* best) noex
             if weight < least or other < least or other <= 0.0:
                 continue
             n_tried += 1
+            if not is_allowed(g, known, g.walk.left, g.walk.right_terms, 0):
+                continue
             within = within_of(g, g.walk.left, weight) + within_of(g, g.walk.right_terms, other)
             consider(g, g.rules.criterion, False, within, x_log_x(weight) + x_log_x(other),
                      code * g.groups.n_groups + i + 1, known, best)

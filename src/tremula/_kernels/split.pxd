@@ -6,8 +6,11 @@ from libc.string cimport memset
 
 from tremula._kernels.buffers cimport reserve_frames, reserve_items, reserve_nodes
 from tremula._kernels.columns cimport first_above, value_at
+from tremula._kernels.criteria cimport ABSOLUTE_ERROR
 from tremula._kernels.grower cimport MEASURED, Cut, Frame, Grower, Segment, Stretch
 from tremula._kernels.lists cimport has_gathered_values, list_of
+from tremula._kernels.medians cimport measure_middle
+from tremula._kernels.monotonic cimport bound_children
 from tremula._kernels.nodes cimport MISSING_FIRST, MISSING_SECOND, MULTIWAY_SPLIT, NUMERIC_SPLIT, Node
 from tremula._kernels.nominal cimport order_groups, tabulate_groups
 from tremula._kernels.partition cimport BOTH, NEITHER, already_divided, divide_lists, divide_rows, flag_rows
@@ -208,7 +211,7 @@ cdef inline void push_survivors(Grower* g, const Frame* frame, int64_t first_chi
         s = g.division.survivor[child]
         if s >= 0:
             g.pending.frames[g.pending.n_frames] = Frame(place, place + g.division.sizes[s], first_child + child,
-                                                         frame.depth + 1, counted)
+                                                         frame.depth + 1, counted, frame.lower, frame.upper)
             g.division.places[s] = place
             place += g.division.sizes[s]
             g.pending.n_frames += 1
@@ -244,6 +247,8 @@ cdef inline bint pass_rows_on(Grower* g, const Frame* frame, const Cut* cut, con
         if not divide_rows(g, frame):
             return False
     push_survivors(g, frame, node.first_child, node.n_branches, frame.counted and not has_unknown)
+    if g.columns.directions != NULL:
+        bound_children(g, cut, node)
     if g.unsorted.in_use:
         divide_unsorted_rows(g, list.words)
         return True
@@ -263,7 +268,7 @@ cdef inline Stretch list_to_split(Grower* g, const Frame* frame, Cut* cut) noexc
 
 cdef inline bint split_node(Grower* g, const Frame* frame, Cut* cut) noexcept nogil:
     """Carry the cut out; False if there is no memory."""
-    cdef int64_t first_child, n_subsets = g.output.n_subsets
+    cdef int64_t first_child, child, n_subsets = g.output.n_subsets
     cdef Node node = g.output.nodes[frame.node]
     cdef Stretch list = list_to_split(g, frame, cut)
     cdef double* statistics
@@ -276,6 +281,9 @@ cdef inline bint split_node(Grower* g, const Frame* frame, Cut* cut) noexcept no
     measure_children(g, list.words, node.n_branches, statistics)
     if list.end - list.start < frame.end - frame.start:
         measure_unknown(g, frame, list.words, node.n_branches, statistics)
+    if g.rules.criterion == ABSOLUTE_ERROR:
+        for child in range(node.n_branches):
+            measure_middle(g, frame, &list, child, statistics + child * g.rows.n_statistics)
     if g.rules.branch_veto and too_few_heavy_branches(g, first_child, node.n_branches):
         g.output.n_subsets = n_subsets
         return True

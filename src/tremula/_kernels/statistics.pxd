@@ -4,7 +4,8 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.string cimport memset
 
 from tremula._kernels.criteria cimport (
-    FIFTH_ROOT_VARIANCE, Whole, fifth_root_term, is_information, term_of, unit_of_worth, x_log_x,
+    FIFTH_ROOT_VARIANCE, POISSON, VARIANCE, Whole, fifth_root_term, is_information, poisson_term, term_of,
+    unit_of_worth, x_log_x,
 )
 from tremula._kernels.grower cimport COUNTED, MEASURED, WEIGHTED, WIDE, Grower, Known, Stretch
 from tremula._kernels.words cimport class_in, count_in, count_of_mark
@@ -104,7 +105,10 @@ cdef inline double within_of(Grower* g, const double* statistics, double weight)
     if g.rows.kind == MEASURED:
         if g.rules.criterion == FIFTH_ROOT_VARIANCE:
             return fifth_root_term(weight, statistics[1], statistics[2], g.node.noise)
-        return statistics[1] * statistics[1] / weight
+        if g.rules.criterion == VARIANCE:
+            return statistics[1] * statistics[1] / weight
+        # The absolute error does not follow from statistics, see `medians`.
+        return poisson_term(weight, statistics[1]) if g.rules.criterion == POISSON else 0.0
     for code in range(g.rows.n_classes):
         if statistics[code] > 0.0:
             total += term_of(g.rules.criterion, statistics[code])

@@ -19,6 +19,8 @@ enum Criterion {
     GINI = 3,
     VARIANCE = 4,
     FIFTH_ROOT_VARIANCE = 5,
+    POISSON = 6,
+    ABSOLUTE_ERROR = 7,
     N_CRITERIA
 };
 
@@ -30,10 +32,13 @@ enum Walk {
     WALK_WEIGHTED_GAINS,
     WALK_WEIGHTED_TERMS,
     WALK_MEASURED_SUMS,
+    WALK_MEDIANS,
+    WALK_STATISTICS,
     N_WALKS
 };
 
-/* A node of WEIGHTED rows whose multiplicities are all in the words is looked up as COUNTED. */
+/* A node of WEIGHTED rows whose multiplicities are all in the words is looked up as COUNTED. Trees with constraints take
+   WALK_STATISTICS instead of any walk but WALK_MEDIANS. */
 static const uint8_t WALK_OF[N_ROWS_KINDS][N_CRITERIA] = {
     [COUNTED] = {
         [ENTROPY] = WALK_COUNTED_GAINS,
@@ -56,6 +61,8 @@ static const uint8_t WALK_OF[N_ROWS_KINDS][N_CRITERIA] = {
     [MEASURED] = {
         [VARIANCE] = WALK_MEASURED_SUMS,
         [FIFTH_ROOT_VARIANCE] = WALK_MEASURED_SUMS,
+        [POISSON] = WALK_STATISTICS,
+        [ABSOLUTE_ERROR] = WALK_MEDIANS,
     },
 };
 

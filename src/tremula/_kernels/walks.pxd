@@ -7,11 +7,13 @@ own for each combination.
 
 from libc.stdint cimport int64_t, uint8_t
 
-from tremula._kernels.criteria cimport GAIN_RATIO, SYMMETRIC_UNCERTAINTY
+from tremula._kernels.criteria cimport FIFTH_ROOT_VARIANCE, GAIN_RATIO, SYMMETRIC_UNCERTAINTY, VARIANCE
 from tremula._kernels.cuts cimport has_long_runs
 from tremula._kernels.grower cimport COUNTED, WIDE, Cut, Grower, Known, Stretch
+from tremula._kernels.medians cimport walk_medians
 from tremula._kernels.walks_counted cimport walk_counted_gains, walk_counted_squares, walk_counted_terms
 from tremula._kernels.walks_measured cimport walk_measured_sums
+from tremula._kernels.walks_statistics cimport walk_statistics
 from tremula._kernels.walks_weighted cimport walk_weighted_gains, walk_weighted_runs, walk_weighted_terms
 
 cdef extern from "walks.h" nogil:
@@ -23,8 +25,10 @@ cdef extern from "walks.h" nogil:
         WALK_WEIGHTED_GAINS
         WALK_WEIGHTED_TERMS
         WALK_MEASURED_SUMS
+        WALK_MEDIANS
+        WALK_STATISTICS
         N_WALKS
-    const uint8_t WALK_OF[4][6]
+    const uint8_t WALK_OF[4][8]
     const uint8_t COLLECTING_WALK_OF[4]
 
 
@@ -61,6 +65,10 @@ cdef inline int64_t walk(Grower* g, bint collect, const Stretch* list, const Kno
     """Find the best cut of a numeric attribute, or keep every cut if `collect`; returns the number of cuts tried."""
     cdef int kind = COUNTED if g.node.counted else g.rows.kind
     cdef int chosen = COLLECTING_WALK_OF[kind] if collect else WALK_OF[kind][g.rules.criterion]
+    if chosen == WALK_MEDIANS:
+        return walk_medians(g, False, list, known, best)
+    if chosen == WALK_STATISTICS or g.columns.directions != NULL:
+        return walk_statistics(g, list, known, best)
     if chosen == WALK_COUNTED_GAINS:
         return counted_gains(g, list, known, best)
     if chosen == WALK_COUNTED_SQUARES:
@@ -75,4 +83,6 @@ cdef inline int64_t walk(Grower* g, bint collect, const Stretch* list, const Kno
         return weighted_gains(g, list, known, best)
     if chosen == WALK_WEIGHTED_TERMS:
         return weighted_terms(g, collect, list, known, best)
-    return walk_measured_sums(g, g.rules.criterion, list, known, best)
+    if g.rules.criterion == VARIANCE:
+        return walk_measured_sums(g, VARIANCE, list, known, best)
+    return walk_measured_sums(g, FIFTH_ROOT_VARIANCE, list, known, best)

@@ -35,6 +35,8 @@ class _Forest(DrawnGroupsMixin, Ensemble):
     max_bins: int | None
     missing: str
     nominal: str
+    max_leaf_nodes: int | None
+    monotonic_cst: Any
     max_depth: int | None
     min_samples_split: float
     min_samples_leaf: float
@@ -52,7 +54,14 @@ class _Forest(DrawnGroupsMixin, Ensemble):
             max_bins=self.max_bins,
             missing=self.missing,
             nominal=self.nominal,
+            max_leaf_nodes=self.max_leaf_nodes,
+            monotonic_cst=self.monotonic_cst,
         )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.positive_only = self.criterion == "poisson"
+        return tags
 
 
 class _RandomForest(_Forest):
@@ -113,6 +122,8 @@ class RandomForestClassifier(_RandomForest, EnsembleClassifier):
         max_bins: int | None = None,
         missing: str = "branch",
         nominal: str = "auto",
+        max_leaf_nodes: int | None = None,
+        monotonic_cst: Any = None,
         max_depth: int | None = None,
         min_samples_split: float = 2,
         min_samples_leaf: float = 1,
@@ -136,6 +147,8 @@ class RandomForestClassifier(_RandomForest, EnsembleClassifier):
         self.max_bins = max_bins
         self.missing = missing
         self.nominal = nominal
+        self.max_leaf_nodes = max_leaf_nodes
+        self.monotonic_cst = monotonic_cst
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
@@ -190,6 +203,8 @@ class RandomForestRegressor(_RandomForest, EnsembleRegressor):
         max_bins: int | None = None,
         missing: str = "branch",
         nominal: str = "auto",
+        max_leaf_nodes: int | None = None,
+        monotonic_cst: Any = None,
         max_depth: int | None = None,
         min_samples_split: float = 2,
         min_samples_leaf: float = 1,
@@ -211,6 +226,8 @@ class RandomForestRegressor(_RandomForest, EnsembleRegressor):
         self.max_bins = max_bins
         self.missing = missing
         self.nominal = nominal
+        self.max_leaf_nodes = max_leaf_nodes
+        self.monotonic_cst = monotonic_cst
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
@@ -268,6 +285,8 @@ class ExtraTreesClassifier(_ExtraTrees, EnsembleClassifier):
         max_bins: int | None = None,
         missing: str = "branch",
         nominal: str = "auto",
+        max_leaf_nodes: int | None = None,
+        monotonic_cst: Any = None,
         max_depth: int | None = None,
         min_samples_split: float = 2,
         min_samples_leaf: float = 1,
@@ -289,6 +308,8 @@ class ExtraTreesClassifier(_ExtraTrees, EnsembleClassifier):
         self.max_bins = max_bins
         self.missing = missing
         self.nominal = nominal
+        self.max_leaf_nodes = max_leaf_nodes
+        self.monotonic_cst = monotonic_cst
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
@@ -344,6 +365,8 @@ class ExtraTreesRegressor(_ExtraTrees, EnsembleRegressor):
         max_bins: int | None = None,
         missing: str = "branch",
         nominal: str = "auto",
+        max_leaf_nodes: int | None = None,
+        monotonic_cst: Any = None,
         max_depth: int | None = None,
         min_samples_split: float = 2,
         min_samples_leaf: float = 1,
@@ -363,6 +386,8 @@ class ExtraTreesRegressor(_ExtraTrees, EnsembleRegressor):
         self.max_bins = max_bins
         self.missing = missing
         self.nominal = nominal
+        self.max_leaf_nodes = max_leaf_nodes
+        self.monotonic_cst = monotonic_cst
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf

@@ -91,6 +91,17 @@ def _check_folds(name: str, given: Any) -> None:
         check_number(name, given, 2, whole=True)
 
 
+def _check_directions(name: str, given: Any) -> None:
+    if given is None:
+        return
+    entries = list(given.values()) if isinstance(given, Mapping) else given
+    has_entries = isinstance(entries, list | tuple | np.ndarray) and np.ndim(entries) == 1
+    if not has_entries or not all(isinstance(entry, Real) and entry in (-1, 0, 1) for entry in entries):
+        raise InvalidParameter(
+            f"{name}={given!r} was given; expected 1, 0 or -1 for each column, or a dict of these by column name"
+        )
+
+
 def check_max_features(name: str, given: Any) -> None:
     """Refuse what is neither None, a count, a share of the attributes, "sqrt" nor "log2"."""
     if isinstance(given, str):
@@ -175,5 +186,6 @@ ROW_COUNT_OR_NONE = Kind(
 )
 AMOUNT = Kind("float", check_finite)
 AMOUNTS = Kind('float, array of shape (n_attributes,) or "auto"', _check_noise)
+DIRECTIONS = Kind("array of shape (n_attributes,), dict or None", _check_directions)
 SEED = anything("int, RandomState, Generator or None")
 ESTIMATOR = anything("estimator or None")

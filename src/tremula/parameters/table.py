@@ -12,6 +12,7 @@ from tremula.parameters.kinds import (
     BOOTSTRAP,
     COUNT,
     COUNT_OR_AUTO,
+    DIRECTIONS,
     ESTIMATOR,
     FLAG,
     FOLDS,
@@ -122,6 +123,17 @@ TREES = {
         'levels; more than 256 different numbers are put into bins. "auto" takes statistics for attributes of more '
         "than 5 levels, else subsets; with more than two classes it takes statistics only if there are fewer than 5 "
         "rows for each level.",
+    ),
+    "max_leaf_nodes": Parameter(
+        number(2, whole=True, none=True),
+        "Maximum number of leaves; None sets no limit. The splits that decrease the impurity most are kept, as if the "
+        "tree had grown best first.",
+    ),
+    "monotonic_cst": Parameter(
+        DIRECTIONS,
+        "Constraints of order: 1 for each column with which predictions may not fall, -1 if they may not rise, 0 if "
+        "they are free; or a dict by column name. Predictions are the numbers, or the probability of the second of two "
+        'classes. nominal="auto" then takes subsets.',
     ),
     "ccp_alpha": Parameter(
         number_or_word(number(0.0), "validation", "cv"),

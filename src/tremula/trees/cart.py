@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from numbers import Integral
@@ -17,11 +18,14 @@ from tremula.parameters.kinds import choice
 from tremula.parameters.table import LEAF_COST
 from tremula.persistence.registry import storable
 from tremula.seeds import RandomState
+from tremula.trees.best_first import keep_best_splits
 from tremula.trees.columns import Columns
+from tremula.trees.combinations import check_bins, check_classes, check_counts, check_medians, way_of_levels
 from tremula.trees.criteria import CLASSIFICATION, REGRESSION, REGRESSION_NAMES, Criterion, find_criterion
 from tremula.trees.growing import grow_classification_tree, grow_regression_tree
-from tremula.trees.grown_tree import GrownTree, mean_and_variance, node_means, tree_of_means
+from tremula.trees.grown_tree import GrownTree, mean_and_variance, node_means, node_predictions, tree_of_means
 from tremula.trees.learner import HeldOut, PrunedOnHeldOutRows, TreeClassifier, TreeRegressor
+from tremula.trees.monotonic import keep_order, read_directions
 from tremula.trees.pruning import (
     cut_at,
     held_out_errors,
@@ -63,6 +67,8 @@ class _CART(PrunedOnHeldOutRows):
     max_bins: int | None
     missing: str
     nominal: str
+    max_leaf_nodes: int | None
+    monotonic_cst: Any
     splitter: str
     ccp_alpha: float | str
     cv: Any
@@ -71,8 +77,12 @@ class _CART(PrunedOnHeldOutRows):
     _criteria: ClassVar[dict[str, Criterion]]
 
     @property
+    def _criterion(self) -> Criterion:
+        return find_criterion(self.criterion, self._criteria)
+
+    @property
     def _impurity(self) -> str:  # type: ignore[override]
-        return find_criterion(self.criterion, self._criteria).impurity
+        return self._criterion.impurity
 
     def _grows_once(self) -> bool:
         return self.ccp_alpha != "cv"
@@ -80,8 +90,15 @@ class _CART(PrunedOnHeldOutRows):
     def sort(self, values: np.ndarray, n_levels: np.ndarray) -> Columns:
         """Return the columns for `grow`."""
         columns = super().sort(values, n_levels)
-        has_missing_branch = self.missing == "branch"
-        return replace(columns, max_bins=self.max_bins, has_missing_branch=has_missing_branch, nominal=self.nominal)
+        directions = read_directions(self.monotonic_cst, n_levels, getattr(self, "feature_names_in_", None))
+        check_bins(self.max_bins, directions)
+        return replace(
+            columns,
+            max_bins=self.max_bins,
+            has_missing_branch=self.missing == "branch",
+            nominal=way_of_levels(self.nominal, self.criterion, n_levels, directions),
+            directions=directions,
+        )
 
     def _draws(self) -> bool:
         return (
@@ -222,6 +239,8 @@ class CARTClassifier(_CART, TreeClassifier):
         max_bins: int | None = None,
         missing: str = "branch",
         nominal: str = "subsets",
+        max_leaf_nodes: int | None = None,
+        monotonic_cst: Any = None,
         splitter: str = "best",
         ccp_alpha: float | str = 0.0,
         cv: Any = 10,
@@ -238,6 +257,8 @@ class CARTClassifier(_CART, TreeClassifier):
         self.max_bins = max_bins
         self.missing = missing
         self.nominal = nominal
+        self.max_leaf_nodes = max_leaf_nodes
+        self.monotonic_cst = monotonic_cst
         self.splitter = splitter
         self.ccp_alpha = ccp_alpha
         self.cv = cv
@@ -256,14 +277,20 @@ class CARTClassifier(_CART, TreeClassifier):
         held_out: HeldOut | None = None,
     ) -> Tree:
         """Grow and prune a tree from sorted columns, class codes and row weights."""
+        check_classes(n_classes, columns.directions)
         self._check_held_out(held_out)
         rules = self._rules(columns, weights, tolerance=ROUNDING)
 
         def grow_from(row_weights: np.ndarray | None) -> GrownTree:
-            return grow_classification_tree(columns, codes, n_classes, row_weights, rules, random, attributes)
+            grown = grow_classification_tree(columns, codes, n_classes, row_weights, rules, random, attributes)
+            return keep_best_splits(grown, self.max_leaf_nodes, self._criterion)
 
         def as_tree(grown: GrownTree) -> Tree:
-            return Tree.from_node_counts(grown.nodes, grown.statistics, grown.subsets, columns.n_levels, strict=False)
+            counts = grown.statistics
+            tree = Tree.from_node_counts(grown.nodes, counts, grown.subsets, columns.n_levels, strict=False)
+            if columns.directions is None:
+                return tree
+            return keep_order(tree, counts[:, -1] / counts.sum(axis=1), columns.directions)
 
         def risk(grown: GrownTree) -> np.ndarray:
             return np.asarray(training_errors(grown) / grown.nodes["weight"][0])
@@ -281,7 +308,8 @@ class CARTClassifier(_CART, TreeClassifier):
 @with_parameters(
     criterion=Parameter(
         choice(REGRESSION_NAMES),
-        "Measure of the quality of a split: the reduction of the variance, or of its fifth root as in Weka's M5'.",
+        "Measure of the quality of a split: the reduction of the variance, of its fifth root as in Weka's M5', of the "
+        "Poisson deviance, for targets of at least 0, or of the absolute error, whose leaves predict medians.",
     ),
     ccp_alpha=LEAF_COST.format("the training mean squared error"),
     random_state="Draws attributes, thresholds and folds.",
@@ -312,6 +340,11 @@ class CARTRegressor(_CART, TreeRegressor):
 
     _criteria: ClassVar[dict[str, Criterion]] = REGRESSION
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.positive_only = self.criterion == "poisson"
+        return tags
+
     def __init__(
         self,
         criterion: str = "variance",
@@ -324,6 +357,8 @@ class CARTRegressor(_CART, TreeRegressor):
         max_bins: int | None = None,
         missing: str = "branch",
         nominal: str = "subsets",
+        max_leaf_nodes: int | None = None,
+        monotonic_cst: Any = None,
         splitter: str = "best",
         ccp_alpha: float | str = 0.0,
         cv: Any = 10,
@@ -339,6 +374,8 @@ class CARTRegressor(_CART, TreeRegressor):
         self.max_bins = max_bins
         self.missing = missing
         self.nominal = nominal
+        self.max_leaf_nodes = max_leaf_nodes
+        self.monotonic_cst = monotonic_cst
         self.splitter = splitter
         self.ccp_alpha = ccp_alpha
         self.cv = cv
@@ -359,14 +396,26 @@ class CARTRegressor(_CART, TreeRegressor):
         centre, variance = mean_and_variance(target, weights)
         rules = self._rules(columns, weights, min_variance=1e-13 * variance)
 
+        if self.criterion == "poisson":
+            check_counts(target)
+            centre = 0.0  # sums of 0 must stay 0
+        elif self.criterion == "absolute_error":
+            check_medians(self.ccp_alpha, columns)
+            # Many cuts leave the same error but for rounding.
+            rules = replace(rules, tolerance=ROUNDING * math.sqrt(variance))
+
         def grow_from(row_weights: np.ndarray | None) -> GrownTree:
-            return grow_regression_tree(columns, target - centre, row_weights, rules, random, attributes)
+            grown = grow_regression_tree(columns, target - centre, row_weights, rules, random, attributes)
+            return keep_best_splits(grown, self.max_leaf_nodes, self._criterion)
 
         def as_tree(grown: GrownTree) -> Tree:
-            return tree_of_means(grown, grown.statistics, centre, columns.n_levels, strict=False)
+            tree = tree_of_means(grown, grown.statistics, centre, columns.n_levels, strict=False)
+            if columns.directions is None:
+                return tree
+            return keep_order(tree, node_predictions(grown.statistics) + centre, columns.directions)
 
         def risk(grown: GrownTree) -> np.ndarray:
-            weight, total, squares = grown.statistics.T
+            weight, total, squares = grown.statistics.T[:3]
             spread = squares - np.divide(total**2, weight, out=np.zeros(len(weight)), where=weight > 0)
             return np.asarray(np.maximum(spread, 0.0) / weight[0])
 

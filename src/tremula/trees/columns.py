@@ -63,6 +63,8 @@ class Columns:
         Columns that these differ from in those of `renewed` alone; other lists and codes are taken from there.
     renewed : tuple of int
         The columns that are not those of the base.
+    directions : int8 array (n_attributes,), optional
+        1 or -1 where predictions may not fall or not rise with an attribute of the table; see `monotonic`.
     """
 
     values: np.ndarray
@@ -77,6 +79,7 @@ class Columns:
     nominal: str = "subsets"
     base: Columns | None = None
     renewed: tuple[int, ...] = ()
+    directions: np.ndarray | None = None
 
     @property
     def n_rows(self) -> int:

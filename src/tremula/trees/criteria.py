@@ -32,6 +32,8 @@ CLASSIFICATION: dict[str, Criterion] = {
 REGRESSION: dict[str, Criterion] = {
     "variance": _criterion("variance", "variance"),
     "fifth_root_variance": _criterion("fifth_root_variance", "variance"),
+    "poisson": _criterion("poisson", "poisson"),
+    "absolute_error": _criterion("absolute_error", "absolute_error"),
 }
 ALIASES = {"squared_error": "variance"}  # scikit-learn's name
 REGRESSION_NAMES = [*REGRESSION, *ALIASES]

@@ -12,7 +12,7 @@ import numpy as np
 from tremula.trees.coding import KernelMarks, fixed_point
 from tremula.trees.columns import Columns
 from tremula.trees.growing_coded import grow_from_codes, is_coded, marks_of_classes
-from tremula.trees.growing_sorted import KernelRows, grow_from_lists, rows_of_classes
+from tremula.trees.growing_sorted import grow_from_lists, rows_of_classes, rows_of_numbers
 from tremula.trees.grown_tree import GrownTree
 from tremula.trees.level_numbers import (
     NumberedLevels,
@@ -58,7 +58,7 @@ def grow_classification_tree(
         weights = np.ones(columns.n_rows, np.uint8)
     given = columns
     columns, levels = number_levels(columns.to_grow_from, codes, weights, n_classes, random)
-    if is_coded(columns, attributes, rules, weights, n_classes):
+    if columns.directions is None and is_coded(columns, attributes, rules, weights, n_classes):
         marks = marks_of_classes(codes, n_classes, weights, rules)
         grown = grow_from_codes(columns, marks, rules, random, attributes)
     else:
@@ -85,11 +85,11 @@ def grow_regression_tree(
         weights = np.ones(columns.n_rows, np.uint8)
     given = columns
     columns, levels = number_levels(columns.to_grow_from, target, weights, 0, random)
-    if is_coded(columns, attributes, rules, weights, 0):
+    if columns.directions is None and is_coded(columns, attributes, rules, weights, 0):
         marks = KernelMarks(weights.astype(np.uint32), fixed_point(target), target, None, 0.0, 0)
         grown = grow_from_codes(columns, marks, rules, random, attributes)
     else:
-        rows = KernelRows(None, target, np.ascontiguousarray(weights, np.float64), None, None, 0.0, 0)
+        rows = rows_of_numbers(target, weights, rules)
         grown = grow_from_lists(columns, rows, rules, random, attributes)
     grown = _in_given_columns(grown, columns, levels)
     return refill_targets(grown, given, target, weights) if levels else grown

@@ -10,6 +10,7 @@ from tremula._kernels.grow import grow as _grow
 from tremula._kernels.words import CLASS_BITS, COUNT_BITS, ROW_BITS
 from tremula.trees.columns import Columns
 from tremula.trees.count_terms import INFORMATION_UNIT, MAX_TABLED_WEIGHT, table_of_terms
+from tremula.trees.criteria import REGRESSION
 from tremula.trees.grown_tree import GrownTree
 from tremula.trees.missing_values import NO_TWIN
 from tremula.trees.rules import Rules, criterion_of
@@ -30,7 +31,8 @@ class KernelColumns(NamedTuple):
     `twins` has the place of the twin of each, or -1. `missing_level` has for each column the level that stands for
     missing ones, or -1. `ranks`, by column and row, serve unsorted nodes; None if thresholds are drawn.
     `unsorted` nodes have rows alone and no lists, which needs columns without missing values. With `use_up` the sorted
-    lists themselves are divided, and are of no use afterwards.
+    lists themselves are divided, and are of no use afterwards. `directions` are the constraints of order of the
+    attributes in use, or None.
     """
 
     values: np.ndarray
@@ -45,6 +47,7 @@ class KernelColumns(NamedTuple):
     ranks: np.ndarray | None
     unsorted: bool
     use_up: bool
+    directions: np.ndarray | None
 
 
 class KernelRows(NamedTuple):
@@ -63,6 +66,8 @@ class KernelRows(NamedTuple):
     terms: np.ndarray | None
     term_unit: float
     n_classes: int
+    target_ranks: np.ndarray | None = None
+    targets_in_order: np.ndarray | None = None
 
 
 def _marks(codes: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -99,6 +104,16 @@ def rows_of_classes(
     return KernelRows(codes, None, real_weights, marks, terms, unit, n_classes)
 
 
+def rows_of_numbers(target: np.ndarray, weights: np.ndarray, rules: Rules) -> KernelRows:
+    """Return a numeric target and weights as the kernel takes them; for medians with the targets in order."""
+    rows = KernelRows(None, target, np.ascontiguousarray(weights, np.float64), None, None, 0.0, 0)
+    if rules.criterion != REGRESSION["absolute_error"].code:
+        return rows
+    in_order, places = np.unique(target, return_inverse=True)
+    ranks = (places.ravel() + 1).astype(np.int32)
+    return rows._replace(target_ranks=ranks, targets_in_order=np.concatenate([[0.0], in_order]))
+
+
 def grow_from_lists(
     columns: Columns,
     rows: KernelRows,
@@ -113,22 +128,31 @@ def grow_from_lists(
     own_twins = columns.twins[attributes]
     twins = np.full(len(attributes) + np.count_nonzero(own_twins != NO_TWIN), NO_TWIN, np.int32)
     twins[np.flatnonzero(own_twins != NO_TWIN)] = np.arange(len(attributes), len(twins))
+    in_use = np.concatenate([attributes, own_twins[own_twins != NO_TWIN]]).astype(np.int32)
     kernel_columns = KernelColumns(
         values=columns.values_by_column if unsorted and rules.random_threshold else columns.values,
         n_levels=columns.n_levels,
         lists=columns.lists,
         lengths=columns.lengths,
         row_bits=columns.row_bits,
-        attributes=np.concatenate([attributes, own_twins[own_twins != NO_TWIN]]).astype(np.int32),
+        attributes=in_use,
         n_judged=len(attributes),
         twins=twins,
         missing_level=columns.missing_level,
         ranks=columns.ranks if unsorted and not rules.random_threshold else None,
         unsorted=unsorted,
         use_up=columns.serves_once and columns.is_complete and not rules.observed_threshold,
+        directions=_directions_in_use(columns, in_use),
     )
     with in_memory(columns.n_levels):
         return GrownTree(*_grow(kernel_columns, rows, rules, random.bit_generator, NODE_DTYPE))
+
+
+def _directions_in_use(columns: Columns, in_use: np.ndarray) -> np.ndarray | None:
+    if columns.directions is None:
+        return None
+    originals = in_use if columns.table is None else columns.table.originals[in_use]
+    return np.ascontiguousarray(columns.directions[originals], np.int8)
 
 
 def is_unsorted(columns: Columns, n_attributes: int, rules: Rules) -> bool:
@@ -148,4 +172,6 @@ def is_unsorted(columns: Columns, n_attributes: int, rules: Rules) -> bool:
     """
     if not columns.is_complete or columns.gap > 0.0 or (rules.random_threshold and columns.table is not None):
         return False
+    if rules.random_threshold and rules.criterion == REGRESSION["absolute_error"].code:
+        return False  # medians are found row by row, in lists
     return rules.random_threshold or n_attributes >= ATTRIBUTES_PER_DRAWN * rules.n_drawn

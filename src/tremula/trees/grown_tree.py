@@ -13,7 +13,8 @@ from tremula.trees.tree import Tree
 class GrownTree:
     """A tree as it leaves the kernel: leaves not yet given values, statistics kept for every node.
 
-    `statistics` holds class weights, or weight, sum and sum of squares of the (centred) target.
+    `statistics` holds class weights, or weight, sum and sum of squares of the (centred) target; for the absolute error
+    also its median and the sum of absolute differences from it.
     """
 
     nodes: np.ndarray
@@ -33,6 +34,11 @@ def node_means(statistics: np.ndarray) -> np.ndarray:
     return np.asarray(np.divide(statistics[:, 1], weight, out=np.full(len(weight), np.nan), where=weight > 0))
 
 
+def node_predictions(statistics: np.ndarray) -> np.ndarray:
+    """Return what each node predicts of the (centred) target: its mean, or its median where statistics have one."""
+    return statistics[:, 3] if statistics.shape[1] > 3 else node_means(statistics)
+
+
 def tree_of_means(grown: GrownTree, statistics: np.ndarray, centre: float, n_levels: np.ndarray, strict: bool) -> Tree:
-    """Make the regression tree whose leaves answer with their mean target."""
-    return Tree.from_node_means(grown.nodes, node_means(statistics) + centre, grown.subsets, n_levels, strict)
+    """Make the regression tree whose leaves answer with the mean or median of their targets."""
+    return Tree.from_node_means(grown.nodes, node_predictions(statistics) + centre, grown.subsets, n_levels, strict)

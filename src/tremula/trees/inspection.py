@@ -25,7 +25,7 @@ from tremula.trees.tree_sum import TreeSum, mean_of_trees
 class FittedTreeMixin(TableInputMixin):
     """Inspects and exports `tree_`, with the names and levels of `encoder_` and the labels of `classes_`.
 
-    A learner sets `_impurity`, by which importances are measured: "entropy", "gini" or "variance".
+    A learner sets `_impurity`, by which importances are measured, see `attribute_importances`.
     """
 
     tree_: Tree

@@ -23,6 +23,13 @@ from tremula.uncertainty.standard_errors import StandardErrors
 from tremula.uncertainty.trained_members import Floats
 
 
+def _has_bounded_leaves(model: Any) -> bool:
+    """Whether `monotonic_cst` may have cut leaves off at values that the targets of their rows do not give."""
+    last = getattr(model, "best_estimator_", model)
+    last = last[-1] if hasattr(last, "named_steps") else last
+    return any(getattr(each, "monotonic_cst", None) is not None for each in (last, getattr(last, "estimator", None)))
+
+
 class Uncertainty(ProvenStabilityMixin):
     """How sure a trained ensemble is of its predictions.
 
@@ -62,7 +69,7 @@ class Uncertainty(ProvenStabilityMixin):
     def __init__(self, model: Any, X: Any, y: Any, *, sample_weight: Any = None, n_jobs: int | None = None) -> None:
         self.model = model
         self._trained = read_trained(model, X, y, sample_weight, n_jobs)
-        if getattr(model, "monotonic_cst", None) is None:
+        if not _has_bounded_leaves(model):
             check_training_rows(self._trained)
         if not (self._trained.inbag == 0).any():
             raise UnsupportedModel(

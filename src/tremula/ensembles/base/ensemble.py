@@ -290,6 +290,11 @@ class EnsembleClassifier(ClassifierMixin, ClassTargetMixin, StagedClassPredictio
                 f"estimator={type(estimator).__name__}() is a classifier, but one regressor per class is "
                 "trained: give a regressor"
             )
+        if getattr(estimator, "monotonic_cst", None) is not None:
+            raise InvalidParameter(
+                f"estimator={type(estimator).__name__}(monotonic_cst=...) was given, but one regressor per class is "
+                "trained, and the same order cannot hold for all classes: set monotonic_cst=None"
+            )
 
     def _set_oob_predictions(self, out_of_bag: OutOfBag) -> None:
         self.oob_decision_function_ = out_of_bag.sums.means()

@@ -181,6 +181,12 @@ class UnbiasedImportancesMixin:
                 f"{type(self).__name__} has members that are no trees with constants in their leaves: use "
                 "permutation_importances"
             )
+        learner = self._member_estimator() if hasattr(self, "_member_estimator") else None
+        if getattr(learner, "_impurity", "") == "absolute_error":
+            raise UnsupportedModel(
+                "members with criterion='absolute_error' have medians in their leaves, from which no decrease of "
+                "impurity follows: use permutation_importances"
+            )
         table, drawing = self._read_rows_of_fit(X, y, sample_weight)
         _check_shares_of_classes(type(self).__name__, drawing)
         inbag = getattr(self, "inbag_counts_", None)

@@ -1,0 +1,66 @@
+"""Which parameters of CART go together: constraints of order and medians in leaves do not go with all others."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tremula.errors import InvalidInput, InvalidParameter
+from tremula.trees.columns import Columns
+
+
+def check_bins(max_bins: int | None, directions: np.ndarray | None) -> None:
+    """Refuse bins with constraints of order, which the kernel of codes does not keep."""
+    if max_bins is not None and directions is not None:
+        raise InvalidParameter(f"max_bins={max_bins} was given with monotonic_cst: set one of them to None")
+
+
+def way_of_levels(nominal: str, criterion: str, n_levels: np.ndarray, directions: np.ndarray | None) -> str:
+    """Return how nominal columns are split: as was asked for, but sets of levels where values of leaves must stay.
+
+    With numbers that stand for levels, leaves are filled anew with other rows than they were grown from.
+
+    Examples
+    --------
+    >>> way_of_levels("auto", "absolute_error", np.array([9], np.int32), None)
+    'subsets'
+    """
+    reason = "criterion='absolute_error'" if criterion == "absolute_error" else ""
+    if directions is not None:
+        reason = "monotonic_cst"
+    if reason and n_levels.any() and nominal in ("statistics", "codes"):
+        raise InvalidParameter(
+            f"nominal={nominal!r} was given with {reason}, which takes sets of levels only: set nominal='auto' or "
+            "'subsets'"
+        )
+    return "subsets" if reason and nominal == "auto" else nominal
+
+
+def check_classes(n_classes: int, directions: np.ndarray | None) -> None:
+    """Refuse constraints of order for more than two classes."""
+    if directions is not None and n_classes > 2:
+        raise InvalidParameter(
+            f"monotonic_cst was given, but y has {n_classes} classes: constraints of order need two, or a number"
+        )
+
+
+def check_counts(target: np.ndarray) -> None:
+    """Refuse targets that are no counts or rates."""
+    if not (target.min() >= 0.0 and target.sum() > 0.0):
+        raise InvalidInput(
+            "criterion='poisson' needs targets of at least 0 that are not all 0; the least is "
+            f"{target.min():g}, their sum {target.sum():g}: choose criterion='squared_error'"
+        )
+
+
+def check_medians(ccp_alpha: float | str, columns: Columns) -> None:
+    """Refuse what trees with medians in their leaves cannot be used with."""
+    if ccp_alpha != 0.0:
+        raise InvalidParameter(
+            f"ccp_alpha={ccp_alpha!r} was given with criterion='absolute_error', but pruning compares squared errors: "
+            "set ccp_alpha=0.0, and limit the tree by max_leaf_nodes or min_samples_leaf"
+        )
+    if columns.directions is not None and not columns.is_complete and not columns.has_missing_branch:
+        raise InvalidParameter(
+            "missing='shares' was given with criterion='absolute_error' and monotonic_cst, and X has missing values, "
+            "but medians of shared rows keep no order: set missing='branch'"
+        )
