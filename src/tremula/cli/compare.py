@@ -54,6 +54,7 @@ from tremula.cli.until_clear import validate_until_clear
 from tremula.cli.working import reading_of, working
 from tremula.errors import InvalidParameter, TremulaError
 from tremula.lab.comparison.analyses.run import run_analyses
+from tremula.lab.comparison.best_method.description import describe_best
 from tremula.lab.comparison.constant import measure_constant
 from tremula.lab.comparison.cross_validation import CrossValidation, cross_validate
 from tremula.lab.comparison.methods import Method, UnknownMethod, choose_methods
@@ -147,6 +148,8 @@ def compare(
     ranked = rank_methods(plan.methods, readings[0].dataset, validation, plan.metric)
     if report and not quick:
         summary["analyses"] = _run_analyses(readings[0], ranked, validation, results, jobs)
+    attributes = summary.get("analyses", {}).get("attributes")
+    summary["best_method"] = describe_best(ranked[0], readings[0].dataset, validation, attributes)
     with working(f"training {ranked[0].label} on all rows"):
         best, error = _try_to_write_best(ranked[0], readings[0], seed, outputs.model)
     if error is not None:
@@ -279,6 +282,8 @@ def _run_analyses(
     by_method = validation.results.items()
     spent = sum(result.fit_seconds + result.predict_seconds for _, results in by_method for result in results)
     seconds = {name: sum(result.fit_seconds for result in results) / len(results) for name, results in by_method}
+    rows = {name: sum(result.n_test for result in results) for name, results in by_method}
+    asking = {name: sum(result.predict_seconds for result in results) / rows[name] for name, results in by_method}
     budget = min(max(SHARE_OF_BUDGET * spent, LEAST_BUDGET), MOST_BUDGET)
     return run_analyses(
         reading.dataset,
@@ -287,6 +292,7 @@ def _run_analyses(
         store=store,
         n_jobs=jobs,
         fit_seconds=seconds,
+        predict_seconds=asking,
         budget_seconds=budget,
     )
 

@@ -34,8 +34,8 @@ class CrossValidation:
     Attributes
     ----------
     results : dict of str to list of Result
-        By the name of the method, one result per split; without the methods that failed. In regression
-        ``outcome.predictions`` holds the predictions for the test rows.
+        By the name of the method, one result per split; without the methods that failed. ``outcome.predictions``
+        holds the numbers or the class probabilities predicted for the test rows.
     failures : dict of str to str
         Error messages by the name of the method that failed.
     splits : list of pairs of arrays
@@ -111,7 +111,7 @@ def cross_validate(
     with open_store(store) as opened:
         # Failures are always retried: the machine may have been the cause.
         run_experiment(experiment, opened, n_jobs, keep_predictions=True, retry_failed=True, progress=progress)
-        measured = opened.results(experiment, with_predictions=dataset.task == "regression")
+        measured = opened.results(experiment, with_predictions=True)
     names = {stored_name(method): method.name for method in methods}
     results, failures = _by_method(measured, names)
     unfinished = _unfinished(measured, names, failures)
