@@ -24,7 +24,7 @@ from tremula.lab.experiments.result import Result
 from tremula.report.data_description import describe
 from tremula.report.decisions import CONFIDENCE, CORRECTION, Question, compare_with_constant, decide_metrics
 from tremula.report.incomplete_methods import compare_unfinished
-from tremula.report.sentences import say_results
+from tremula.report.sentences import say_answer, say_results
 
 SCHEMA = 3
 USED = {
@@ -88,9 +88,9 @@ def summarize(
     Returns
     -------
     dict
-        With the keys ``task``, ``headline``, ``sentences``, ``decision``, ``dataset``, ``protocol``, ``metrics``,
-        ``methods`` (ranked), ``pairs``, ``calibration``, ``predicted``, ``guesses``, ``notes``, ``versions`` and
-        ``command``.
+        With the keys ``task``, ``answer``, ``headline``, ``sentences``, ``decision``, ``dataset``, ``protocol``,
+        ``metrics``, ``methods`` (ranked), ``pairs``, ``calibration``, ``predicted``, ``guesses``, ``notes``,
+        ``versions`` and ``command``.
     """
     chosen = METRICS[dataset.task][0] if metric is None else metric
     metrics = [
@@ -110,6 +110,7 @@ def summarize(
     return {
         "schema": SCHEMA,
         "task": dataset.task,
+        "answer": say_answer(rows, decision, chosen.as_dict(), constant),
         "headline": sentences[0],
         "sentences": sentences,
         "decision": decision,

@@ -44,6 +44,8 @@ class CrossValidation:
     seed : int
     unfinished : dict of str to list of Result
         Results of the methods that failed on some splits, for the other splits.
+    n_reused : int
+        Results that were in the store before.
     """
 
     results: dict[str, list[Result]]
@@ -52,6 +54,12 @@ class CrossValidation:
     folds: Folds
     seed: int
     unfinished: dict[str, list[Result]] = field(default_factory=dict)
+    n_reused: int = 0
+
+    @property
+    def n_results(self) -> int:
+        """Number of results, without failures."""
+        return sum(map(len, (*self.results.values(), *self.unfinished.values())))
 
 
 def cross_validate(
@@ -109,6 +117,7 @@ def cross_validate(
     splits = make_splits(dataset, folds, seed)
     experiment = cross_validation(methods, dataset, folds, seed, splits, metric)
     with open_store(store) as opened:
+        n_reused = sum(result.failure is None for result in opened.results(experiment))
         # Failures are always retried: the machine may have been the cause.
         run_experiment(experiment, opened, n_jobs, keep_predictions=True, retry_failed=True, progress=progress)
         measured = opened.results(experiment, with_predictions=True)
@@ -117,7 +126,7 @@ def cross_validate(
     unfinished = _unfinished(measured, names, failures)
     if not results:
         raise MethodFailed(next(iter(failures.values())))
-    return CrossValidation(results, failures, splits, folds, seed, unfinished)
+    return CrossValidation(results, failures, splits, folds, seed, unfinished, n_reused)
 
 
 def _by_method(measured: Sequence[Result], names: Mapping[str, str]) -> tuple[dict[str, list[Result]], dict[str, str]]:

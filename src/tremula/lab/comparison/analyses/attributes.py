@@ -50,9 +50,9 @@ class MeasureAttributes:
         begin = time.perf_counter()
         trained = train_for_shuffling(self.methods[cell.method], self.dataset, self.seed, self.most_rows)
         fitted = time.perf_counter()
-        found = rises(trained, self.dataset, self.seed)
-        values = {f"rise {place} {part}": found[row, place] for row, part in enumerate(PARTS) for place in self._all}
-        for attribute in _first(found[0]):
+        rise = rises(trained, self.dataset, self.seed)
+        values = {f"rise {place} {part}": rise[row, place] for row, part in enumerate(PARTS) for place in self._all}
+        for attribute in _first(rise[0]):
             values |= self._effect(trained, attribute)
         values |= _widest_ranges(trained, self.dataset)
         values |= {"train rows": len(trained.train), "out of bag": trained.is_out_of_bag}

@@ -63,8 +63,8 @@ def rises(trained: Trained, dataset: Dataset, seed: int) -> NDArray[np.float64]:
 
 def _by_member(trained: Trained, dataset: Dataset, seed: int) -> NDArray[np.float64]:
     """Return the rise of each member's out-of-bag error."""
-    found = trained.model.permutation_importances(dataset.X, dataset.y, random_state=seed, n_repeats=1)
-    return np.asarray(found.by_member[~np.isnan(found.by_member).any(axis=1)])
+    importances = trained.model.permutation_importances(dataset.X, dataset.y, random_state=seed, n_repeats=1)
+    return np.asarray(importances.by_member[~np.isnan(importances.by_member).any(axis=1)])
 
 
 def _by_row(trained: Trained, dataset: Dataset, seed: int) -> NDArray[np.float64]:
@@ -72,13 +72,13 @@ def _by_row(trained: Trained, dataset: Dataset, seed: int) -> NDArray[np.float64
     X, y = dataset.X[trained.shuffled], dataset.y[trained.shuffled]
     random = np.random.default_rng([seed, 4])
     before = _losses(trained.model, X, y, dataset.task)
-    found = np.zeros(X.shape)
+    rise = np.zeros(X.shape)
     for attribute in range(X.shape[1]):
         for _ in range(REPEATS):
             changed = X.copy()
             changed[:, attribute] = random.permutation(X[:, attribute])
-            found[:, attribute] += (_losses(trained.model, changed, y, dataset.task) - before) / REPEATS
-    return found
+            rise[:, attribute] += (_losses(trained.model, changed, y, dataset.task) - before) / REPEATS
+    return rise
 
 
 def _losses(model: Any, X: NDArray[Any], y: NDArray[Any], task: str) -> NDArray[np.float64]:

@@ -68,7 +68,7 @@ def describe_curves(held_out: HeldOut) -> list[dict[str, Any]]:
         is_class, score = held_out.truth == classes[place], probabilities[:, place]
         if not 0 < is_class.sum() < len(is_class):
             continue
-        wrongly, found, _ = roc_curve(is_class, score)
+        wrong_share, right_share, _ = roc_curve(is_class, score)
         precision, recall, _ = precision_recall_curve(is_class, score, drop_intermediate=True)
         curves.append(
             {
@@ -77,7 +77,7 @@ def describe_curves(held_out: HeldOut) -> list[dict[str, Any]]:
                 "share": float(is_class.mean()),
                 "area": float(roc_auc_score(is_class, score)),
                 "mean_precision": float(average_precision_score(is_class, score)),
-                "roc": _thinned(wrongly, found),
+                "roc": _thinned(wrong_share, right_share),
                 "precision_recall": _thinned(recall[::-1], precision[::-1]),
             }
         )
