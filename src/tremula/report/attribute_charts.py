@@ -49,8 +49,8 @@ def importances(summary: Summary) -> Chart | None:
     return Chart(
         "importances",
         "Which attributes matter?",
-        f"{_said_error(analysis)} rises by so much when the values of an attribute are shuffled. {_said_rows(analysis)}{part}"
-        " Attributes that say the same share their importance.",
+        f"{_said_error(analysis)} rises by so much when the values of an attribute are shuffled. "
+        f"{_said_rows(analysis)}{part} Attributes that say the same share their importance.",
         f"Importance of attributes, the most important first: {names}.",
         {"": _draw_importances(rows, f"rise of the error, {unit}")},
         ["attribute", f"rise of the error, {unit}", f"{100 * analysis['confidence']:g} % interval"],
@@ -76,8 +76,8 @@ def _said_rows(analysis: Mapping[str, Any]) -> str:
     confidence = f"{100 * analysis['confidence']:g} %"
     if analysis["out_of_bag"]:
         return (
-            f"Out of bag: each member is asked for those of the {show(analysis['train_rows'])} rows{sample} that it was "
-            f"not trained on. Lines are {confidence} intervals of the mean over the members; they do not account for "
+            f"Out of bag: each member is asked for those of the {show(analysis['train_rows'])} rows{sample} that it "
+            f"was not trained on. Lines are {confidence} intervals of the mean over the members; they do not account for "
             "other training rows."
         )
     return (
