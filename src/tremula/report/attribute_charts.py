@@ -77,8 +77,8 @@ def _said_rows(analysis: Mapping[str, Any]) -> str:
     if analysis["out_of_bag"]:
         return (
             f"Out of bag: each member is asked for those of the {show(analysis['train_rows'])} rows{sample} that it "
-            f"was not trained on. Lines are {confidence} intervals of the mean over the members; they do not account for "
-            "other training rows."
+            f"was not trained on. Lines are {confidence} intervals of the mean over the members; they do not account "
+            "for other training rows."
         )
     return (
         f"Trained on {show(analysis['train_rows'])} rows{sample}, shuffled {analysis['repeats']} times in "
