@@ -9,7 +9,7 @@ import numpy as np
 import typer
 from rich.console import Console
 
-from tremula.cli.compare import choose_folds
+from tremula.cli.comparison import choose_folds
 from tremula.cli.comparison_table import print_data
 from tremula.cli.model_files import check_ending, check_place
 from tremula.cli.model_saving import write_fitted
