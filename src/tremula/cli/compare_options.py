@@ -64,7 +64,8 @@ RopeOption = Annotated[
 CvOption = Annotated[
     str | None,
     typer.Option(
-        help="Number of folds (10), or repetitions and folds (5x2, 10x10).",
+        help="Number of folds (10), repetitions and folds (5x2, 10x10), or folds in the order of time, each predicted "
+        "from all rows before it (time, time:8).",
         show_default=f"{FOLDS}, or fewer for few rows",
     ),
 ]
@@ -86,7 +87,7 @@ StoreOption = Annotated[
 ]
 ModelOption = Annotated[bool, typer.Option("--model/--no-model", help="Train the best method on all rows and save it.")]
 QuickOption = Annotated[
-    bool, typer.Option("--quick", help="Skip the analyses in the report (members, bias and variance, noise).")
+    bool, typer.Option("--quick", help="Skip the analyses in the report (attributes, members, bias and variance, noise).")
 ]
 SeedOption = Annotated[
     int,

@@ -21,6 +21,7 @@ from tremula.cli.model_saving import OTHER_ENDING, write_fitted
 from tremula.cli.options import check_task_and_jobs, split_words
 from tremula.cli.output_names import free_name
 from tremula.cli.start_time import start_of_command
+from tremula.cli.time_order import in_time_order, propose_time
 from tremula.cli.until_clear import validate_until_clear
 from tremula.cli.working import reading_of, working
 from tremula.errors import InvalidParameter, TremulaError
@@ -60,10 +61,13 @@ def run_comparison(options: Mapping[str, Any]) -> None:
     begin, jobs, as_json = start_of_command(), options["jobs"], options["as_json"]
     check_task_and_jobs(options["task"], jobs)
     wanted_folds = None if options["cv"] is None else read_folds(options["cv"])
-    readings = _read_all(options)
+    readings, notes = _read_all(options, in_time=wanted_folds is not None and wanted_folds.in_time)
     check_readings(readings)
     outputs = _check_outputs(options, readings)
-    plans = {reading.dataset.name: _plan(options, reading, wanted_folds) for reading in readings}
+    plans = {
+        reading.dataset.name: _plan(options, reading, wanted_folds, notes[number])
+        for number, reading in enumerate(readings)
+    }
     results = Store(outputs.results, other_versions="keep") if outputs.results else None
 
     def measure(reading: Reading) -> tuple[dict[str, Any], CrossValidation]:
@@ -93,14 +97,19 @@ def run_comparison(options: Mapping[str, Any]) -> None:
         raise error
 
 
-def _read_all(options: Mapping[str, Any]) -> list[Reading]:
-    """Read every dataset named."""
+def _read_all(options: Mapping[str, Any], in_time: bool) -> tuple[list[Reading], list[list[str]]]:
+    """Read every dataset named, with notes on the order of its rows."""
+    if in_time and options["until_clear"]:
+        raise InvalidParameter("--until-clear repeats with other folds, and --cv time has no others: give one of them")
     choices = {"task": options["task"], "drop": split_words(options["drop"]), "use": split_words(options["use"])}
     readings = []
     for place in find_datasets(options["data"] or [DEFAULT_DATASET]):
         with working(reading_of(place)):
             readings.append(read_data(place, options["target"], table=options["table"], check=True, **choices))
-    return readings
+    if not in_time:
+        return readings, [propose_time(reading) if options["cv"] is None else [] for reading in readings]
+    ordered = [in_time_order(reading) for reading in readings]
+    return [reading for reading, _ in ordered], [notes for _, notes in ordered]
 
 
 # --- the plan ---
@@ -119,7 +128,9 @@ class _Plan:
     command: str
 
 
-def _plan(options: Mapping[str, Any], reading: Reading, wanted_folds: Folds | None) -> _Plan:
+def _plan(
+    options: Mapping[str, Any], reading: Reading, wanted_folds: Folds | None, notes_on_order: Sequence[str]
+) -> _Plan:
     dataset = reading.dataset
     baseline = options["baseline"]
     if baseline is not None and options["all_pairs"]:
@@ -131,7 +142,7 @@ def _plan(options: Mapping[str, Any], reading: Reading, wanted_folds: Folds | No
     if metric.scorer:  # a scorer that does not fit the data is told before anything is trained
         measure_constant(dataset, make_splits(dataset, folds, options["seed"])[:1], metric)
     question = Question(baseline, options["all_pairs"], options["rope"])
-    notes = [*notes, *say_imbalance(dataset, metric)]
+    notes = [*notes_on_order, *notes, *say_imbalance(dataset, metric)]
     return _Plan(methods, metric, question, folds, options["seed"], notes, command_of(options))
 
 

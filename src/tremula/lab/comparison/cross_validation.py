@@ -163,10 +163,18 @@ def cross_validation(
 ) -> Experiment:
     """Return the experiment: a cell is a method on a split; other data, folds or seeds make another experiment."""
     by_name = {stored_name(method): method for method in methods}
+    order = {"order": "time"} if folds.in_time else {}
     scorer = {"scorer": metric.scorer} if metric is not None and metric.scorer else {}
     return Experiment(
         name="cross-validation",
-        settings={"data": checksum(dataset), "folds": folds.folds, "seed": seed, "protocol": PROTOCOL, **scorer},
+        settings={
+            "data": checksum(dataset),
+            "folds": folds.folds,
+            "seed": seed,
+            "protocol": PROTOCOL,
+            **scorer,
+            **order,
+        },
         cells=[Cell(dataset.name, stored_name(method), split) for split in range(folds.n_splits) for method in methods],
         measure=TrainAndTest(by_name, dataset, splits, seed, metric),
     )
