@@ -87,7 +87,8 @@ StoreOption = Annotated[
 ]
 ModelOption = Annotated[bool, typer.Option("--model/--no-model", help="Train the best method on all rows and save it.")]
 QuickOption = Annotated[
-    bool, typer.Option("--quick", help="Skip the analyses in the report (attributes, members, bias and variance, noise).")
+    bool,
+    typer.Option("--quick", help="Skip the analyses in the report (attributes, members, bias and variance, noise)."),
 ]
 SeedOption = Annotated[
     int,
