@@ -163,6 +163,8 @@ def test_importances_say_how_they_were_measured(summary: dict[str, Any], summary
     assert "Out of bag: each member is asked for those of the 1,234 rows that it was not trained on." in render_page(
         summary
     )
+    summary["analyses"]["attributes"] |= {"all_rows": 9000}
+    assert "of the 1,234 rows, drawn from 9,000, that it was not trained on." in render_page(summary)
     summary_of_numbers["analyses"]["attributes"] |= {"train_rows": 500, "all_rows": 9000}
     assert "Trained on 500 rows, drawn from 9,000, shuffled 3 times in 1,000 other rows." in render_page(
         summary_of_numbers

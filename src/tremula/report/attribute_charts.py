@@ -73,10 +73,11 @@ def _said_error(analysis: Mapping[str, Any]) -> str:
 
 def _said_rows(analysis: Mapping[str, Any]) -> str:
     sample = "" if analysis["train_rows"] >= analysis["all_rows"] else f", drawn from {show(analysis['all_rows'])}"
+    comma = "," if sample else ""
     confidence = f"{100 * analysis['confidence']:g} %"
     if analysis["out_of_bag"]:
         return (
-            f"Out of bag: each member is asked for those of the {show(analysis['train_rows'])} rows{sample} that it "
+            f"Out of bag: each member is asked for those of the {show(analysis['train_rows'])} rows{sample}{comma} that it "
             f"was not trained on. Lines are {confidence} intervals of the mean over the members; they do not account "
             "for other training rows."
         )
