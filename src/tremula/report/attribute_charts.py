@@ -76,10 +76,10 @@ def _said_rows(analysis: Mapping[str, Any]) -> str:
     comma = "," if sample else ""
     confidence = f"{100 * analysis['confidence']:g} %"
     if analysis["out_of_bag"]:
+        rows = f"{show(analysis['train_rows'])} rows{sample}{comma}"
         return (
-            f"Out of bag: each member is asked for those of the {show(analysis['train_rows'])} rows{sample}{comma} that it "
-            f"was not trained on. Lines are {confidence} intervals of the mean over the members; they do not account "
-            "for other training rows."
+            f"Out of bag: each member is asked for those of the {rows} that it was not trained on. Lines are "
+            f"{confidence} intervals of the mean over the members; they do not account for other training rows."
         )
     return (
         f"Trained on {show(analysis['train_rows'])} rows{sample}, shuffled {analysis['repeats']} times in "
