@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import tremula as tm
-from tremula.cli.compare import command_of
+from tremula.cli.comparison import command_of
 from tremula.cli.exit_codes import EXIT_BAD_INPUT, EXIT_FILE_ERROR
 from tremula.cli.main import run
 from tremula.lab.comparison.cross_validation import stored_name
@@ -88,7 +88,7 @@ def test_a_model_that_cannot_be_written_leaves_the_page(
     def fail(*arguments: Any) -> None:
         raise OSError("no space left")
 
-    monkeypatch.setattr("tremula.cli.compare.write_fitted", fail)
+    monkeypatch.setattr("tremula.cli.comparison.write_fitted", fail)
     with pytest.raises(SystemExit) as stop:
         run(["compare", *IRIS, "--quick"])
     assert stop.value.code == EXIT_FILE_ERROR

@@ -18,7 +18,9 @@ from tremula.cli.exit_codes import EXIT_BROKEN_PIPE, EXIT_INTERRUPTED
 from tremula.cli.main import COMMANDS, app
 from tremula.cli.option_values import ARGUMENTS, OPTIONS, column_names, columns, data
 from tremula.lab.comparison.methods import METHODS, REGRESSION_METHODS
+from tremula.lab.comparison.metrics import METRICS, MORE_METRICS
 from tremula.lab.comparison.peers import LIBRARIES
+from tremula.lab.comparison.splits import DEFAULT_FOLDS
 from tremula.lab.datasets.catalog import BUNDLED, BUNDLED_NUMBERS
 from tremula.lab.papers import PAPERS
 from tremula.lab.speed import RACES
@@ -44,9 +46,9 @@ def modules_of(*words: str, **environment: str) -> tuple[str, set[str]]:
     return done.stdout, {name.partition(".")[0] for name in listed.split()}
 
 
-@pytest.mark.parametrize("word", ["--version", "--help"])
-def test_version_and_help_import_no_library_of_the_work(word: str) -> None:
-    printed, modules = modules_of(word)
+@pytest.mark.parametrize("words", ["--version", "--help", "compare --help"])
+def test_version_and_help_import_no_library_of_the_work(words: str) -> None:
+    printed, modules = modules_of(*words.split())
     assert "tremula" in printed
     assert "typer" in modules
     assert modules.isdisjoint(HEAVY)
@@ -107,7 +109,12 @@ def test_the_summary_in_the_list_is_the_beginning_of_the_help(command: Any) -> N
 
 
 def test_values_are_those_that_the_commands_know() -> None:
-    assert set(option_values.METHODS) == {*METHODS, *REGRESSION_METHODS}
+    assert list(METHODS) == option_values.CLASSIFICATION_METHODS
+    assert list(REGRESSION_METHODS) == option_values.REGRESSION_METHODS
+    assert [name for name, method in METHODS.items() if method.usual] == option_values.USUAL_METHODS
+    ranked = [metric for task in METRICS for metric in (*METRICS[task], *MORE_METRICS[task]) if not metric.is_optional]
+    assert [metric.name for metric in ranked] == option_values.METRICS
+    assert option_values.FOLDS == DEFAULT_FOLDS
     assert list(LIBRARIES) == option_values.LIBRARIES
     assert list(PAPERS) == option_values.PAPERS
     assert list(RACES) == option_values.RACES

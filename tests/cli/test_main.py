@@ -85,7 +85,7 @@ def test_ctrl_c_has_a_code_of_its_own(monkeypatch: pytest.MonkeyPatch, capsys: p
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tremula.cli.compare.cross_validate", interrupt)
+    monkeypatch.setattr("tremula.cli.comparison.cross_validate", interrupt)
     assert exit_code("compare", "iris", "--no-report", "--no-store", "--no-model") == EXIT_INTERRUPTED
     assert "Traceback" not in capsys.readouterr().err
 

@@ -90,7 +90,7 @@ def test_a_folder_that_may_not_be_written_to_is_said_before_the_work(
         parent.chmod(0o755)
     closed = tmp_path / "closed"
     closed.mkdir(mode=0o555)
-    monkeypatch.setattr("tremula.cli.compare.cross_validate", None)
+    monkeypatch.setattr("tremula.cli.comparison.cross_validate", None)
     monkeypatch.setattr("tremula.cli.fit.fit_method", None)
     with as_no_one():
         assert exit_code(*(word.format(closed) for word in words)) == EXIT_FILE_ERROR

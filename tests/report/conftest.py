@@ -54,9 +54,70 @@ def _point(amount: float) -> dict[str, float]:
     return {"amount": amount, "error": 5 + amount, "lowest": 4 + amount, "highest": 6 + amount}
 
 
+def _attributes(task: str) -> dict[str, Any]:
+    """Three attributes of the forest: one number, one nominal, one that does not matter."""
+    classes = ["yes"] if task == "classification" else [None]
+    numbers = [
+        {"class": name, "mean": [0.2, 0.5, 0.9], "low": [0.1, 0.3, 0.7], "high": [0.3, 0.7, 1.0]} for name in classes
+    ]
+    levels = [{"class": name, "mean": [0.4, 0.6], "low": [0.3, 0.5], "high": [0.5, 0.7]} for name in classes]
+    return {
+        "method": "forest", "label": LABELS["forest"], "out_of_bag": task == "classification", "train_rows": 1234,
+        "shuffled_rows": 1000, "all_rows": 1234, "repeats": 3, "confidence": 0.95, "unit": "points", "n_attributes": 3,
+        "averaged_rows": 200, "ranges": [],
+        "importances": [
+            {"attribute": "length", "mean": 12.5, "low": 10.0, "high": 15.0},
+            {"attribute": "colour", "mean": 4.0, "low": 3.0, "high": 5.0},
+            {"attribute": "noise", "mean": 0.0, "low": float("nan"), "high": float("nan")},
+        ],
+        "effects": [
+            {"attribute": "length", "kind": "numeric", "values": [1.0, 2.0, 9.0], "curves": numbers},
+            {"attribute": "colour", "kind": "nominal", "values": ["red", "blue"], "curves": levels},
+        ],
+    }  # fmt: skip
+
+
+def _best_method(task: str) -> dict[str, Any]:
+    """What the forest does on the rows of its three test folds."""
+    best: dict[str, Any] = {"method": "forest", "label": LABELS["forest"], "rows": 1234, "folds": 3}
+    bins = [
+        {"predicted": 0.1, "observed": 0.05, "low": 0.03, "high": 0.08, "rows": 740},
+        {"predicted": 0.9, "observed": 0.95, "low": 0.92, "high": 0.97, "rows": 490},
+        {"predicted": 0.5, "observed": 0.5, "low": 0.15, "high": 0.85, "rows": 4},
+    ]
+    if task == "regression":
+        points = [[float(number), 0.5 - number % 2] for number in range(20)]
+        residuals = {
+            "rows": 1234, "median_size": 0.5, "size_of_nine_in_ten": 1.5, "mean": 0.01, "mean_low": -0.1,
+            "mean_high": 0.12, "too_high": 0.5, "points": points,
+        }  # fmt: skip
+        case = {"row": 17, "truth": 3.0, "answer": 9.5, "low": 1.0, "high": 12.0, "values": [2.5, "red", None]}
+        cases = {"kind": "least sure", "cases": [case], "attributes": ["length", "colour", "noise"]}
+        return best | {"residuals": residuals, "groups": bins[:2], "cases": cases}
+    curve = {
+        "class": "yes", "rows": 494, "share": 0.4, "area": 0.98, "mean_precision": 0.97,
+        "roc": [[0.0, 0.0], [0.1, 0.9], [1.0, 1.0]], "precision_recall": [[0.0, 1.0], [0.9, 0.9], [1.0, 0.4]],
+    }  # fmt: skip
+    confusions = {
+        "classes": ["no", "yes"], "counts": [[720, 20], [17, 477]], "rows": 1234, "right": 1197, "n_other": 0,
+        "most_frequent": [{"truth": "no", "answer": "yes", "rows": 20, "of": 740}],
+    }  # fmt: skip
+    case = {
+        "row": 17, "truth": "no", "answer": "yes", "probability": 0.51,
+        "second": {"answer": "no", "probability": 0.49}, "values": [2.5, "red", None],
+    }  # fmt: skip
+    return best | {
+        "confusions": confusions,
+        "curves": [curve],
+        "calibration": {"class": "yes", "bins": bins, "expected_error": 0.05, "rows": 1234},
+        "cases": {"kind": "least sure", "cases": [case], "attributes": ["length", "colour", "noise"]},
+    }
+
+
 def _analyses(task: str) -> dict[str, Any]:
     terms = {"error": 5.0, "bias": 2.0, "variance": 3.0, "bias_low": 1.0, "bias_high": 3.0}
     analyses: dict[str, Any] = {
+        "attributes": _attributes(task),
         "bias_variance": {
             "models": 6, "train_rows": 300, "test_rows": 600,
             "methods": [{"name": name, "label": LABELS[name], **terms} for name in ("forest", "tree")],
@@ -109,6 +170,9 @@ def make_summary(task: str = "classification") -> dict[str, Any]:
         "notes": ["A note."],
         "versions": {"tremula": "1.2.3", "python": "3.11"},
         "analyses": _analyses(task),
+        "answer": "Random forest has the lowest error: it is wrong for 3.0 of 100 new rows.",
+        "best_method": _best_method(task),
+        "measured": {"seconds": 250.0, "results": 9, "reused": 6},
     }  # fmt: skip
     if task == "classification":
         summary["dataset"]["class_counts"] = [{"label": "no", "rows": 740}, {"label": "yes", "rows": 494}]

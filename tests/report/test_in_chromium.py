@@ -20,6 +20,7 @@ FLAGS = (
 )  # fmt: skip
 NAMES = "[...document.querySelectorAll('#methods tbody th')].map(cell => cell.textContent)"
 CHART = "[role=graphics-document][aria-label^='{words}']"
+OPEN = "[...document.querySelectorAll('details.part[open]')].map(part => part.parentElement.id)"
 UNNAMED = """[...document.querySelectorAll('button, select, input')]
   .filter((one) => !one.labels?.length && !one.textContent.trim()).length"""
 # Text of every element that shows some, with its colour and what is behind it; colours as red, green, blue.
@@ -80,6 +81,13 @@ def hostile(summary: Any) -> Any:
         method["label"] = f"{method['name']} </script><img src=x onerror=alert(1)> ' \" ] \\"
     for pair in summary["pairs"]:
         pair["sentence"] = "<b onclick=alert(1)>"
+    name = "<script>alert(1)</script><img src=x onerror=alert(1)> ' \" ] \\ datum['x']"
+    best, attributes = summary["best_method"], summary["analyses"]["attributes"]
+    summary["answer"] = best["label"] = best["curves"][0]["class"] = best["calibration"]["class"] = name
+    best["confusions"]["classes"][1] = best["cases"]["attributes"][0] = best["cases"]["cases"][0]["answer"] = name
+    for entry in (*attributes["importances"], *attributes["effects"]):
+        entry["attribute"] = name + entry["attribute"]
+    attributes["effects"][1]["values"][0] = attributes["effects"][0]["curves"][0]["class"] = name
     summary["dataset"] |= {"name": "<script>alert(1)</script>", "class_counts": [{"label": "a.b['c']", "rows": 1}] * 2}
     return summary
 
@@ -131,10 +139,11 @@ def test_every_chart_is_drawn(open_page: Callable[..., Any], task: str) -> None:
     assert places == drawn > 6
 
 
-@pytest.mark.parametrize("task", ["classification", "best", "datasets"])
+@pytest.mark.parametrize("task", ["classification", "regression", "best", "datasets"])
 @pytest.mark.parametrize("width", [360, 1400])
 def test_nothing_is_wider_than_the_window(open_page: Callable[..., Any], width: int, task: str) -> None:
     page = open_page(task, width=width)
+    page.evaluate("document.querySelectorAll('details.part').forEach(part => { part.open = true; })")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     charts = page.evaluate("[...document.querySelectorAll('.chart svg')].map(one => one.getBoundingClientRect().right)")
     assert max(charts) <= width
@@ -144,6 +153,44 @@ def test_names_cannot_do_anything(open_page: Callable[..., Any]) -> None:
     page = open_page("hostile")
     assert page.locator(".chart svg").count() == page.locator(".chart").count()
     assert page.locator("img, b").count() == 0
+
+
+def test_sections_fold_and_links_open_them(open_page: Callable[..., Any]) -> None:
+    page = open_page("best")
+    assert page.evaluate(OPEN) == ["best", "ranking", "pairs"]
+    page.get_by_role("navigation").get_by_role("link", name="Data").click()
+    assert page.evaluate(OPEN) == ["best", "ranking", "pairs", "data"]
+    assert page.locator("[data-chart=classes] svg").is_visible()
+    page.locator("#best > details > summary").press("Enter")
+    assert page.evaluate(OPEN) == ["ranking", "pairs", "data"]
+    assert not page.locator("[data-chart=roc] svg").is_visible()
+
+
+def test_a_folded_chart_is_drawn_again_if_the_window_changed_meanwhile(open_page: Callable[..., Any]) -> None:
+    page = open_page("best")
+    page.set_viewport_size({"width": 500, "height": 900})
+    page.wait_for_function("document.querySelector('[data-chart=roc] svg').getBoundingClientRect().right < 500")
+    page.locator("#cost > details > summary").click()
+    page.wait_for_function("document.querySelector('[data-chart=time] svg').getBoundingClientRect().width > 300")
+    page.wait_for_function("document.querySelector('[data-chart=time] svg').clientHeight > 250")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 500
+
+
+def test_the_best_model_has_its_figures_and_tables(open_page: Callable[..., Any]) -> None:
+    page = open_page("classification")
+    charts = page.locator("#best .chart").evaluate_all("places => places.map((place) => place.dataset.chart)")
+    assert charts == ["roc", "precision_recall", "best_calibration", "importances", "effect_1", "effect_2"]
+    assert page.locator("table.confusions tbody tr").all_inner_texts() == ["no\t720\t20\t97 %", "yes\t17\t477\t97 %"]
+    assert page.locator("table.cases tbody tr").count() == 1
+    page = open_page("regression")
+    charts = page.locator("#best .chart").evaluate_all("places => places.map((place) => place.dataset.chart)")
+    assert charts == ["residuals", "groups", "importances", "effect_1", "effect_2"]
+
+
+def test_pointing_at_a_verdict_tells_the_pair(open_page: Callable[..., Any]) -> None:
+    cell = open_page().locator("table.matrix td.better").first
+    cell.hover()
+    assert cell.get_attribute("title") == "random forest against one tree: better, difference -6.33, p 0.030"
 
 
 def test_a_heading_sorts_and_says_so(open_page: Callable[..., Any]) -> None:
@@ -190,6 +237,7 @@ def test_the_page_of_datasets_draws_ranks_and_sorts(open_page: Callable[..., Any
 
 def test_hovering_tells_the_numbers(open_page: Callable[..., Any]) -> None:
     page = open_page()
+    page.locator("#cost > details > summary").click()
     page.locator("[data-chart=time] svg .mark-symbol path").first.hover()
     tooltip = page.locator("#vg-tooltip-element")
     tooltip.wait_for(state="visible")
@@ -242,7 +290,9 @@ def test_the_access_tree_has_landmarks_headings_and_described_charts(open_page: 
 )
 def test_axe_finds_no_barrier(open_page: Callable[..., Any], task: str, width: int, colours: str) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed")
-    found = axe.Axe().run(open_page(task, width, colours, bypass_csp=True)).response["violations"]
+    page = open_page(task, width, colours, bypass_csp=True)
+    page.evaluate("document.querySelectorAll('details.part').forEach(part => { part.open = true; })")
+    found = axe.Axe().run(page).response["violations"]
     assert [(rule["id"], rule["nodes"][0]["html"]) for rule in found] == []
 
 
@@ -253,3 +303,16 @@ def test_it_prints_in_light_colours_and_within_the_paper(open_page: Callable[...
     page.set_viewport_size({"width": 680, "height": 900})  # A4 without its margins
     assert page.evaluate("document.documentElement.scrollWidth") <= 680
     assert page.pdf(format="A4").startswith(b"%PDF")
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_folded_sections_are_on_paper_and_folded_afterwards(open_page: Callable[..., Any], task: str) -> None:
+    page = open_page(task)
+    assert not page.locator("#command").is_visible()
+    page.emulate_media(media="print")
+    for shown in ("#command", "[data-chart=time] svg", "[data-chart=noise] svg"):
+        assert page.locator(shown).is_visible()
+    assert not page.locator("#figure-noise details table").is_visible()
+    page.pdf(format="A4")
+    page.emulate_media(media="screen")
+    assert page.evaluate(OPEN) == ["best", "ranking", "pairs"]

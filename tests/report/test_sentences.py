@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tremula.report.sentences import say_results
+from tremula.report.sentences import say_answer, say_results
 
 ERROR = {"name": "error", "label": "error", "unit": "%", "less_is_better": True}
 ROWS = [{"name": name, "label": name.upper()} for name in "abc"]
@@ -76,3 +76,49 @@ def test_what_would_show_more_is_said_last(repetitions: int | None, said: str) -
         "shown_difference": 1.7,
     }  # fmt: skip
     assert say_results(ROWS, pairs(), decision("best", worse=[], plan=plan), ERROR, BEATEN)[-1] == said
+
+
+# --- the answer at the top of the page ---
+
+RMSE = {"name": "rmse", "label": "RMSE", "unit": "", "less_is_better": True}
+FIRST = "A has the lowest error: it is wrong for 4.0 of 100 new rows (95 % interval 0.4 to 7.6; always predicting the most frequent class: 40.0)"  # noqa: E501
+
+NONE = "none of the other 2 methods is shown to be worse"
+
+
+def measured(metric: str = "error") -> list[dict[str, Any]]:
+    return [{**row, "metrics": {metric: {"mean": 4.0, "low": 0.42, "high": 7.58}}} for row in ROWS]
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (decision("best"), f"{FIRST}, and B may be as good; the other is worse."),
+        (decision("best", may_be_best=["a"], worse=["b", "c"]), f"{FIRST}, and all 2 other methods are worse."),
+        (decision("best", may_be_best=["a", "b", "c"], worse=[]), f"{FIRST}, and {NONE}."),
+        (decision("baseline"), f"{FIRST}."),
+        (None, f"{FIRST}."),
+    ],
+    ids=["one rival", "clear", "unclear", "baseline", "alone"],
+)  # fmt: skip
+def test_the_answer_agrees_with_the_decision(asked: dict[str, Any] | None, said: str) -> None:
+    assert say_answer(measured(), asked, ERROR, BEATEN) == said
+
+
+def test_the_answer_in_units_of_the_target() -> None:
+    constant = {"label": "always predicting the mean", "error": 12.345, "beaten_by": ["a"]}
+    said = say_answer(measured("rmse"), None, RMSE, constant)
+    assert (
+        said == "A has the lowest RMSE: 4 for new rows (95 % interval 0.42 to 7.58; always predicting the mean: 12.3)."
+    )
+
+
+def test_the_answer_is_that_nothing_was_learned_if_so() -> None:
+    said = say_answer(measured(), decision("best"), ERROR, {**BEATEN, "beaten_by": []})
+    assert said.startswith("No method is shown to predict better than a constant")
+
+
+def test_many_rivals_are_counted() -> None:
+    rows = [{**measured()[0], "name": name, "label": name.upper()} for name in "abcde"]
+    said = say_answer(rows, decision("best", may_be_best=list("abcd"), worse=["e"]), ERROR, BEATEN)
+    assert said.endswith(", and 3 other methods may be as good; the other is worse.")

@@ -1,21 +1,22 @@
-"""The options of ``tremula compare``."""
+"""The options of ``tremula compare``. Names are those of `option_values`, so that the help waits for no library."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from tremula.lab.comparison.methods import METHODS, REGRESSION_METHODS
-from tremula.lab.comparison.metrics import METRICS, MORE_METRICS
-from tremula.lab.comparison.peers import LIBRARIES
-from tremula.lab.comparison.splits import DEFAULT_FOLDS
-from tremula.lab.datasets.catalog import BUNDLED, BUNDLED_NUMBERS
+from tremula.cli.option_values import (
+    CLASSIFICATION_METHODS,
+    DATASETS,
+    FOLDS,
+    LIBRARIES,
+    METRICS,
+    REGRESSION_METHODS,
+    USUAL_METHODS,
+)
 
 DEFAULT_DATASET = "digits"
 PAGE, STORE, MODEL = "report.html", "results.duckdb", "best"
-METRIC_NAMES = [
-    metric.name for task in METRICS for metric in (*METRICS[task], *MORE_METRICS[task]) if not metric.is_optional
-]
 
 DataArgument = Annotated[
     list[str] | None,
@@ -24,16 +25,16 @@ DataArgument = Annotated[
         show_default=DEFAULT_DATASET,
         help="A CSV, TSV, ARFF or Parquet file, a table of a database (duckdb:///folder/file.duckdb#table, "
         "postgresql://user@host/base#table), or the name of a dataset: one that comes with scikit-learn "
-        f"({', '.join([*BUNDLED, *BUNDLED_NUMBERS])}), lies in the folder TREMULA_DATA, or is fetched from OpenML "
+        f"({', '.join(DATASETS)}), lies in the folder TREMULA_DATA, or is fetched from OpenML "
         "(see tremula data list). Several of them, or a folder of files: methods are ranked over all.",
     ),
 ]
 MethodsOption = Annotated[
     str | None,
     typer.Option(
-        help=f"Methods to compare, comma-separated. Classification: {', '.join(METHODS)}. Regression: "
+        help=f"Methods to compare, comma-separated. Classification: {', '.join(CLASSIFICATION_METHODS)}. Regression: "
         f"{', '.join(REGRESSION_METHODS)}.",
-        show_default=f"{', '.join(name for name, method in METHODS.items() if method.usual)}",
+        show_default=", ".join(USUAL_METHODS),
     ),
 ]
 AgainstOption = Annotated[
@@ -43,7 +44,7 @@ AgainstOption = Annotated[
 MetricOption = Annotated[
     str | None,
     typer.Option(
-        help=f"Metric to rank and test by: {', '.join(METRIC_NAMES)}, or the name of a scikit-learn scorer.",
+        help=f"Metric to rank and test by: {', '.join(METRICS)}, or the name of a scikit-learn scorer.",
         show_default="error, or rmse for regression",
     ),
 ]
@@ -63,8 +64,9 @@ RopeOption = Annotated[
 CvOption = Annotated[
     str | None,
     typer.Option(
-        help="Number of folds (10), or repetitions and folds (5x2, 10x10).",
-        show_default=f"{DEFAULT_FOLDS}, or fewer for few rows",
+        help="Number of folds (10), repetitions and folds (5x2, 10x10), or folds in the order of time, each predicted "
+        "from all rows before it (time, time:8).",
+        show_default=f"{FOLDS}, or fewer for few rows",
     ),
 ]
 UntilClearOption = Annotated[
@@ -85,7 +87,8 @@ StoreOption = Annotated[
 ]
 ModelOption = Annotated[bool, typer.Option("--model/--no-model", help="Train the best method on all rows and save it.")]
 QuickOption = Annotated[
-    bool, typer.Option("--quick", help="Skip the analyses in the report (members, bias and variance, noise).")
+    bool,
+    typer.Option("--quick", help="Skip the analyses in the report (attributes, members, bias and variance, noise)."),
 ]
 SeedOption = Annotated[
     int,

@@ -6,9 +6,11 @@ No other library is imported before an interrupt can be caught. One that comes w
 import os
 import signal
 import sys
+import time
 from collections.abc import Sequence
 
 from tremula.cli.exit_codes import EXIT_BROKEN_PIPE, EXIT_INTERRUPTED
+from tremula.cli.start_time import note_start
 
 
 def run(arguments: Sequence[str] | None = None) -> None:
@@ -30,6 +32,7 @@ def run(arguments: Sequence[str] | None = None) -> None:
 
 def run_and_ignore_later_interrupts() -> None:
     """Run the command line as a program of its own."""
+    note_start(time.monotonic())
     try:
         run()
     finally:

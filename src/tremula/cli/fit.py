@@ -9,7 +9,7 @@ import numpy as np
 import typer
 from rich.console import Console
 
-from tremula.cli.compare import choose_folds
+from tremula.cli.comparison import choose_folds
 from tremula.cli.comparison_table import print_data
 from tremula.cli.model_files import check_ending, check_place
 from tremula.cli.model_saving import write_fitted
@@ -22,6 +22,7 @@ from tremula.cli.options import (
     check_task_and_jobs,
     split_words,
 )
+from tremula.cli.time_order import in_time_order
 from tremula.cli.working import reading_of, working
 from tremula.diagnostics import binomial_interval
 from tremula.errors import InvalidParameter
@@ -69,7 +70,7 @@ def fit(
     cv: Annotated[
         str | None,
         typer.Option(
-            help="Estimate the error by cross-validation: number of folds (10), or repetitions and folds (5x2).",
+            help="Estimate the error by cross-validation: number of folds (10), repetitions and folds (5x2), or time.",
             show_default="out-of-bag rows, else 5 folds",
         ),
     ] = None,
@@ -99,9 +100,12 @@ def fit(
         reading = read_data(
             data, target, task=task, drop=split_words(drop), table=table, check=True, use=split_words(use)
         )
+    notes: list[str] = []
+    if wanted_folds is not None and wanted_folds.in_time:
+        reading, notes = in_time_order(reading)
     chosen = _choose(method, reading.dataset.task)
     if not as_json:
-        print_data(reading, ())
+        print_data(reading, notes)
     with working(f"training {chosen.label} on {len(reading.dataset.y):,} rows"):
         model, score = _fit(chosen, reading, seed, jobs, out_of_bag=wanted_folds is None)
     if score is None:

@@ -10,13 +10,20 @@ from pathlib import Path
 
 Values = Callable[[str, Sequence[str]], list[str]]  # from the word so far, and the others given, to whole words
 
-METHODS = [
+CLASSIFICATION_METHODS = [
     *("aspen", "smeared-bagging", "softened-forest", "random-forest", "extra-trees", "bagging", "adaboost"),
-    *("randomized", "output-flipping", "output-smearing", "m5", "c45", "c45-unpruned", "c45-release1", "j48"),
-    *("c45-randomized", "reptree", "reptree-unpruned", "cart", "cart-unpruned", "cart-su", "id3", "sklearn-tree"),
+    *("randomized", "output-flipping", "c45", "c45-unpruned", "c45-release1", "j48", "c45-randomized", "reptree"),
+    *("reptree-unpruned", "cart", "cart-unpruned", "cart-su", "id3", "sklearn-tree"),
 ]
+REGRESSION_METHODS = [
+    *("aspen", "smeared-bagging", "softened-forest", "random-forest", "extra-trees", "bagging", "output-smearing"),
+    *("m5", "reptree", "reptree-unpruned", "cart", "cart-unpruned", "sklearn-tree"),
+]
+METHODS = list(dict.fromkeys([*CLASSIFICATION_METHODS, *REGRESSION_METHODS]))
+USUAL_METHODS = [*CLASSIFICATION_METHODS[:6], "c45"]  # of classification
 LIBRARIES = ["sklearn", "lightgbm", "xgboost", "catboost", "ydf", "sklearnex"]
-METRICS = ["error", "balanced_error", "auc", "f1", "log_loss", "brier", "rmse", "mae", "r2"]
+METRICS = ["error", "log_loss", "brier", "auc", "f1", "balanced_error", "rmse", "mae", "r2"]
+FOLDS = 10
 PAPERS = ["dietterich2000", "frank2006", "geurts2001", "vanassche2006", "variance_reduction", "default"]
 RACES = ["tree", "forest", "predict", "smoothing", "counts"]
 FORMATS = ["onnx", "treelite", "sklearn", "sql", "html"]
@@ -128,7 +135,7 @@ OPTIONS: dict[str, dict[str, Values | None]] = {
         "--baseline": one_of(METHODS),
         "--all-pairs": None,
         "--rope": other,
-        "--cv": one_of(["10", "5x2", "10x10"]),
+        "--cv": one_of(["10", "5x2", "10x10", "time"]),
         "--until-clear": None,
         "--drop": columns,
         "--use": columns,
@@ -146,7 +153,7 @@ OPTIONS: dict[str, dict[str, Values | None]] = {
         "--target": column,
         "--method": one_of(METHODS),
         "--task": one_of(TASKS),
-        "--cv": one_of(["10", "5x2", "10x10"]),
+        "--cv": one_of(["10", "5x2", "10x10", "time"]),
         "--drop": columns,
         "--use": columns,
         "--table": other,

@@ -222,7 +222,7 @@ def _plan(
     decision: Decision, comparison: Comparison, validation: CrossValidation, metric: Metric, region: float
 ) -> dict[str, Any] | None:
     """Return how many repetitions would show a difference as large as the region, if the decision is not clear."""
-    if decision.is_clear() or comparison.choose_test() != "corrected t":
+    if decision.is_clear() or comparison.choose_test() != "corrected t" or validation.folds.in_time:
         return None
     verdict = max(decision.undecided, key=lambda verdict: verdict.result.interval[1] - verdict.result.interval[0])
     first, second = (comparison.errors[comparison.place(name)] for name in (verdict.first, verdict.second))

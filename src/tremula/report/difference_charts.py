@@ -38,6 +38,7 @@ from tremula.report.summary_access import (
     reference_of,
 )
 
+MOST_DIFFERENCES = 250  # drawn, of all metrics together
 BAR_STEP = 0.4  # distance between two bars, in ranks
 COLUMNS = (
     ("label", "method", ""),
@@ -58,7 +59,9 @@ def kohavi(summary: Summary) -> Chart | None:
         return None
     main = next(metric for metric in summary["metrics"] if metric["name"] in specs)
     rows = relative_differences(summary, main)
-    best = _chosen(summary, main, rows)[0]
+    chosen, options = _chosen(summary, main, rows), specs[main["name"]]["params"][0]["bind"]["options"]
+    best, rows = chosen[0], [row for row in rows if row["against"] in options]
+    only = "" if len(options) == len(chosen) else f" Of {len(chosen)} methods the first {len(options)} can be chosen."
     verdicts = [row["verdict"] for row in rows if row["against"] == best]
     n_significant = sum(verdict != OUTCOMES[1] for verdict in verdicts)
     return Chart(
@@ -66,7 +69,7 @@ def kohavi(summary: Summary) -> Chart | None:
         "Differences relative to one method",
         f"Kohavi's plot, with methods in place of datasets. Lines are {percent(summary)} intervals of the "
         f"{summary['protocol'].get('test', '')} test of one pair. Colours and shapes are verdicts after correction for "
-        "the number of pairs, so the verdict may be “no difference shown” although a line does not include 0.",
+        f"the number of pairs, so the verdict may be “no difference shown” although a line does not include 0.{only}",
         f"Differences from {best}: {n_significant} of {len(verdicts)} other methods differ significantly.",
         specs,
         [title for _, title, _ in COLUMNS],
@@ -114,7 +117,8 @@ def _draw_kohavi(summary: Summary, metric: Metric) -> Row | None:
         layer("rule", ends, style={"strokeWidth": 2}, only=chosen),
         layer("point", point, only=chosen),
     ]
-    options = _chosen(summary, metric, rows)
+    options = _chosen(summary, metric, rows)[: max(MOST_DIFFERENCES // (len(order) * len(summary["metrics"])), 1)]
+    rows = [row for row in rows if row["against"] in options]
     choose = {"input": "select", "options": options, "name": "compared with "}
     params = [{"name": "against", "value": options[0], "bind": choose}]
     return spec(rows, ROW_STEP * (len(order) - 1), params=params, layer=layers)

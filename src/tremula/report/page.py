@@ -4,7 +4,7 @@ The page makes no network requests. The file is complete or absent: it is writte
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,15 +12,31 @@ from typing import Any
 import jinja2
 
 from tremula.persistence.atomic_write import write_atomically
-from tremula.report import analysis_charts, difference_charts, prediction_charts, ranking_charts
+from tremula.report import (
+    analysis_charts,
+    attribute_charts,
+    best_method_charts,
+    difference_charts,
+    prediction_charts,
+    ranking_charts,
+)
+from tremula.report.best_method_tables import cases, confusions
 from tremula.report.chart_style import CONFIG, Chart, short, show, with_unit
 from tremula.report.pair_matrix import matrices, sentences, tables
+from tremula.report.sentences import say_time_spent
 from tremula.report.summary import only_finite
 from tremula.report.summary_access import question_of
 from tremula.report.vega import load_library
 
-DRAW = {
+DRAW: dict[str, Callable[[Mapping[str, Any]], Chart | None]] = {
     "ranking": ranking_charts.ranking,
+    "roc": best_method_charts.roc,
+    "precision_recall": best_method_charts.precision_recall,
+    "best_calibration": best_method_charts.calibration,
+    "residuals": best_method_charts.residuals,
+    "groups": best_method_charts.groups,
+    "importances": attribute_charts.importances,
+    **attribute_charts.EFFECTS,
     "kohavi": difference_charts.kohavi,
     "ranks": difference_charts.critical_difference,
     "time": ranking_charts.time_against_error,
@@ -33,6 +49,7 @@ DRAW = {
 }
 # The charts a reader expects, by task, and the reason why one is missing if the summary gives none.
 IN_BOTH_TASKS = {
+    "importances": ("importance of attributes", "it was not measured"),
     "kohavi": ("Kohavi plot", "no pairs were tested"),
     "ranks": ("ranks", "they need at least three methods and all pairs, which --all-pairs tests"),
     "bias_variance": ("bias and variance", "it was not measured"),
@@ -41,6 +58,10 @@ IN_BOTH_TASKS = {
 EXPECTED = {
     "classification": {
         **IN_BOTH_TASKS,
+        "roc": (
+            "ROC curve",
+            "there are more than six classes, the best method predicts no probabilities, or no predictions were stored",
+        ),
         "kappa": ("κ-error diagram", "it was not measured"),
         "calibration": ("calibration", "no method predicted probabilities for enough rows"),
     },
@@ -73,8 +94,11 @@ def render_page(summary: Mapping[str, Any]) -> str:
         summary=summary,
         matrices=matrices(summary),
         tables=tables(summary),
+        confusions=confusions(summary),
+        cases=cases(summary),
         question=question_of(summary),
         sentences=sentences(summary),
+        time_spent=say_time_spent(summary),
         missing=missing_charts(summary, drawn),
     )
 

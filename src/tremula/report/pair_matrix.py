@@ -10,6 +10,7 @@ from tremula.report.chart_style import interval, show
 from tremula.report.summary_access import OUTCOMES, Metric, Summary, pairs_of, question_of, ranked, reference_of
 
 MARKS = {"better": "▲", "worse": "▼", "no difference shown": "·"}
+MOST_SENTENCES = 100  # on pairs without the best method, of all metrics together
 KINDS = {"better": "better", "worse": "worse", "no difference shown": "same"}
 
 
@@ -42,18 +43,19 @@ def _cell(
     pair = verdicts.get((method["name"], other["name"]))
     if pair is None:
         return None
-    words = {"better": "better than", "worse": "worse than"}.get(pair["verdict"], "not shown to differ from")
     size = "" if pair["difference"] is None else f", difference {show(pair['difference'], metric['unit'])}"
-    chance = "" if pair.get("p_adjusted") is None else f", corrected p {pair['p_adjusted']:.3f}"
+    chance = "" if pair.get("p_adjusted") is None else f", p {pair['p_adjusted']:.3f}"
     return {
         "kind": KINDS[pair["verdict"]],
-        "mark": MARKS[pair["verdict"]],
-        "words": f"{words} {other['label']}{size}{chance}",
+        "words": f"{pair['verdict']}{size}{chance}",
     }
 
 
-def sentences(summary: Summary) -> dict[str, dict[str, list[str]]]:
-    """Return, for each metric, the sentences on pairs with the best method or the baseline, and on all others."""
+def sentences(summary: Summary) -> dict[str, dict[str, Any]]:
+    """Return, for each metric, the sentences on pairs with the best method or the baseline, and on others.
+
+    Of many others only the first are on the page, those with a difference before the rest.
+    """
     by_metric = {}
     for metric in summary["metrics"]:
         pairs = [pair for pair in summary.get("pairs", ()) if pair["metric"] == metric["name"]]
@@ -61,7 +63,8 @@ def sentences(summary: Summary) -> dict[str, dict[str, list[str]]]:
             best = reference_of(summary, metric)
             of_best = [pair["sentence"] for pair in pairs if best in (pair["first"], pair["second"])]
             others = [pair for pair in pairs if best not in (pair["first"], pair["second"])]
-            by_metric[metric["name"]] = {"best": of_best, "others": _real_first(others)}
+            said = _real_first(others)[: MOST_SENTENCES // len(summary["metrics"])]
+            by_metric[metric["name"]] = {"best": of_best, "others": said, "left_out": len(others) - len(said)}
     return by_metric
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 UNCLEAR = "no difference shown"
+MOST_RIVALS = 2  # named in the answer
 
 
 def say_results(
@@ -43,6 +44,47 @@ def say_results(
     of_metric = [pair for pair in pairs if pair["metric"] == metric["name"]]
     labels = {row["name"]: row["label"] for row in rows}
     return [*first, *SAY[decision["question"]](of_metric, decision, labels), *say_plan(decision.get("plan"), metric)]
+
+
+def say_answer(
+    rows: Sequence[Mapping[str, Any]],
+    decision: Mapping[str, Any] | None,
+    metric: Mapping[str, Any],
+    constant: Mapping[str, Any],
+) -> str:
+    """Return one sentence for a reader who reads no other: the best method, its error, and who may be as good.
+
+    The parameters are those of `say_results`.
+    """
+    if not constant["beaten_by"]:
+        return _say_nothing_learned(metric, constant)
+    best, measured = rows[0], rows[0]["metrics"][metric["name"]]
+    first = f"{_capitalized(best['label'])} has the {'lowest' if metric['less_is_better'] else 'highest'} "
+    form = ".1f" if metric["unit"] == "%" else ".3g"
+    ends = f"95 % interval {measured['low']:{form}} to {measured['high']:{form}}"
+    other = f"{constant['label']}: {constant['error']:{form}}"
+    if metric["name"] == "error":
+        size = f"error: it is wrong for {measured['mean']:{form}} of 100 new rows ({ends}; {other})"
+    else:
+        unit = f" {metric['unit']}" if metric["unit"] else ""
+        size = f"{metric['label']}: {measured['mean']:{form}}{unit} for new rows ({ends}; {other})"
+    return first + size + _say_rivals(rows, decision) + "."
+
+
+def _say_rivals(rows: Sequence[Mapping[str, Any]], decision: Mapping[str, Any] | None) -> str:
+    """Say which other methods may be as good, by the decision on the best method."""
+    if decision is None or decision["question"] != "best":
+        return ""
+    best, others = rows[0]["name"], len(rows) - 1
+    rivals = [row["label"] for row in rows if row["name"] in decision["may_be_best"] and row["name"] != best]
+    if not rivals:
+        return ", and the other method is worse" if others == 1 else f", and all {others} other methods are worse"
+    if not decision["worse"]:
+        subject = "the other method is not" if others == 1 else f"none of the other {others} methods is"
+        return f", and {subject} shown to be worse"
+    worse = "the other is worse" if len(decision["worse"]) == 1 else f"the other {len(decision['worse'])} are worse"
+    named = listed(rivals) if len(rivals) <= MOST_RIVALS else f"{len(rivals)} other methods"
+    return f", and {named} may be as good; {worse}"
 
 
 def _say_nothing_learned(metric: Mapping[str, Any], constant: Mapping[str, Any]) -> str:
@@ -127,6 +169,25 @@ def say_time(seconds: float) -> str:
             return f"{seconds / size:{form}} {unit}s"
     whole = max(round(seconds), 1)
     return f"{whole} second" + ("s" if whole > 1 else "")
+
+
+def say_time_spent(summary: Mapping[str, Any]) -> str:
+    """Say how long this run took, and the fits and predictions, those of earlier runs included.
+
+    Examples
+    --------
+    >>> measured = {"seconds": 250.0, "results": 70, "reused": 60}
+    >>> say_time_spent({"seconds": 12.3, "measured": measured})
+    'This run took 12 seconds. Training and testing took 4 minutes; 60 of its 70 results are from earlier runs.'
+    """
+    if not summary.get("seconds"):
+        return ""
+    run = f"This run took {say_time(summary['seconds'])}."
+    measured = summary.get("measured")
+    if not measured:
+        return run
+    earlier = f"; {measured['reused']} of its {measured['results']} results are from earlier runs"
+    return f"{run} Training and testing took {say_time(measured['seconds'])}{earlier if measured['reused'] else ''}."
 
 
 def listed(words: Sequence[str]) -> str:

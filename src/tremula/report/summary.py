@@ -24,7 +24,7 @@ from tremula.lab.experiments.result import Result
 from tremula.report.data_description import describe
 from tremula.report.decisions import CONFIDENCE, CORRECTION, Question, compare_with_constant, decide_metrics
 from tremula.report.incomplete_methods import compare_unfinished
-from tremula.report.sentences import say_results
+from tremula.report.sentences import say_answer, say_results
 
 SCHEMA = 3
 USED = {
@@ -42,6 +42,10 @@ READING = (
     "Whether two methods differ is decided by the test of the pair, not by whether their intervals overlap."
 )
 
+IN_TIME = (
+    "Each fold is tested by models of all rows before it. Intervals and tests treat these folds like shuffled ones, "
+    "for which they were made; errors that change with time make them too sure. The analyses mix the rows."
+)
 COVERING = (
     f"Coverage is the share of test rows whose target is in its {100 * COVERAGE:g} % interval or set of classes, which "
     "are calibrated on the rows that members left out; methods that leave no rows out have none. Narrow intervals and "
@@ -88,9 +92,9 @@ def summarize(
     Returns
     -------
     dict
-        With the keys ``task``, ``headline``, ``sentences``, ``decision``, ``dataset``, ``protocol``, ``metrics``,
-        ``methods`` (ranked), ``pairs``, ``calibration``, ``predicted``, ``guesses``, ``notes``, ``versions`` and
-        ``command``.
+        With the keys ``task``, ``answer``, ``headline``, ``sentences``, ``decision``, ``dataset``, ``protocol``,
+        ``metrics``, ``methods`` (ranked), ``pairs``, ``calibration``, ``predicted``, ``guesses``, ``notes``,
+        ``versions`` and ``command``.
     """
     chosen = METRICS[dataset.task][0] if metric is None else metric
     metrics = [
@@ -110,6 +114,7 @@ def summarize(
     return {
         "schema": SCHEMA,
         "task": dataset.task,
+        "answer": say_answer(rows, decision, chosen.as_dict(), constant),
         "headline": sentences[0],
         "sentences": sentences,
         "decision": decision,
@@ -241,12 +246,14 @@ def _or_none(number: float) -> float | None:
 
 def _protocol(dataset: Dataset, validation: CrossValidation) -> dict[str, Any]:
     stratified = "stratified " if dataset.task == "classification" else ""
+    kind = "validation in time order" if validation.folds.in_time else f"{stratified}cross-validation"
     folds, repeats = validation.folds.folds, validation.folds.repeats
     times = f", repeated {repeats} times" if repeats > 1 else ""
     five_by_two = (repeats, folds) == (5, 2)
     return {
-        "kind": f"{stratified}cross-validation",
-        "words": f"{folds}-fold {stratified}cross-validation{times}, seed {validation.seed}",
+        "kind": kind,
+        "in_time": validation.folds.in_time,
+        "words": f"{folds}-fold {kind}{times}, seed {validation.seed}",
         "folds": folds,
         "repeats": repeats,
         "splits": validation.folds.n_splits,
@@ -260,8 +267,8 @@ def _protocol(dataset: Dataset, validation: CrossValidation) -> dict[str, Any]:
 
 
 def _notes(dataset: Dataset, validation: CrossValidation) -> list[str]:
-    notes = []
-    if dataset.task == "classification":
+    notes = [IN_TIME] if validation.folds.in_time else []
+    if dataset.task == "classification" and not validation.folds.in_time:
         counts, folds = np.unique(dataset.y, return_counts=True)[1], validation.folds.folds
         rare = int((counts < folds).sum())
         if rare:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tremula import BaggingClassifier, BaggingRegressor, C45Classifier, CARTRegressor
-from tremula.lab.comparison.analyses import bias_variance, members, noise
+from tremula.lab.comparison.analyses import attributes, bias_variance, members, noise
 from tremula.lab.comparison.analyses.run import run_analyses
 from tremula.lab.comparison.analyses.workbench import choose_contrast, draw_rows
 from tremula.lab.comparison.methods import Method, learner
@@ -70,7 +70,13 @@ def test_the_same_seed_finds_the_same(analyses: dict[str, Any]) -> None:
 def test_what_is_kept_is_not_measured_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store(tmp_path / "results.duckdb")
     first = run_analyses(made(), [BAGGING, TREE], store=store, progress=False)
-    for measure in (members.MeasureMembers, bias_variance.MeasureBiasVariance, noise.MeasureNoise):
+    measures = (
+        attributes.MeasureAttributes,
+        members.MeasureMembers,
+        bias_variance.MeasureBiasVariance,
+        noise.MeasureNoise,
+    )
+    for measure in measures:
         monkeypatch.setattr(measure, "__call__", None)
     assert run_analyses(made(), [BAGGING, TREE], store=store, progress=False) == first
 
@@ -78,11 +84,12 @@ def test_what_is_kept_is_not_measured_again(tmp_path: Path, monkeypatch: pytest.
 def test_a_small_budget_skips_analyses_with_a_reason() -> None:
     analyses = run_analyses(made(), [BAGGING], fit_seconds=SLOW, budget_seconds=2, progress=False)
     assert {entry["analysis"] for entry in analyses["skipped"]} == {
+        "importance of attributes",
         "κ-error diagram",
         "bias and variance",
         "noise curves",
     }
-    assert "more than its budget of 1 s" in analyses["skipped"][1]["reason"]
+    assert "more than its budget of 1 s" in analyses["skipped"][2]["reason"]
 
 
 def test_numbers_have_noise_in_the_target_and_no_kappa() -> None:
@@ -108,7 +115,7 @@ def test_a_method_that_fails_on_a_part_is_named() -> None:
             raise ValueError("no thanks")
 
     analyses = run_analyses(made(), [Method("refusing", "refusing", lambda *_: Refusing())], progress=False)
-    assert "no thanks" in analyses["skipped"][1]["reason"]
+    assert sum("no thanks" in entry["reason"] for entry in analyses["skipped"]) == 3
 
 
 def test_contrast_has_the_best_and_the_best_tree() -> None:

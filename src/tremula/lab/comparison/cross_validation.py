@@ -34,8 +34,8 @@ class CrossValidation:
     Attributes
     ----------
     results : dict of str to list of Result
-        By the name of the method, one result per split; without the methods that failed. In regression
-        ``outcome.predictions`` holds the predictions for the test rows.
+        By the name of the method, one result per split; without the methods that failed. ``outcome.predictions``
+        holds the numbers or the class probabilities predicted for the test rows.
     failures : dict of str to str
         Error messages by the name of the method that failed.
     splits : list of pairs of arrays
@@ -44,6 +44,8 @@ class CrossValidation:
     seed : int
     unfinished : dict of str to list of Result
         Results of the methods that failed on some splits, for the other splits.
+    n_reused : int
+        Results that were in the store before.
     """
 
     results: dict[str, list[Result]]
@@ -52,6 +54,12 @@ class CrossValidation:
     folds: Folds
     seed: int
     unfinished: dict[str, list[Result]] = field(default_factory=dict)
+    n_reused: int = 0
+
+    @property
+    def n_results(self) -> int:
+        """Number of results, without failures."""
+        return sum(map(len, (*self.results.values(), *self.unfinished.values())))
 
 
 def cross_validate(
@@ -109,15 +117,16 @@ def cross_validate(
     splits = make_splits(dataset, folds, seed)
     experiment = cross_validation(methods, dataset, folds, seed, splits, metric)
     with open_store(store) as opened:
+        n_reused = sum(result.failure is None for result in opened.results(experiment))
         # Failures are always retried: the machine may have been the cause.
         run_experiment(experiment, opened, n_jobs, keep_predictions=True, retry_failed=True, progress=progress)
-        measured = opened.results(experiment, with_predictions=dataset.task == "regression")
+        measured = opened.results(experiment, with_predictions=True)
     names = {stored_name(method): method.name for method in methods}
     results, failures = _by_method(measured, names)
     unfinished = _unfinished(measured, names, failures)
     if not results:
         raise MethodFailed(next(iter(failures.values())))
-    return CrossValidation(results, failures, splits, folds, seed, unfinished)
+    return CrossValidation(results, failures, splits, folds, seed, unfinished, n_reused)
 
 
 def _by_method(measured: Sequence[Result], names: Mapping[str, str]) -> tuple[dict[str, list[Result]], dict[str, str]]:
@@ -154,10 +163,18 @@ def cross_validation(
 ) -> Experiment:
     """Return the experiment: a cell is a method on a split; other data, folds or seeds make another experiment."""
     by_name = {stored_name(method): method for method in methods}
+    order = {"order": "time"} if folds.in_time else {}
     scorer = {"scorer": metric.scorer} if metric is not None and metric.scorer else {}
     return Experiment(
         name="cross-validation",
-        settings={"data": checksum(dataset), "folds": folds.folds, "seed": seed, "protocol": PROTOCOL, **scorer},
+        settings={
+            "data": checksum(dataset),
+            "folds": folds.folds,
+            "seed": seed,
+            "protocol": PROTOCOL,
+            **scorer,
+            **order,
+        },
         cells=[Cell(dataset.name, stored_name(method), split) for split in range(folds.n_splits) for method in methods],
         measure=TrainAndTest(by_name, dataset, splits, seed, metric),
     )

@@ -14,15 +14,18 @@
     legend: { ...config.legend, columns: narrow(width) ? 1 : 2, labelLimit: Math.round(width * 0.6) },
   });
   const drawn = new Map();
+  const widths = new Map();
   async function draw(place) {
     const specs = charts[place.dataset.chart];
     const spec = specs[""] ?? specs[metric];
     const absent = place.parentElement.querySelector(".absent");
     if (absent) absent.hidden = Boolean(spec);
     place.hidden = !spec;
+    const width = place.clientWidth;
+    if (spec && width === 0) { widths.delete(place); return; } // in a folded section: drawn when it opens
     drawn.get(place)?.finalize();
     if (!spec) return;
-    const width = place.clientWidth;
+    widths.set(place, width);
     const described = { ...structuredClone(spec), description: place.dataset.description };
     drawn.set(place, await vegaEmbed(place, described, {
       mode: "vega-lite", renderer: "svg", actions: false, ast: true, config: fitted(width),
@@ -105,11 +108,45 @@
     });
   });
 
+  // Whoever points at a verdict reads the whole of it; it is put together here to keep the file small.
+  each(".matrix", (table) => table.addEventListener("pointerover", (event) => {
+    const cell = event.target.closest("td");
+    const words = cell?.querySelector("i")?.textContent;
+    if (!words || cell.title) return;
+    const name = (head) => head.lastChild.textContent.trim();
+    cell.title = `${name(cell.parentElement.cells[0])} against ${name(table.tHead.rows[0].cells[cell.cellIndex])}: ${words}`;
+  }));
+
+  // Sections fold. All are drawn open, and open again for paper and for links to them.
+  const sections = [...document.querySelectorAll("details.part")];
+  const reveal = () => {
+    const section = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const part = section && (section.querySelector(":scope > .part") ?? section.closest(".part"));
+    if (part) part.open = true;
+  };
+  let folded = [];
+  addEventListener("beforeprint", () => {
+    folded = sections.filter((part) => !part.open);
+    folded.forEach((part) => { part.open = true; });
+  });
+  addEventListener("afterprint", () => { folded.forEach((part) => { part.open = false; }); });
+  sections.forEach((part) => part.addEventListener("toggle", () => {
+    if (part.open) part.querySelectorAll(".chart").forEach((place) => { if (widths.get(place) !== place.clientWidth) draw(place); });
+  }));
+  each("nav a", (link) => link.addEventListener("click", () => {
+    document.querySelectorAll(`${link.hash} > .part`).forEach((part) => { part.open = true; });
+  }));
+  addEventListener("hashchange", reveal);
+
   let last = innerWidth, waiting;
   addEventListener("resize", () => {
     clearTimeout(waiting);
     waiting = setTimeout(() => { if (innerWidth !== last) { last = innerWidth; drawAll(); } }, 200);
   });
   each("#methods th", (head) => head.classList.toggle("chosen", head.dataset.metric === metric));
-  drawAll().then(() => { document.documentElement.dataset.ready = "yes"; });
+  drawAll().then(() => {
+    sections.filter((part) => "folded" in part.dataset).forEach((part) => { part.open = false; });
+    reveal();
+    document.documentElement.dataset.ready = "yes";
+  });
 })();

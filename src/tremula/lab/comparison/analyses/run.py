@@ -8,16 +8,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tremula.lab.comparison.analyses.attributes import analyze_attributes
 from tremula.lab.comparison.analyses.bias_variance import analyze_bias_variance
 from tremula.lab.comparison.analyses.members import analyze_members
 from tremula.lab.comparison.analyses.noise import analyze_noise
-from tremula.lab.comparison.analyses.workbench import Skipped, Workbench, draw_rows
+from tremula.lab.comparison.analyses.workbench import Skipped, Workbench, draw_rows, drawn_rows
 from tremula.lab.comparison.methods import Method
 from tremula.lab.datasets.dataset import Dataset
 
 FEWEST_ROWS = 40
 BUDGET_SECONDS = 20.0
 ANALYSES = {
+    "attributes": ("importance of attributes", analyze_attributes),
     "kappa": ("κ-error diagram", analyze_members),
     "bias_variance": ("bias and variance", analyze_bias_variance),
     "noise": ("noise curves", analyze_noise),
@@ -33,6 +35,7 @@ def run_analyses(
     n_jobs: int | None = None,
     progress: bool | None = None,
     fit_seconds: Mapping[str, float] | None = None,
+    predict_seconds: Mapping[str, float] | None = None,
     budget_seconds: float = BUDGET_SECONDS,
 ) -> dict[str, Any]:
     """Measure what the charts of a comparison need beyond its cross-validation.
@@ -53,13 +56,15 @@ def run_analyses(
     fit_seconds : mapping of str to float, default=None
         Mean time of a fit in the cross-validation, by the name of the method. Together with the budget it decides
         how much is measured. None treats every fit as free.
+    predict_seconds : mapping of str to float, default=None
+        Mean time to predict one row there.
     budget_seconds : float, default=20.0
         Approximate time that the analyses may take, one cell at a time.
 
     Returns
     -------
     dict
-        Plain, with the keys ``kappa``, ``bias_variance`` and ``noise`` for the analyses that were run, and
+        Plain, with the keys ``attributes``, ``kappa``, ``bias_variance`` and ``noise`` for those that were run, and
         ``skipped``: the others with the reason.
 
     Examples
@@ -73,9 +78,19 @@ def run_analyses(
     >>> analyses["skipped"][0]["analysis"], analyses["skipped"][0]["reason"]
     ('κ-error diagram', 'none of the methods is an ensemble whose members each predict a class')
     """
+    row_numbers = drawn_rows(len(dataset.y), seed)
     rows = draw_rows(dataset, seed)
     run_options = {"store": store, "n_jobs": n_jobs, "progress": progress}
-    bench = Workbench(rows, list(methods), seed, fit_seconds or {}, len(dataset.y), run_options)
+    bench = Workbench(
+        rows,
+        list(methods),
+        seed,
+        fit_seconds or {},
+        len(dataset.y),
+        run_options,
+        predict_seconds or {},
+        row_numbers,
+    )
     analyses: dict[str, Any] = {"skipped": []}
     for name, (title, analyze) in ANALYSES.items():
         try:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -43,11 +43,17 @@ class Workbench:
     fit_seconds: Mapping[str, float]
     all_rows: int
     run_options: Mapping[str, Any]
+    predict_seconds: Mapping[str, float] = field(default_factory=dict)  # for one row
+    row_numbers: NDArray[np.intp] | None = None  # of these rows among all rows; None if they are all rows
 
     @property
     def by_name(self) -> dict[str, Method]:
         """Methods by name."""
         return {method.name: method for method in self.methods}
+
+    def numbers_of(self, rows: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Return the numbers of some of these rows among all rows."""
+        return rows if self.row_numbers is None else self.row_numbers[rows]
 
     def settings(self, **others: Any) -> dict[str, Any]:
         """Return the settings of an experiment on these rows."""
@@ -69,11 +75,16 @@ class Workbench:
         return results
 
 
+def drawn_rows(n_rows: int, seed: int, most: int = MOST_ROWS) -> NDArray[np.intp]:
+    """Return the numbers of all rows, or of a random sample if there are more."""
+    if n_rows <= most:
+        return np.arange(n_rows)
+    return np.sort(np.random.default_rng([seed, 1]).choice(n_rows, most, replace=False))
+
+
 def draw_rows(dataset: Dataset, seed: int, most: int = MOST_ROWS) -> Dataset:
     """Return the dataset, or a random sample of its rows if it has more."""
-    if len(dataset.y) <= most:
-        return dataset
-    return dataset.take(np.sort(np.random.default_rng([seed, 1]).choice(len(dataset.y), most, replace=False)))
+    return dataset if len(dataset.y) <= most else dataset.take(drawn_rows(len(dataset.y), seed, most))
 
 
 def random_halves(n_rows: int, seed: int, repetition: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
