@@ -1,4 +1,4 @@
-"""Guards any oracle by rules of disclosure: small counts are suppressed, and a privacy budget is never exceeded.
+"""Guards any oracle by rules of disclosure: small counts are withheld, and a privacy budget is never exceeded.
 
 A ledger records every question with its outcome and its cost. Refused questions are not sent.
 """
@@ -19,10 +19,11 @@ from tremula.display import ShortTable, ShownAsTable
 from tremula.errors import BudgetExhausted, QueryRefused
 from tremula.parameters import check_flag, check_number
 from tremula.persistence.atomic_write import write_atomically
+from tremula.queries.disclosure import Disclosure
 from tremula.queries.ledger import LedgerEntry, path_in_words
 from tremula.queries.oracle import Oracle
 from tremula.queries.privacy import cost_of_table, laplace_noise
-from tremula.queries.question import UNKNOWN, Path, Question, Schema, narrow
+from tremula.queries.question import UNKNOWN, Path, Question, Schema
 from tremula.queries.sql.path_covers import cover_paths
 
 
@@ -34,8 +35,10 @@ class GuardedOracle(ShownAsTable):
     oracle : Oracle
         The oracle to guard.
     min_count : int, default=5
-        Positive counts below it are suppressed: they are returned as 0. A path known to have fewer rows is not asked
-        about.
+        No count from 1 to `min_count` - 1 follows from all answers together. Values with fewer rows are merged into
+        groups, whose rows are divided among their values. One tree of regions is disclosed for each class. Counts on
+        other paths are estimated from it: the ledger says which. With a budget, noisy counts below it are returned as
+        0 instead.
     round_to : int or None, default=None
         Counts are rounded to the nearest multiple of it.
     epsilon : float or None, default=None
@@ -59,8 +62,9 @@ class GuardedOracle(ShownAsTable):
     -----
     A row is in one cell of each table, so a table has sensitivity 1. Tables on mutually exclusive paths share one cost;
     the costs of all others add up. Answers are cached: the same question costs nothing the second time. Classes, levels
-    and the cuts of numeric attributes are taken as public. Suppression and rounding do not withstand an attacker who
-    compares overlapping tables; only `epsilon` does. OpenDP draws the noise from the machine's entropy: it has no seed.
+    and the cuts of numeric attributes are taken as public. OpenDP draws the noise from the machine's entropy: it has no
+    seed. `round_to` alone does not withstand an attacker who compares overlapping tables. The guide on private data
+    says what each rule promises and what it does not.
 
     Examples
     --------
@@ -72,7 +76,7 @@ class GuardedOracle(ShownAsTable):
            [8, 0],
            [0, 0]])
     >>> guarded.ledger[0].suppressed
-    2
+    3
     """
 
     def __init__(
@@ -99,7 +103,8 @@ class GuardedOracle(ShownAsTable):
         self._per_table = cost_of_table(oracle.schema, epsilon, epsilon_per_table)
         self._add_noise = None if self._per_table is None else laplace_noise(self._per_table)
         self._answers: dict[Question, NDArray[Any]] = {}
-        self._path_sizes: dict[Path, float] = {}
+        protects_cells = epsilon is None and min_count > 1
+        self._disclosure = Disclosure(oracle, min_count, lambda division: None) if protects_cells else None
 
     @property
     def schema(self) -> Schema:
@@ -124,20 +129,52 @@ class GuardedOracle(ShownAsTable):
         """Answer a batch of questions, in their order, as far as the rules allow."""
         new = [question for question in dict.fromkeys(questions) if question not in self._answers]
         self._check_joint(new)
-        allowed = [question for question in new if self._path_sizes.get(question.path, np.inf) >= self._min_count]
-        cost = self._cost(allowed)
+        if self._disclosure is not None:
+            self._disclose(self._disclosure, new)
+        else:
+            self._pay_and_ask(new)
+        return [self._answers[question] for question in questions]
+
+    def _pay_and_ask(self, questions: Sequence[Question]) -> None:
+        cost = self._cost(questions)
         if cost > self.left * (1 + 1e-12):
-            self._record(allowed, "refused")
+            self._record(questions, "refused")
             raise BudgetExhausted(
-                f"a batch of {len(allowed)} questions costs {cost:.3g} of a privacy budget of {self._epsilon:g}, of "
+                f"a batch of {len(questions)} questions costs {cost:.3g} of a privacy budget of {self._epsilon:g}, of "
                 f"which {self.left:.3g} is left: nothing was sent"
             )
-        self._ask(allowed, cost)
-        for question in new:
-            if question not in self._answers:
-                self._answers[question] = self._unknown(question)
-                self._record([question], "refused")
-        return [self._answers[question] for question in questions]
+        self._ask(questions, cost)
+
+    def _disclose(self, disclosure: Disclosure, questions: Sequence[Question]) -> None:
+        """Answer from counts that are safe to disclose."""
+        joint = [question for question in questions if question.joint]
+        if joint and self.schema.classes is None:
+            self._record(joint, "refused")
+            raise QueryRefused("joint sums of a numeric target are not protected by min_count: set n_joint_features=1")
+        try:
+            answers = disclosure.answer(questions)
+        except Exception:
+            self._record(questions, "failed")
+            raise
+        for question, by_class in zip(questions, answers, strict=True):
+            answer = np.concatenate([own.counts for own in by_class], axis=-1)
+            if self.schema.classes is not None:
+                answer = np.rint(answer).astype(np.int64)
+            if not question.joint:
+                self._leave_out_small_levels(answer)
+            if self._round_to is not None:
+                self._round(answer, answer > 0)
+            self._answers[question] = answer
+            outcome = "answered" if all(own.is_exact for own in by_class) else "estimated"
+            self._record([question], outcome, suppressed=[sum(own.n_withheld for own in by_class)])
+
+    def _leave_out_small_levels(self, answer: NDArray[Any]) -> None:
+        """Set levels to 0 of which too few rows are expected, so that no branch of a tree is for them."""
+        n_rows = answer[:, 0] if self.schema.classes is None else answer.sum(axis=1)
+        for number, attribute in enumerate(self.schema.attributes):
+            if attribute.is_nominal:
+                cells = self.schema.cells(number)
+                answer[cells][n_rows[cells] < self._min_count] = 0
 
     def export_ledger(self, path: str | os.PathLike[str]) -> None:
         """Write the ledger to a file as JSON Lines, one line for each question; the file is replaced in one step."""
@@ -172,8 +209,6 @@ class GuardedOracle(ShownAsTable):
             guarded, n_suppressed = self._guard(question, answer)
             self._answers[question] = guarded
             suppressed.append(n_suppressed)
-            if not question.joint:
-                self._note_sizes(question, guarded)
         self._record(questions, "answered", cost, suppressed)
 
     def _guard(self, question: Question, answer: NDArray[Any]) -> tuple[NDArray[Any], int]:
@@ -219,30 +254,6 @@ class GuardedOracle(ShownAsTable):
         rounded = np.floor((counts + step / 2) / step) * step
         # Sums are scaled with their counts, which keeps the means.
         answer *= np.where(counts > 0, rounded / np.maximum(counts, 1), 0.0)[..., None]
-
-    def _note_sizes(self, question: Question, answer: NDArray[Any]) -> None:
-        """Note the number of rows on each path that extends the question's; small ones are not asked about."""
-        if self._add_noise is not None:
-            return  # the sizes are noisy, and the answers are private in any case
-        for attribute in question.attributes:
-            table = answer[self.schema.cells(attribute)]
-            if (table == UNKNOWN).any():
-                continue
-            sizes = table[:-1, 0] if self.schema.classes is None else table[:-1].sum(axis=1)
-            if self.schema.attributes[attribute].is_nominal:
-                for value, size in enumerate(sizes.tolist()):
-                    self._path_sizes[narrow(question.path, attribute, value, value)] = size
-
-    def _unknown(self, question: Question) -> NDArray[Any]:
-        if question.joint or self.schema.classes is None:
-            raise QueryRefused(
-                f"path {path_in_words(self.schema, question.path)!r} has fewer than {self._min_count} rows: it is not "
-                "asked about. Lower min_count, or limit max_depth"
-            )
-        answer = self.schema.empty_answer()
-        for attribute in question.attributes:
-            answer[self.schema.cells(attribute)] = UNKNOWN
-        return answer
 
     def _record(
         self, questions: Sequence[Question], outcome: str, cost: float = 0.0, suppressed: Sequence[int] | None = None

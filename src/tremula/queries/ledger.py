@@ -22,12 +22,13 @@ class LedgerEntry:
         Names of the attributes to count.
     joint : bool
         Whether they were to be counted jointly.
-    outcome : {"answered", "refused", "failed"}
+    outcome : {"answered", "estimated", "refused", "failed"}
+        "estimated" if the path has no disclosed counts of its own: the answer follows from those of other paths.
         "failed" if the guarded oracle raised an error; nothing was disclosed then.
     cost : float
         Cost of the whole batch in the entry of its last question, else 0: the budget is spent by batch.
     suppressed : int
-        Number of cells that were suppressed because their counts were too small.
+        Number of cells without a count of their own: it was too small, or was merged with one that was.
     """
 
     number: int
