@@ -43,7 +43,7 @@ class Disclosure:
         self._store = store
         n_trees = 1 if self._schema.classes is None else len(self._schema.classes)
         self.trees = [DisclosedTree(self._schema, min_count) for _ in range(n_trees)]
-        self._n_started = 0
+        self._started: set[int] = set()
         self._places: dict[int, tuple[int, ...]] = {}  # of regions, by identity
         self._not_divisible: set[tuple[int, int, int]] = set()
 
@@ -53,10 +53,10 @@ class Disclosure:
         tree = self.trees[number]
         if division.get("attribute") is None:
             tree.start(division)
-            self._n_started += 1
+            self._started.add(number)
             if tree.root is not None:
                 self._places[id(tree.root)] = ()
-            if self._n_started == len(self.trees):
+            if len(self._started) == len(self.trees):
                 self._weigh()
             return
         region = tree.locate(place)
@@ -75,7 +75,7 @@ class Disclosure:
 
     def answer(self, questions: Sequence[Question]) -> list[list[DisclosedAnswer]]:
         """Answer questions for each tree, after it has grown as far as they ask for and safety allows."""
-        if self._n_started == 0:
+        if len(self._started) < len(self.trees):
             self._start()
         paths = list(dict.fromkeys(question.path for question in questions))
         while plans := self._plan(paths):
@@ -99,7 +99,8 @@ class Disclosure:
 
     def _start(self) -> None:
         (answer,) = self._ask([EVERYWHERE], [EVERYWHERE])
-        for number, tree in enumerate(self.trees):
+        for number in set(range(len(self.trees))) - self._started:
+            tree = self.trees[number]
             self._publish(tree.describe_root(answer[number]) | {"tree": number, "place": []})
 
     def _publish(self, division: Division) -> None:
