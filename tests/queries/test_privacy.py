@@ -67,6 +67,16 @@ def test_with_delta_many_tables_have_less_noise() -> None:
     assert scales[1] < 0.8 * scales[0]
 
 
+@pytest.mark.parametrize("delta", [None, 1e-6])
+def test_fewer_depths_have_dearer_tables(delta: float | None) -> None:
+    costs = []
+    for depth in (2, 8):
+        guarded = GuardedOracle(behind(), epsilon=1.0, delta=delta, budget_depth=depth)
+        guarded.count([EVERYTHING])
+        costs.append(guarded.spent / (guarded.spent + guarded.left))
+    assert costs == pytest.approx([1 / 2, 1 / 8])
+
+
 def test_a_fit_stays_within_rho() -> None:
     guarded = GuardedOracle(behind(), min_count=0, epsilon=40.0, delta=1e-6)
     with pytest.warns(BudgetWarning):
@@ -80,7 +90,7 @@ def test_a_fit_stays_within_rho() -> None:
     [
         ({"delta": 1e-6}, "delta was given without epsilon"),
         ({"epsilon": 1.0, "delta": 1.0}, "expected less than 1"),
-        ({"epsilon": 1.0, "delta": 1e-6, "epsilon_per_table": 0.1}, "tables cost rho: leave it out"),
+        ({"epsilon": 1.0, "delta": 1e-6, "epsilon_per_table": 0.1}, "tables cost rho: set budget_depth instead"),
     ],
 )
 def test_budgets_are_checked(options: dict[str, Any], told: str) -> None:

@@ -25,7 +25,7 @@ from tremula.queries.ledger import LedgerEntry, digest, path_in_words, question_
 from tremula.queries.ledger_file import LedgerFile, Record
 from tremula.queries.oracle import Oracle
 from tremula.queries.possible_cells import possible_cells
-from tremula.queries.privacy import make_budget
+from tremula.queries.privacy import DEFAULT_DEPTH, make_budget
 from tremula.queries.question import UNKNOWN, Question, Schema
 from tremula.queries.rounding import round_answer
 
@@ -49,8 +49,8 @@ class GuardedOracle(ShownAsTable):
         are `epsilon`-differentially private. Neighbouring tables differ by one person. A batch that costs more than the
         remaining budget is refused.
     epsilon_per_table : float or None, default=None
-        Cost of one table of counts. By default the budget suffices for trees of depth 8, if all members have the same
-        tree.
+        Cost of one table of counts. By default the budget suffices for trees of depth `budget_depth`, if all members
+        have the same tree.
     allow_joint : bool, default=True
         Whether attributes may be counted jointly.
     delta : float or None, default=None
@@ -60,6 +60,8 @@ class GuardedOracle(ShownAsTable):
     rows_per_person : int, default=1
         No person has more rows in the table: the unit of privacy is a person with all of these rows. It is not checked.
         `limit_rows` chooses such rows.
+    budget_depth : int, default=8
+        Depth of trees that the budget suffices for. Fewer depths have less noise.
     key : str, bytes or None, default=None
         Secret by which `round_to` rounds each count up or down at random, always in the same way.
     ledger_file : path or None, default=None
@@ -106,6 +108,7 @@ class GuardedOracle(ShownAsTable):
         allow_joint: bool = True,
         delta: float | None = None,
         rows_per_person: int = 1,
+        budget_depth: int = DEFAULT_DEPTH,
         key: str | bytes | None = None,
         ledger_file: str | os.PathLike[str] | None = None,
     ) -> None:
@@ -120,7 +123,7 @@ class GuardedOracle(ShownAsTable):
         self._round_to = round_to
         self._key = key.encode() if isinstance(key, str) else key
         self._allow_joint = allow_joint
-        self._budget = make_budget(oracle.schema, epsilon, delta, epsilon_per_table, rows_per_person)
+        self._budget = make_budget(oracle.schema, epsilon, delta, epsilon_per_table, rows_per_person, budget_depth)
         self._answers: dict[Question, NDArray[Any]] = {}
         protects_cells = epsilon is None and min_count > 1
         self._disclosure = Disclosure(oracle, min_count, self._store_division) if protects_cells else None

@@ -61,10 +61,16 @@ class Budget:
 
 
 def make_budget(
-    schema: Schema, epsilon: float | None, delta: float | None, per_table: float | None, rows_per_person: int
+    schema: Schema,
+    epsilon: float | None,
+    delta: float | None,
+    per_table: float | None,
+    rows_per_person: int,
+    depth: int = DEFAULT_DEPTH,
 ) -> Budget | None:
     """Check a privacy budget and its noise; None without a budget."""
     check_number("rows_per_person", rows_per_person, 1, whole=True)
+    check_number("budget_depth", depth, 1, whole=True)
     if epsilon is None:
         for name, value in (("epsilon_per_table", per_table), ("delta", delta)):
             if value is not None:
@@ -78,7 +84,7 @@ def make_budget(
         )
     if per_table is not None:
         check_number("epsilon_per_table", per_table, 0.0, above=True)
-    n_tables = DEFAULT_DEPTH * len(schema.attributes)
+    n_tables = depth * len(schema.attributes)
     if delta is None:
         cost = epsilon / n_tables if per_table is None else float(per_table)
         return Budget(epsilon, None, epsilon, cost, laplace_noise(rows_per_person / cost))
@@ -86,7 +92,7 @@ def make_budget(
     if delta >= 1:
         raise InvalidInput(f"delta is {delta}, expected less than 1: give less than 1 / the number of rows")
     if per_table is not None:
-        raise InvalidInput("epsilon_per_table was given with delta, where tables cost rho: leave it out")
+        raise InvalidInput("epsilon_per_table was given with delta, where tables cost rho: set budget_depth instead")
     total = rho_for(epsilon, delta)
     cost = total / n_tables
     return Budget(epsilon, delta, total, cost, gaussian_noise(rows_per_person / np.sqrt(2 * cost)))
