@@ -9,6 +9,7 @@ from tremula.queries.arrays import ArrayOracle
 from tremula.queries.federated import FederatedOracle
 from tremula.queries.guard import GuardedOracle
 from tremula.queries.itemsets import ItemsetOracle
+from tremula.queries.private_input import limit_rows, private_cuts
 from tremula.queries.question import Attribute, Condition, Question, Schema
 from tremula.queries.site_schemas import agree_on_cuts
 from tremula.queries.sql.oracle import TableOracle, connect
@@ -26,4 +27,6 @@ __all__ = [
     "TableOracle",
     "agree_on_cuts",
     "connect",
+    "limit_rows",
+    "private_cuts",
 ]

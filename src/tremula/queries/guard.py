@@ -1,4 +1,4 @@
-"""Guards any oracle by rules of disclosure: small counts are suppressed, and a privacy budget is never exceeded.
+"""Guards any oracle by rules of disclosure: small counts are withheld, and a privacy budget is never exceeded.
 
 A ledger records every question with its outcome and its cost. Refused questions are not sent.
 """
@@ -7,23 +7,27 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
+from threading import RLock
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tremula.display import ShortTable, ShownAsTable
-from tremula.errors import BudgetExhausted, QueryRefused
+from tremula.errors import BudgetExhausted, InvalidInput, QueryRefused
 from tremula.parameters import check_flag, check_number
 from tremula.persistence.atomic_write import write_atomically
-from tremula.queries.ledger import LedgerEntry, path_in_words
+from tremula.queries.disclosure import Disclosure
+from tremula.queries.ledger import LedgerEntry, digest, path_in_words, question_from, question_in_json, rules_of
+from tremula.queries.ledger_file import LedgerFile, Record
 from tremula.queries.oracle import Oracle
-from tremula.queries.privacy import cost_of_table, laplace_noise
-from tremula.queries.question import UNKNOWN, Path, Question, Schema, narrow
-from tremula.queries.sql.path_covers import cover_paths
+from tremula.queries.possible_cells import possible_cells
+from tremula.queries.privacy import DEFAULT_DEPTH, make_budget
+from tremula.queries.question import UNKNOWN, Question, Schema
+from tremula.queries.rounding import round_answer
 
 
 class GuardedOracle(ShownAsTable):
@@ -34,33 +38,51 @@ class GuardedOracle(ShownAsTable):
     oracle : Oracle
         The oracle to guard.
     min_count : int, default=5
-        Positive counts below it are suppressed: they are returned as 0. A path known to have fewer rows is not asked
-        about.
+        No count from 1 to `min_count` - 1 follows from all answers together. Values with fewer rows are merged into
+        groups, whose rows are divided among their values. One tree of regions is disclosed for each class. Counts on
+        other paths are estimated from it: the ledger says which. With a budget, noisy counts below it are returned as
+        0 instead.
     round_to : int or None, default=None
         Counts are rounded to the nearest multiple of it.
     epsilon : float or None, default=None
         Privacy budget. OpenDP's discrete Laplace mechanism adds noise to every count, such that all answers together
-        are `epsilon`-differentially private. Neighbouring tables differ by one row. A batch that costs more than the
+        are `epsilon`-differentially private. Neighbouring tables differ by one person. A batch that costs more than the
         remaining budget is refused.
     epsilon_per_table : float or None, default=None
-        Cost of one table of counts. By default the budget suffices for trees of depth 8, if all members have the same
-        tree.
+        Cost of one table of counts. By default the budget suffices for trees of depth `budget_depth`, if all members
+        have the same tree.
     allow_joint : bool, default=True
         Whether attributes may be counted jointly.
+    delta : float or None, default=None
+        If given, all answers together are (`epsilon`, `delta`)-differentially private, and the noise is discrete
+        Gaussian. Costs are then counted in rho, by zero-concentrated differential privacy, and many tables have less
+        noise.
+    rows_per_person : int, default=1
+        No person has more rows in the table: the unit of privacy is a person with all of these rows. It is not checked.
+        `limit_rows` chooses such rows.
+    budget_depth : int, default=8
+        Depth of trees that the budget suffices for. Fewer depths have less noise.
+    key : str, bytes or None, default=None
+        Secret by which `round_to` rounds each count up or down at random, always in the same way.
+    ledger_file : path or None, default=None
+        File for the budget and for all that is disclosed. Later guards, and other processes at the same time, continue
+        with it: the budget is for all of them together, and so is the promise of `min_count`. A cost is on disk before
+        its answer is given.
 
     Attributes
     ----------
     ledger : list of LedgerEntry
         Every question and its outcome.
     spent : float
-        The part of the budget that is spent.
+        The part of the budget that is spent: epsilon, or rho with `delta`.
 
     Notes
     -----
-    A row is in one cell of each table, so a table has sensitivity 1. Tables on mutually exclusive paths share one cost;
-    the costs of all others add up. Answers are cached: the same question costs nothing the second time. Classes, levels
-    and the cuts of numeric attributes are taken as public. Suppression and rounding do not withstand an attacker who
-    compares overlapping tables; only `epsilon` does. OpenDP draws the noise from the machine's entropy: it has no seed.
+    A person is in at most `rows_per_person` cells of each table, which is its sensitivity. Tables on mutually exclusive
+    paths share one cost; the costs of all others add up. Answers are cached: the same question costs nothing the second
+    time. Classes, levels and the cuts of numeric attributes are taken as public. OpenDP draws the noise from the
+    machine's entropy: it has no seed. `round_to` alone does not withstand an attacker who compares overlapping tables.
+    The guide on private data says what each rule promises and what it does not.
 
     Examples
     --------
@@ -72,7 +94,7 @@ class GuardedOracle(ShownAsTable):
            [8, 0],
            [0, 0]])
     >>> guarded.ledger[0].suppressed
-    2
+    3
     """
 
     def __init__(
@@ -84,6 +106,11 @@ class GuardedOracle(ShownAsTable):
         epsilon: float | None = None,
         epsilon_per_table: float | None = None,
         allow_joint: bool = True,
+        delta: float | None = None,
+        rows_per_person: int = 1,
+        budget_depth: int = DEFAULT_DEPTH,
+        key: str | bytes | None = None,
+        ledger_file: str | os.PathLike[str] | None = None,
     ) -> None:
         check_number("min_count", min_count, 0, whole=True)
         check_flag("allow_joint", allow_joint)
@@ -94,12 +121,21 @@ class GuardedOracle(ShownAsTable):
         self._oracle = oracle
         self._min_count = min_count
         self._round_to = round_to
+        self._key = key.encode() if isinstance(key, str) else key
         self._allow_joint = allow_joint
-        self._epsilon = epsilon
-        self._per_table = cost_of_table(oracle.schema, epsilon, epsilon_per_table)
-        self._add_noise = None if self._per_table is None else laplace_noise(self._per_table)
+        self._budget = make_budget(oracle.schema, epsilon, delta, epsilon_per_table, rows_per_person, budget_depth)
         self._answers: dict[Question, NDArray[Any]] = {}
-        self._path_sizes: dict[Path, float] = {}
+        protects_cells = epsilon is None and min_count > 1
+        self._disclosure = Disclosure(oracle, min_count, self._store_division) if protects_cells else None
+        self._lock = RLock()
+        self._write: Callable[[Record], None] = ignore
+        self._failure: Exception | None = None
+        self._digest = digest(oracle.schema)
+        self._file = None
+        if ledger_file is not None:
+            rules = rules_of(oracle.schema, min_count, epsilon, delta, rows_per_person)
+            self._file = LedgerFile(ledger_file, rules)
+            self._continue_ledger([])
 
     @property
     def schema(self) -> Schema:
@@ -107,7 +143,8 @@ class GuardedOracle(ShownAsTable):
         return self._oracle.schema
 
     def _short_table(self) -> ShortTable:
-        budget = "" if self._epsilon is None else f", {self.spent:.3g} of {self._epsilon:.3g} epsilon spent"
+        own = self._budget
+        budget = "" if own is None else f", {self.spent:.3g} of {own.total:.3g} {own.unit} spent"
         rows = [
             (str(entry.number), entry.path, ", ".join(entry.attributes), entry.outcome, str(entry.suppressed))
             for entry in self.ledger
@@ -118,26 +155,107 @@ class GuardedOracle(ShownAsTable):
     @property
     def left(self) -> float:
         """The part of the budget that is left; infinite without a budget."""
-        return np.inf if self._epsilon is None else self._epsilon - self.spent
+        return np.inf if self._budget is None else self._budget.total - self.spent
 
     def count(self, questions: Sequence[Question]) -> list[NDArray[Any]]:
         """Answer a batch of questions, in their order, as far as the rules allow."""
+        with self._lock:
+            if self._file is None:
+                self._answer_new(questions)
+            else:
+                self._continue_ledger(questions)
+            return [self._answers[question].copy() for question in questions]
+
+    def _continue_ledger(self, questions: Sequence[Question]) -> None:
+        """Answer questions while the ledger file is locked, after what other guards have added to it."""
+        assert self._file is not None
+        if self._failure is not None:
+            raise self._failure
+        with self._file.open() as (records, write):
+            try:
+                for record in records:
+                    self._apply(record)
+            except Exception as error:  # a guard that has not taken over all records must not answer
+                self._failure = error
+                raise
+            self._write = write
+            try:
+                self._answer_new(questions)
+            finally:
+                self._write = ignore
+
+    def _apply(self, record: Record) -> None:
+        """Take over a record of the ledger file."""
+        is_own_schema = record["schema"] == self._digest
+        self.spent += record.get("cost", 0.0)
+        if "division" in record and self._disclosure is not None:
+            if not is_own_schema:
+                raise InvalidInput(
+                    f"the ledger {str(self._file.path if self._file else '')!r} has counts of other levels or cuts: "
+                    "give the levels and cuts of the first time"
+                )
+            self._disclosure.apply(record["division"])
+        if "answers" in record and is_own_schema:
+            dtype = self.schema.empty_answer().dtype
+            for question, answer in record["answers"]:
+                self._answers[question_from(question)] = np.array(answer, dtype=dtype)
+
+    def _store_division(self, division: Record) -> None:
+        self._write({"schema": self._digest, "division": division})
+
+    def _answer_new(self, questions: Sequence[Question]) -> None:
         new = [question for question in dict.fromkeys(questions) if question not in self._answers]
+        if not new:
+            return
         self._check_joint(new)
-        allowed = [question for question in new if self._path_sizes.get(question.path, np.inf) >= self._min_count]
-        cost = self._cost(allowed)
-        if cost > self.left * (1 + 1e-12):
-            self._record(allowed, "refused")
+        if self._disclosure is not None:
+            self._disclose(self._disclosure, new)
+        else:
+            self._pay_and_ask(new)
+
+    def _pay_and_ask(self, questions: Sequence[Question]) -> None:
+        budget = self._budget
+        cost = 0.0 if budget is None else budget.cost(questions, len(self.schema.attributes))
+        if budget is not None and self.spent + cost > budget.total * (1 + 1e-12):
+            self._record(questions, "refused")
             raise BudgetExhausted(
-                f"a batch of {len(allowed)} questions costs {cost:.3g} of a privacy budget of {self._epsilon:g}, of "
+                f"a batch of {len(questions)} questions costs {cost:.3g} of a privacy budget of {budget.total:g}, of "
                 f"which {self.left:.3g} is left: nothing was sent"
             )
-        self._ask(allowed, cost)
-        for question in new:
-            if question not in self._answers:
-                self._answers[question] = self._unknown(question)
-                self._record([question], "refused")
-        return [self._answers[question] for question in questions]
+        self._ask(questions, cost)
+
+    def _disclose(self, disclosure: Disclosure, questions: Sequence[Question]) -> None:
+        """Answer from counts that are safe to disclose."""
+        joint = [question for question in questions if question.joint]
+        if joint and self.schema.classes is None:
+            self._record(joint, "refused")
+            raise QueryRefused("joint sums of a numeric target are not protected by min_count: set n_joint_features=1")
+        try:
+            answers = disclosure.answer(questions)
+        except Exception:
+            self._record(questions, "failed")
+            raise
+        given = {}
+        for question, by_class in zip(questions, answers, strict=True):
+            answer = np.concatenate([own.counts for own in by_class], axis=-1)
+            if self.schema.classes is not None:
+                answer = np.rint(answer).astype(np.int64)
+            if not question.joint:
+                self._leave_out_small_levels(answer)
+            if self._round_to is not None:
+                round_answer(self.schema, question, answer, answer > 0, self._round_to, self._key)
+            given[question] = answer
+            outcome = "answered" if all(own.is_exact for own in by_class) else "estimated"
+            self._record([question], outcome, suppressed=[sum(own.n_withheld for own in by_class)])
+        self._keep(given)
+
+    def _leave_out_small_levels(self, answer: NDArray[Any]) -> None:
+        """Set levels to 0 of which too few rows are expected, so that no branch of a tree is for them."""
+        n_rows = answer[:, 0] if self.schema.classes is None else answer.sum(axis=1)
+        for number, attribute in enumerate(self.schema.attributes):
+            if attribute.is_nominal:
+                cells = self.schema.cells(number)
+                answer[cells][n_rows[cells] < self._min_count] = 0
 
     def export_ledger(self, path: str | os.PathLike[str]) -> None:
         """Write the ledger to a file as JSON Lines, one line for each question; the file is replaced in one step."""
@@ -149,100 +267,39 @@ class GuardedOracle(ShownAsTable):
             self._record([question for question in questions if question.joint], "refused")
             raise QueryRefused("the oracle does not allow joint counts of attributes: set n_joint_features=1")
 
-    def _cost(self, questions: Sequence[Question]) -> float:
-        """Return the cost of a batch: the sum over sets of mutually exclusive paths of the dearest path in each."""
-        if self._per_table is None or not questions:
-            return 0.0
-        tables = [1 if question.joint else len(question.attributes) for question in questions]
-        paths = list(dict.fromkeys(question.path for question in questions))
-        n_tables = [sum(n for n, question in zip(tables, questions) if question.path == path) for path in paths]
-        covers = cover_paths(paths, len(self.schema.attributes))
-        return self._per_table * sum(max(n_tables[number] for number in cover.numbers) for cover in covers)
-
     def _ask(self, questions: Sequence[Question], cost: float) -> None:
-        """Ask the guarded oracle, guard its answers, and pay for them."""
+        """Ask the guarded oracle, pay for its answers, and guard them."""
         try:
             answers = self._oracle.count(questions)
         except Exception:  # nothing was disclosed, so nothing is spent
             self._record(questions, "failed")
             raise
+        self._write({"schema": self._digest, "cost": cost})
         self.spent += cost
-        suppressed = []
-        for question, answer in zip(questions, answers, strict=True):
-            guarded, n_suppressed = self._guard(question, answer)
-            self._answers[question] = guarded
-            suppressed.append(n_suppressed)
-            if not question.joint:
-                self._note_sizes(question, guarded)
-        self._record(questions, "answered", cost, suppressed)
+        guarded = [self._guard(question, answer) for question, answer in zip(questions, answers, strict=True)]
+        self._record(questions, "answered", cost, [n_suppressed for _, n_suppressed in guarded])
+        self._keep({question: answer for question, (answer, _) in zip(questions, guarded)})
+
+    def _keep(self, answers: dict[Question, NDArray[Any]]) -> None:
+        """Keep answers, so that a question always has the same one."""
+        if self._file is not None:
+            given = [(question_in_json(question), answer.tolist()) for question, answer in answers.items()]
+            self._write({"schema": self._digest, "answers": given})
+        self._answers |= answers
 
     def _guard(self, question: Question, answer: NDArray[Any]) -> tuple[NDArray[Any], int]:
         """Return the answer with noise, suppression and rounding, and the number of suppressed cells."""
         guarded = answer.copy()
-        possible = self._possible_cells(question, guarded)
+        possible = possible_cells(self.schema, question)
         known = possible & (guarded != UNKNOWN) if self.schema.classes is not None else possible
-        if self._add_noise is not None:
-            guarded[known] = np.maximum(self._add_noise(guarded[known]), 0)
+        if self._budget is not None:
+            guarded[known] = np.maximum(self._budget.add_noise(guarded[known]), 0)
         counts = guarded if self.schema.classes is not None else guarded[..., 0]
         is_small = (counts > 0) & (counts < self._min_count)
         guarded[is_small] = 0
         if self._round_to is not None:
-            self._round(guarded, known)
+            round_answer(self.schema, question, guarded, known, self._round_to, self._key)
         return guarded, int(is_small.sum())
-
-    def _possible_cells(self, question: Question, answer: NDArray[Any]) -> NDArray[np.bool_]:
-        """Whether each cell may have rows: its attribute is asked about, and the path allows its value."""
-        if not question.joint:
-            possible = np.zeros(answer.shape, dtype=bool)
-            for attribute in question.attributes:
-                possible[self.schema.cells(attribute)] = self._allowed_values(question.path, attribute)[:, None]
-            return possible
-        possible = np.ones(answer.shape, dtype=bool)
-        for axis, attribute in enumerate(question.attributes):
-            shape = [-1 if place == axis else 1 for place in range(answer.ndim)]
-            possible &= self._allowed_values(question.path, attribute).reshape(shape)
-        return possible
-
-    def _allowed_values(self, path: Path, attribute: int) -> NDArray[np.bool_]:
-        values = np.arange(self.schema.attributes[attribute].n_values + 1)
-        for condition in path:
-            if condition.attribute == attribute:
-                return (values >= condition.first) & (values <= condition.last)
-        return values >= 0
-
-    def _round(self, answer: NDArray[Any], known: NDArray[np.bool_]) -> None:
-        step = self._round_to or 1
-        if self.schema.classes is not None:
-            answer[known] = (answer[known] + step // 2) // step * step
-            return
-        counts = answer[..., 0].copy()
-        rounded = np.floor((counts + step / 2) / step) * step
-        # Sums are scaled with their counts, which keeps the means.
-        answer *= np.where(counts > 0, rounded / np.maximum(counts, 1), 0.0)[..., None]
-
-    def _note_sizes(self, question: Question, answer: NDArray[Any]) -> None:
-        """Note the number of rows on each path that extends the question's; small ones are not asked about."""
-        if self._add_noise is not None:
-            return  # the sizes are noisy, and the answers are private in any case
-        for attribute in question.attributes:
-            table = answer[self.schema.cells(attribute)]
-            if (table == UNKNOWN).any():
-                continue
-            sizes = table[:-1, 0] if self.schema.classes is None else table[:-1].sum(axis=1)
-            if self.schema.attributes[attribute].is_nominal:
-                for value, size in enumerate(sizes.tolist()):
-                    self._path_sizes[narrow(question.path, attribute, value, value)] = size
-
-    def _unknown(self, question: Question) -> NDArray[Any]:
-        if question.joint or self.schema.classes is None:
-            raise QueryRefused(
-                f"path {path_in_words(self.schema, question.path)!r} has fewer than {self._min_count} rows: it is not "
-                "asked about. Lower min_count, or limit max_depth"
-            )
-        answer = self.schema.empty_answer()
-        for attribute in question.attributes:
-            answer[self.schema.cells(attribute)] = UNKNOWN
-        return answer
 
     def _record(
         self, questions: Sequence[Question], outcome: str, cost: float = 0.0, suppressed: Sequence[int] | None = None
@@ -261,3 +318,7 @@ class GuardedOracle(ShownAsTable):
                 suppressed=0 if suppressed is None else suppressed[place],
             )
             self.ledger.append(entry)
+
+
+def ignore(record: Record) -> None:
+    """Take a record, where there is no ledger file."""

@@ -1,10 +1,12 @@
-"""Entries of the ledger of a guarded oracle, and paths in words."""
+"""Entries of the ledger of a guarded oracle, paths in words, and questions and rules as JSON."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from typing import Any
 
-from tremula.queries.question import Path, Schema
+from tremula.queries.question import Condition, Path, Question, Schema
 
 
 @dataclass(frozen=True)
@@ -22,12 +24,13 @@ class LedgerEntry:
         Names of the attributes to count.
     joint : bool
         Whether they were to be counted jointly.
-    outcome : {"answered", "refused", "failed"}
+    outcome : {"answered", "estimated", "refused", "failed"}
+        "estimated" if the path has no disclosed counts of its own: the answer follows from those of other paths.
         "failed" if the guarded oracle raised an error; nothing was disclosed then.
     cost : float
         Cost of the whole batch in the entry of its last question, else 0: the budget is spent by batch.
     suppressed : int
-        Number of cells that were suppressed because their counts were too small.
+        Number of cells without a count of their own: it was too small, or was merged with one that was.
     """
 
     number: int
@@ -52,3 +55,35 @@ def path_in_words(schema: Schema, path: Path) -> str:
             cuts = ("-inf", *map(str, attribute.cuts or ()), "inf")
             words.append(f"{cuts[condition.first]} < {attribute.name} <= {cuts[condition.last + 1]}")
     return " and ".join(words)
+
+
+def rules_of(
+    schema: Schema, min_count: int, epsilon: float | None, delta: float | None, rows_per_person: int
+) -> dict[str, Any]:
+    """Return what a ledger file belongs to: the columns of a table and the rules of its guard."""
+    return {
+        "format": 1,
+        "columns": [attribute.name for attribute in schema.attributes],
+        "target": schema.target,
+        "classes": None if schema.classes is None else [str(label) for label in schema.classes],
+        "min_count": min_count,
+        "epsilon": epsilon,
+        "delta": delta,
+        "rows_per_person": rows_per_person,
+    }
+
+
+def digest(schema: Schema) -> str:
+    """Return a checksum of a schema with its levels and cuts."""
+    return sha256(repr(asdict(schema)).encode()).hexdigest()[:16]
+
+
+def question_in_json(question: Question) -> list[Any]:
+    """Return a question as lists of numbers."""
+    return [[list(condition) for condition in question.path], list(question.attributes), question.joint]
+
+
+def question_from(numbers: list[Any]) -> Question:
+    """Return the question that `question_in_json` was given."""
+    path, attributes, joint = numbers
+    return Question(tuple(Condition(*condition) for condition in path), tuple(attributes), joint)
