@@ -13,6 +13,7 @@ from tremula.errors import InvalidInput
 from tremula.parameters import check_choice, check_number
 from tremula.queries.arrays import DEFAULT_BINS, TASKS, ArrayOracle
 from tremula.queries.question import Question, Schema, joint_shape
+from tremula.queries.remote.client import RemoteOracle
 from tremula.queries.sql.batch import Batch, expression_measures, read_outputs
 from tremula.queries.sql.columns import (
     MAX_LEVELS,
@@ -29,24 +30,24 @@ from tremula.queries.sql.query_forms import BEST_FORM, FORMS
 MAX_PATHS = 2000  # of one query; larger batches are divided
 
 
-def connect(url: Any, table: str | None = None, *, target: str | None = None, **options: Any) -> TableOracle:
-    r"""Return an oracle of a table in a database, or of a file.
+def connect(url: Any, table: str | None = None, *, target: str | None = None, **options: Any) -> Any:
+    r"""Return an oracle of a table in a database, of a file, or of a site that `tremula serve` runs.
 
     Parameters
     ----------
     url : str or ibis table
         URL as in ibis ("duckdb://file.db", "postgresql://user@host/base", "sqlite://file.db", ...), or the path of a
-        CSV or Parquet file; or a table that is open already.
+        CSV or Parquet file; or a table that is open already; or the address of a site, "https://host:port".
     table : str or None, default=None
         Name of the table; not needed for a file.
     target : str, default=None
-        Column to predict; required.
+        Column to predict; required, other than for a site, which has its own.
     **options
-        Further parameters of `TableOracle`.
+        Further parameters of `TableOracle`, or of `RemoteOracle` for a site.
 
     Returns
     -------
-    TableOracle
+    TableOracle or RemoteOracle
 
     Examples
     --------
@@ -60,6 +61,10 @@ def connect(url: Any, table: str | None = None, *, target: str | None = None, **
     ...     oracle.schema.attributes[0].levels
     ('A', 'B')
     """
+    if isinstance(url, str) and url.startswith(("http://", "https://")):
+        if table is not None or target is not None:
+            raise InvalidInput(f"{url!r} is a site, which has its own table and target: leave them out")
+        return RemoteOracle(url, **options)
     if target is None:
         raise InvalidInput("no target was given: name the column to predict, target='...'")
     return TableOracle(table_or_opener(url, table), target, **options)
