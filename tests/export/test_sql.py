@@ -15,7 +15,7 @@ import sqlglot
 
 import tremula as tm
 from tremula.errors import ExportWarning, InvalidParameter, UnsupportedModel
-from tremula.export.sql.dialects import DIALECTS
+from tremula.trees.export.dialects import DIALECTS
 from tremula.trees.structure import NODE_DTYPE
 from tremula.trees.tree import Tree
 
@@ -70,7 +70,7 @@ def compare(model: Any, table: pd.DataFrame, rows: list[tuple[Any, ...]], allows
 )
 def test_answers_in_duckdb(database: Any, kind: str, name: str, missing: str) -> None:
     model, table = trained(kind, name, 0.1), table_with_gaps()
-    query = tm.to_sql(model, missing=missing, keep=["key"])
+    query = tm.to_sql(model, missing=missing, keep=["key"], form="case")
     compare(model, table.drop(columns="key"), ask(database, query), missing == "null")
 
 
@@ -81,7 +81,7 @@ def test_answers_in_sqlite(kind: str, name: str, missing: str) -> None:
     with sqlite3.connect(":memory:") as connection:
         plain = table.assign(town=table["town"].astype(object))
         plain.to_sql("rows", connection, index=False)
-        query = tm.to_sql(model, dialect="sqlite", missing=missing, keep=["key"])
+        query = tm.to_sql(model, dialect="sqlite", missing=missing, keep=["key"], form="case")
         compare(model, table.drop(columns="key"), ask(connection, query), missing == "null")
     connection.close()
 
@@ -107,7 +107,7 @@ def test_names_and_words_of_any_kind(dialect: str) -> None:
     table = pd.DataFrame({name: pd.Series([*names, "x"] * 4, dtype="str") for name in ['odd "name"', "plain"]})
     classes = np.array(["o'hara\\", 'say "a"'])[np.arange(24) % 2]
     model = tm.C45Classifier(confidence=None, min_weight_leaf=1).fit(table, classes)
-    query = tm.to_sql(model, "my `table`", dialect=dialect, keep=[])
+    query = tm.to_sql(model, "my `table`", dialect=dialect, keep=[], form="case")
     tree = sqlglot.parse_one(query, read=dialect, error_level=sqlglot.ErrorLevel.RAISE)
     words = {node.this for node in tree.find_all(sqlglot.exp.Literal) if node.is_string}
     assert set(classes) <= words
@@ -125,7 +125,7 @@ def test_all_columns_are_copied_by_default(database: Any) -> None:
 
 def test_null_is_shorter() -> None:
     model = trained("class", "bagging")
-    assert len(tm.to_sql(model, missing="null")) < len(tm.to_sql(model)) / 2
+    assert len(tm.to_sql(model, missing="null", form="case")) < len(tm.to_sql(model, form="case")) / 2
 
 
 def test_a_query_that_is_too_long_or_too_deep_is_told() -> None:
@@ -135,7 +135,7 @@ def test_a_query_that_is_too_long_or_too_deep_is_told() -> None:
     with pytest.warns(ExportWarning, match=r"characters, and bigquery takes 1,000,000: use missing='null'"):
         tm.to_sql(forest, dialect="bigquery")
     with pytest.warns(ExportWarning, match=r"trees of depth \d+, more than SQLite before 3.46 can read"):
-        tm.to_sql(forest, dialect="sqlite", missing="null")
+        tm.to_sql(forest, dialect="sqlite", missing="null", form="case")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         tm.to_sql(forest, dialect="duckdb", missing="null")
@@ -144,7 +144,9 @@ def test_a_query_that_is_too_long_or_too_deep_is_told() -> None:
 def test_a_long_sum_is_put_in_groups(database: Any) -> None:
     table, classes, _ = mixed_table(60, 0)
     model = tm.BaggingClassifier(tm.CARTClassifier(max_depth=1), n_estimators=130, random_state=0).fit(table, classes)
-    compare(model, table_with_gaps().drop(columns="key"), ask(database, tm.to_sql(model, keep=["key"])), False)
+    compare(
+        model, table_with_gaps().drop(columns="key"), ask(database, tm.to_sql(model, keep=["key"], form="case")), False
+    )
 
 
 def test_levels_that_mysql_does_not_tell_apart_are_refused() -> None:

@@ -57,6 +57,10 @@ def in_duckdb_by_group(table: pd.DataFrame, target: str) -> TableOracle:
     return oracle_of_table(duckdb_table(table), target, form="group by")
 
 
+def from_a_cube(table: pd.DataFrame, target: str) -> TableOracle:
+    return oracle_of_table(duckdb_table(table), target, cube_rows=1000)
+
+
 def in_sqlite(table: pd.DataFrame, target: str) -> TableOracle:
     connection = ibis.sqlite.connect()
     table.to_sql("visits", connection.con, index=False)
@@ -71,8 +75,8 @@ def federated(table: pd.DataFrame, target: str) -> FederatedOracle:
     return FederatedOracle([oracle_of_table(duckdb_table(part), target, cuts=cuts) for part in parts])
 
 
-OF_CLASSES = [array_oracle, of_ad_tree, guarded, in_duckdb, in_duckdb_by_group, in_sqlite, federated]
-OF_NUMBERS = [array_oracle, guarded, in_duckdb, in_duckdb_by_group, in_sqlite, federated]
+OF_CLASSES = [array_oracle, of_ad_tree, guarded, in_duckdb, in_duckdb_by_group, from_a_cube, in_sqlite, federated]
+OF_NUMBERS = [array_oracle, guarded, in_duckdb, in_duckdb_by_group, from_a_cube, in_sqlite, federated]
 
 
 def assert_same_answers(make: Maker, target: str, seed: int) -> None:

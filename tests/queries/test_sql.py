@@ -43,22 +43,22 @@ def assert_same(model: Any, rows: pd.DataFrame, answers: list[Any]) -> None:
         assert list(answers) == expected.tolist()
 
 
+@pytest.mark.parametrize("form", ["case", "join"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_duckdb(kind: str) -> None:
+def test_duckdb(kind: str, form: str) -> None:
     model, rows = fitted(kind)
     with duckdb.connect() as connection:
-        connection.register('x"; drop', rows)
-        query = model.export_sql('x"; drop')
-        assert_same(
-            model, rows, [answer for (answer,) in connection.sql(f"SELECT prediction FROM ({query})").fetchall()]
-        )
+        connection.register('x"; drop', rows.assign(number=range(len(rows))))
+        query = f"""SELECT prediction FROM ({model.export_sql('x"; drop', form=form)}) ORDER BY number"""
+        assert_same(model, rows, [answer for (answer,) in connection.sql(query).fetchall()])
 
 
 def test_shares_in_duckdb_are_the_same_to_the_last_bit() -> None:
     model, rows = fitted("average")
     with duckdb.connect() as connection:
         connection.register("rows", rows)
-        shares = connection.sql(f"SELECT p0, p1, p2 FROM ({model.export_sql(output='probabilities')})").fetchall()
+        query = model.export_sql(output="probabilities", form="case")
+        shares = connection.sql(f"SELECT p0, p1, p2 FROM ({query})").fetchall()
     np.testing.assert_array_equal(np.array(shares), model.predict_proba(rows))
 
 
@@ -67,13 +67,14 @@ def test_promised_that_nothing_is_missing() -> None:
     rows = rows.drop(index=0).dropna()
     with duckdb.connect() as connection:
         connection.register("rows", rows)
-        answers = connection.sql(f"SELECT prediction FROM ({model.export_sql(missing='none')})").fetchall()
+        answers = connection.sql(f"SELECT prediction FROM ({model.export_sql(missing='none', form='case')})").fetchall()
     assert_same(model, rows, [answer for (answer,) in answers])
 
 
 @pytest.mark.postgres
+@pytest.mark.parametrize("form", ["case", "join"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_postgres(kind: str) -> None:
+def test_postgres(kind: str, form: str) -> None:
     psycopg = pytest.importorskip("psycopg", reason="psycopg is not installed")
     url = os.environ.get("TREMULA_POSTGRES")
     if not url:
@@ -84,7 +85,8 @@ def test_postgres(kind: str) -> None:
         for number, row in enumerate(rows.itertuples(index=False)):
             values = [None if pd.isna(value) else value for value in row]
             connection.execute("INSERT INTO rows VALUES (%s, %s, %s, %s, %s)", [number, *values])
-        query = f"SELECT prediction FROM ({model.export_sql(dialect='postgres')}) AS answers ORDER BY number"
+        exported = model.export_sql(dialect="postgres", form=form)
+        query = f"SELECT prediction FROM ({exported}) AS answers ORDER BY number"
         assert_same(model, rows, [answer for (answer,) in connection.execute(query).fetchall()])
 
 

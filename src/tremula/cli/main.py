@@ -74,6 +74,13 @@ COMMANDS = (
         "tremula query postgresql://ann@host/hospital --table visits --target again --privacy 1",
     ),
     LateCommand(
+        "serve",
+        "Answer questions about a table over the network: its columns and guarded counts, never a row.",
+        "tremula serve hospital.duckdb#visits --target again --port 8443",
+        "tremula serve hospital.duckdb#visits --target again --host 0.0.0.0 --certificate site.pem --key site.key "
+        "--token-file token --audit asked.jsonl",
+    ),
+    LateCommand(
         "reproduce",
         "Measure the tables and figures of a paper again and compare them with the published ones.",
         "tremula reproduce",

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tremula.errors import UnsupportedModel
-from tremula.export.branches import MIXTURE, only_branches
+from tremula.trees.export.branches import MIXTURE, only_branches
 from tremula.trees.member_sum import MemberSum
 from tremula.trees.tree import Tree
 

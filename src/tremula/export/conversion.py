@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tremula.export.binary_trees import BinaryTree
-from tremula.export.branches import only_branches
 from tremula.export.expansion import Expansion
+from tremula.trees.export.branches import only_branches
 from tremula.trees.tree import Tree
 
 Floats = NDArray[np.float64]

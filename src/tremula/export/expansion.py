@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tremula.export.binary_trees import BinaryTree, TooManySplits
-from tremula.export.branches import MIXTURE, NodeBranches
+from tremula.trees.export.branches import MIXTURE, NodeBranches
 from tremula.trees.structure import branch_shares
 from tremula.trees.tree import Tree
 

@@ -1,7 +1,7 @@
 """Learning from counts: oracles answer questions about a table with counts, and no row leaves the table.
 
 `question.py` defines questions and answers, `oracle.py` the protocol; `growing.py` and `simulated.py` learn from any
-oracle; `sql/` asks databases. Open `question.py` first.
+oracle; `sql/` asks databases, `remote/` other machines. Open `question.py` first.
 """
 
 from tremula.queries.adtree import ADTreeOracle
@@ -11,6 +11,7 @@ from tremula.queries.guard import GuardedOracle
 from tremula.queries.itemsets import ItemsetOracle
 from tremula.queries.private_input import limit_rows, private_cuts
 from tremula.queries.question import Attribute, Condition, Question, Schema
+from tremula.queries.remote.client import RemoteOracle
 from tremula.queries.site_schemas import agree_on_cuts
 from tremula.queries.sql.oracle import TableOracle, connect
 
@@ -23,6 +24,7 @@ __all__ = [
     "GuardedOracle",
     "ItemsetOracle",
     "Question",
+    "RemoteOracle",
     "Schema",
     "TableOracle",
     "agree_on_cuts",

@@ -129,7 +129,12 @@ class SimulatedBagging(TableInputMixin, OutputsMixin, BaseEstimator):
         return mean_of_members(self.members_, self._n_outputs, votes=self.combine == "vote")
 
     def export_sql(
-        self, table: str = "rows", dialect: str = "duckdb", output: str = "prediction", missing: str = "shares"
+        self,
+        table: str = "rows",
+        dialect: str = "duckdb",
+        output: str = "prediction",
+        missing: str = "shares",
+        form: str = "auto",
     ) -> str:
         """Return an SQL query that predicts every row of a table.
 
@@ -143,12 +148,16 @@ class SimulatedBagging(TableInputMixin, OutputsMixin, BaseEstimator):
             "probabilities" adds the columns ``p0``, ``p1``, ..., one for each class in order. "prediction" adds the
             column ``prediction`` too. A regressor has only ``p0``.
         missing : {"shares", "none"}, default="shares"
-            "none" promises that the table has no NULLs and no levels unseen in training. The query is then shorter and
-            several times faster.
+            "none" promises that the table has no NULLs and no levels unseen in training. Nested CASEs are then shorter
+            and several times faster.
+        form : {"auto", "case", "join"}, default="auto"
+            "case" writes every tree as nested CASEs; their sums are equal to those of `predict_proba` to the last bit.
+            "join" joins the rows with a table of the nodes, once for each level of the trees: its text has about 20
+            characters a node, its sums are rounded otherwise, and in PostgreSQL and SQLite it adds the column
+            ``margin_row``. DuckDB, PostgreSQL and SQLite run it. "auto" writes the shorter one.
 
         Returns
         -------
         str
         """
-        check_is_fitted(self, "members_")
-        return ensemble_sql(self.members_, self.schema_, self.combine, table, dialect, output, missing)
+        return ensemble_sql(self.as_member_sum(), self.schema_, table, dialect, output, missing, form)

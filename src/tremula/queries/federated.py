@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tremula.errors import BudgetExhausted, InvalidInput, QueryFailed
+from tremula.errors import BudgetExhausted, InvalidInput, QueryFailed, TremulaError
 from tremula.parameters import check_choice, check_number
 from tremula.queries.oracle import Oracle
 from tremula.queries.question import UNKNOWN, Question, Schema, joint_shape
@@ -140,7 +140,7 @@ class FederatedOracle:
         except TimeoutError as error:
             cause: Exception = error
             reason = f"site {site} has not answered within {self._timeout} seconds"
-        except Exception as error:
+        except (TremulaError, OSError) as error:  # any other error is one of the program, and is raised
             cause, reason = error, f"site {site} failed: {error}"
         self.failures.append(SiteFailure(site, self._n_batches, reason))
         if self._on_failure == "raise":

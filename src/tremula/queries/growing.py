@@ -58,11 +58,19 @@ class Growth:
 
 @dataclass
 class Leaves:
-    """New leaves of a tree: the counts of each, its path and the path of its parent."""
+    """New leaves of a tree: the counts of each, the path of its parent, and the condition added to that, if any.
+
+    Most leaves are not split further, so paths are made only for those that are.
+    """
 
     counts: NDArray[np.float64]
-    paths: list[Path]
     parents: list[Path]
+    conditions: list[tuple[int, int, int] | None]
+
+    def path(self, leaf: int) -> Path:
+        """Return the path of a leaf."""
+        condition = self.conditions[leaf]
+        return self.parents[leaf] if condition is None else narrow(self.parents[leaf], *condition)
 
 
 @dataclass
@@ -120,7 +128,7 @@ def grow_members(oracle: Oracle, growth: Growth, streams: Sequence[np.random.Gen
     members = [Member(stream) for stream in streams]
     totals = count_rows(oracle)
     for member in members:
-        _add_leaves(member, schema, growth, Leaves(totals[None], [EVERYWHERE], [EVERYWHERE]), 0)
+        _add_leaves(member, schema, growth, Leaves(totals[None], [EVERYWHERE], [None]), 0)
     depth = 0
     while any(member.open_paths for member in members):
         try:
@@ -166,15 +174,16 @@ def _add_leaves(member: Member, schema: Schema, growth: Growth, leaves: Leaves, 
         return
     to_split = []
     n_values = [attribute.n_values for attribute in schema.attributes]
-    for leaf in np.flatnonzero(_is_splittable(leaves.counts, schema, growth)):
-        candidates = _usable_attributes(n_values, leaves.paths[leaf])
+    for leaf in np.flatnonzero(_is_splittable(leaves.counts, schema, growth)).tolist():
+        path = leaves.path(leaf)
+        candidates = _usable_attributes(n_values, path)
         if not candidates:
             continue
         if growth.n_attributes < len(candidates):
             drawn = member.random.choice(len(candidates), growth.n_attributes, replace=False)
             candidates = [candidates[place] for place in sorted(drawn)]
         to_split.append(leaf)
-        member.open_paths.append(leaves.paths[leaf])
+        member.open_paths.append(path)
         member.open_parents.append(leaves.parents[leaf])
         member.candidates.append(tuple(candidates))
     member.open_nodes = nodes[np.array(to_split, dtype=np.int64)]
@@ -230,8 +239,8 @@ def _make_branches(member: Member, schema: Schema, answers: NDArray[Any], choice
     member.node_blocks = [nodes]
     first_child = member.n_nodes
     counts: list[NDArray[Any]] = [np.empty((0, schema.n_outputs))]
-    paths: list[Path] = []
     parents: list[Path] = []
+    conditions: list[tuple[int, int, int] | None] = []
     for place in np.flatnonzero(choices.attribute >= 0).tolist():
         attribute, cut = int(choices.attribute[place]), int(choices.cut[place])
         spans = _branch_spans(schema, attribute, cut)
@@ -245,9 +254,9 @@ def _make_branches(member: Member, schema: Schema, answers: NDArray[Any], choice
             split = (threshold, 0.0, attribute, first_child, 2, NUMERIC_SPLIT)
         nodes[member.open_nodes[place]] = split
         first_child += len(spans)
-        paths += [narrow(path, attribute, first, last) for first, last in spans]
         parents += [path] * len(spans)
-    return Leaves(np.concatenate(counts).astype(np.float64), paths, parents)
+        conditions += [(attribute, first, last) for first, last in spans]
+    return Leaves(np.concatenate(counts).astype(np.float64), parents, conditions)
 
 
 def _branch_spans(schema: Schema, attribute: int, cut: int) -> list[tuple[int, int]]:

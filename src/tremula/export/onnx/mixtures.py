@@ -13,9 +13,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from tremula.export.branches import MIXTURE
 from tremula.export.onnx.graph import OnnxGraph
 from tremula.export.thresholds import ThresholdRounding
+from tremula.trees.export.branches import MIXTURE
 from tremula.trees.structure import (
     LEVEL_UNSEEN,
     MULTIWAY_SPLIT,

@@ -11,9 +11,9 @@ from tremula.aspen.task import PRIOR_SHARE
 from tremula.aspen.tree_sum import LogShareLink
 from tremula.errors import UnsupportedModel
 from tremula.export.model import TIE
-from tremula.export.sql.dialects import Dialect
 from tremula.losses import MIN_PROBABILITY
 from tremula.trees.composite_links import ChainLink, InterpolationLink, LinearLink, StretchLink
+from tremula.trees.export.dialects import Dialect
 from tremula.trees.links import ExponentialLink, IdentityLink, Link, LogisticLink, PositiveLink, ShareLink, SoftmaxLink
 
 Step = Callable[[Sequence[str]], list[str]]  # from the names of columns to expressions

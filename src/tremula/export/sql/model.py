@@ -10,18 +10,20 @@ import numpy as np
 
 from tremula.errors import ExportWarning, UnsupportedModel
 from tremula.export.binary_trees import mixing_attributes
-from tremula.export.branches import NodeBranches
 from tremula.export.linear_basis import NUMBER, LinearBasis, basis_of
 from tremula.export.model import ExportedModel, read_exported
-from tremula.export.sql.dialects import DIALECTS
 from tremula.export.sql.links import LinkSql
 from tremula.export.sql.trees import Columns, TreeSql, grouped_sum
 from tremula.parameters import check_choice
+from tremula.trees.export.branches import NodeBranches
+from tremula.trees.export.dialects import DIALECTS
+from tremula.trees.export.node_join import PREFIX, NodeJoin, can_join, choose_form, kept_columns
 from tremula.trees.m5.model_tree import ModelTree
 
 OUTPUTS = ("prediction", "probabilities")
 MISSING = ("shares", "null")
-PREDICTION, SHARE, MARGIN = "prediction", "p", "margin_"
+FORMS = ("auto", "case", "join")
+PREDICTION, SHARE, MARGIN = "prediction", "p", PREFIX
 
 
 def to_sql(
@@ -32,6 +34,7 @@ def to_sql(
     output: str = "prediction",
     missing: str = "shares",
     keep: Sequence[str] | None = None,
+    form: str = "auto",
 ) -> str:
     """Return a trained model as an SQL query that predicts every row of a table.
 
@@ -48,9 +51,13 @@ def to_sql(
         ``prediction`` too. A regressor has only ``prediction``.
     missing : {"shares", "null"}, default="shares"
         What happens to a row whose missing value takes several branches. "shares" follows the branches in their shares,
-        as tremula does. "null" answers NULL, for a query of about a third of the length.
+        as tremula does. "null" answers NULL, for a query of about a third of the length as nested CASEs.
     keep : sequence of str, default=None
         Columns of the table to copy, such as a key; by default all, and the steps between trees and probabilities too.
+    form : {"auto", "case", "join"}, default="auto"
+        "case" writes every tree as nested CASEs. "join" joins the rows with a table of nodes, once for each depth of
+        the trees; a large model has 20 to 40 characters a node. It is written for trees (not model trees) in DuckDB,
+        PostgreSQL and SQLite. "auto" writes the shorter one.
 
     Returns
     -------
@@ -86,14 +93,24 @@ def to_sql(
     exported = read_exported(model)
     if exported.no_missing and missing == "shares":
         raise UnsupportedModel(f"{exported.no_missing}: use missing='null'")
+    check_choice("form", form, FORMS)
     _check_names(exported, dialect)
-    query = _Query(exported, missing == "shares", keep, dialect).text(table, output)
-    _warn_of_limits(exported, query, dialect)
+    if form == "join" and not can_join(exported.whole, dialect):
+        raise UnsupportedModel(
+            f"no query with a table of nodes is written for {dialect} and this model, only for trees that are not very "
+            "deep in duckdb, postgres or sqlite: use form='auto'"
+        )
+    writer = _Query(exported, missing == "shares", keep, dialect)
+    query, is_joined = choose_form(
+        exported.whole, dialect, form, lambda: writer.joined(table, output), lambda: writer.text(table, output)
+    )
+    if not is_joined:
+        _warn_of_limits(exported, query, dialect)
     return query
 
 
 def _warn_of_limits(exported: ExportedModel, query: str, dialect: str) -> None:
-    """Warn if the engine may refuse the query, since it is too long or too deep."""
+    """Warn if the engine may refuse nested CASEs, since they are too long or too deep."""
     limits, depth = DIALECTS[dialect], max(member.depth for member in exported.whole.members)
     problems = []
     if limits.max_characters is not None and len(query) > limits.max_characters:
@@ -131,7 +148,7 @@ class _Query:
 
     def __init__(self, exported: ExportedModel, follows_shares: bool, keep: Sequence[str] | None, dialect: str) -> None:
         self.exported, self.whole, self.keep = exported, exported.whole, keep
-        self.dialect = DIALECTS[dialect]
+        self.engine, self.dialect = dialect, DIALECTS[dialect]
         self.links = LinkSql(self.dialect)
         mixes = mixing_attributes(self.whole) | bool(exported.no_missing)
         is_known = np.zeros_like(mixes) if follows_shares else mixes
@@ -139,11 +156,24 @@ class _Query:
         self.basis: LinearBasis = basis_of(self.whole)
 
     def text(self, table: str, output: str) -> str:
-        """Return the query."""
+        """Return the query with nested CASEs."""
+        margins = self._margins()
+        source = self.dialect.identifier(table)
+        return self._answers(lambda names: f"SELECT {self._listed(zip(margins, names))}\nFROM {source}", output)
+
+    def joined(self, table: str, output: str) -> str:
+        """Return the query with a table of nodes."""
+        join = NodeJoin(self.whole, self.exported.attributes, self.exported.levels, self.dialect, self.engine)
+        kept = kept_columns(self.keep, self.dialect, self.engine)
+        known = np.flatnonzero(self.columns.is_known).tolist()
+        return self._answers(lambda names: join.query(table, kept, names, known), output)
+
+    def _answers(self, margins: Callable[[Sequence[str]], str], output: str) -> str:
+        """Return the query of the answers, from that of the margins by their names."""
         exported = self.exported
         steps = self.links.steps(self.whole.link, self.whole.n_margins)
         names = self._names(0, self.whole.n_margins, is_last=not steps)
-        query = f"SELECT {self._listed(zip(self._margins(), names))}\nFROM {self.dialect.identifier(table)}"
+        query = margins(names)
         for number, step in enumerate(steps):
             expressions = step(names)
             names = self._names(number + 1, len(expressions), is_last=number == len(steps) - 1)

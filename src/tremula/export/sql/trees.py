@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tremula.export.branches import MIXTURE, NodeBranches
-from tremula.export.sql.dialects import LARGEST_DOUBLE, Dialect
+from tremula.trees.export.branches import MIXTURE, NodeBranches
+from tremula.trees.export.dialects import LARGEST_DOUBLE, Dialect
 from tremula.trees.structure import branch_shares
 
 GROUP = 40  # terms of a sum in one pair of brackets

@@ -179,9 +179,13 @@ def read_outputs(schema: Schema, fetched: Any) -> NDArray[Any]:
         return np.stack([_floats(fetched.column(name)) for name in ("c", "s", "q")], axis=1).reshape(-1, MOMENTS)
     place = {label: number for number, label in enumerate(schema.classes)}
     outputs = np.zeros((fetched.num_rows, len(schema.classes)), dtype=np.int64)
-    for row, (label, count) in enumerate(zip(fetched.column("y").to_pylist(), fetched.column("c").to_pylist())):
-        if label in place:  # a class that was added after the schema was read is not counted
-            outputs[row, place[label]] = count
+    if not fetched.num_rows:
+        return outputs
+    labels = fetched.column("y").combine_chunks().dictionary_encode()
+    places = np.array([place.get(label, -1) for label in labels.dictionary.to_pylist()])
+    places = places[labels.indices.to_numpy(zero_copy_only=False)]
+    rows = np.flatnonzero(places >= 0)  # a class that was added after the schema was read is not counted
+    outputs[rows, places[rows]] = np.asarray(fetched.column("c").to_numpy(), dtype=np.int64)[rows]
     return outputs
 
 

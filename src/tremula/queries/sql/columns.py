@@ -6,6 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tremula.data.column import show
 from tremula.errors import InvalidInput, InvalidTarget, OneClassTarget, UnknownTable, did_you_mean
 from tremula.queries.question import Attribute, Condition
@@ -38,6 +41,12 @@ class QueriedColumn:
         if self.number_of is None:
             return [int(value) for value in fetched]
         return [self.number_of.get(value, self.attribute.n_values) for value in fetched]
+
+    def codes(self, fetched: Any) -> NDArray[np.int64]:
+        """Return the numbers of a fetched column of pyarrow; each different value is looked up once."""
+        encoded = fetched.combine_chunks().dictionary_encode()
+        numbers = np.array(self.numbers(encoded.dictionary.to_pylist()), dtype=np.int64)
+        return np.asarray(numbers[encoded.indices.to_numpy(zero_copy_only=False)], dtype=np.int64)
 
     @property
     def n_fetched(self) -> int:

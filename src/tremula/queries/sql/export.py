@@ -5,35 +5,39 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tremula.errors import MissingLibrary
+from tremula.errors import MissingLibrary, UnsupportedModel
 from tremula.parameters import check_choice
 from tremula.queries.question import Schema
+from tremula.trees.export.dialects import DIALECTS
 from tremula.trees.export.labels import Wording
+from tremula.trees.export.node_join import NodeJoin, can_join, choose_form, kept_columns
 from tremula.trees.export.sql import class_expression, identifier, literal, value_expressions
+from tremula.trees.member_sum import MemberSum
 from tremula.trees.tree import Tree
 
 OUTPUTS = ("prediction", "probabilities")
 MISSING = ("shares", "none")
+FORMS = ("auto", "case", "join")
 TIE_FACTOR = "0.999999999999e0"  # shares above this multiple of the largest are ties: the first such class is predicted
 
 
 def ensemble_sql(
-    trees: Sequence[Tree],
+    whole: MemberSum,
     schema: Schema,
-    combine: str,
     table: str,
     dialect: str,
     output: str,
     missing: str,
+    form: str,
 ) -> str:
     """Return an SQL query that predicts every row of a table.
 
     Parameters
     ----------
-    trees : sequence of Tree
+    whole : MemberSum
+        The mean of the members, or of their votes.
     schema : Schema
         Names of columns, levels and classes of the table that the trees were grown from.
-    combine : {"average", "vote"}
     table : str
         Name of the table to predict; the query quotes it.
     dialect : str
@@ -43,18 +47,45 @@ def ensemble_sql(
         ``prediction`` too.
     missing : {"shares", "none"}
         "none" promises that the table has no NULLs and no levels unseen in training, for a shorter and faster query.
+    form : {"auto", "case", "join"}
+        Nested CASEs, a join with a table of nodes, or the shorter of the two.
     """
     check_choice("output", output, OUTPUTS)
     check_choice("missing", missing, MISSING)
+    check_choice("form", form, FORMS)
+    if form == "join" and not can_join(whole, dialect):
+        raise UnsupportedModel(f"no query with a table of nodes is written for {dialect!r}: use form='auto'")
+
+    def joined() -> str:
+        return _predicted(_joined(whole, schema, table, dialect), schema, output, dialect)
+
+    def nested() -> str:
+        return _predicted(_nested(whole, schema, table, missing), schema, output, "duckdb")
+
+    query, is_joined = choose_form(whole, dialect, form, joined, nested)
+    return query if dialect == "duckdb" or is_joined else _translated(query, dialect)
+
+
+def _predicted(scored: str, schema: Schema, output: str, dialect: str) -> str:
+    if output == "probabilities":
+        return scored
+    prediction = "p0" if schema.classes is None else _first_of_largest(schema.classes, dialect)
+    return f"SELECT scores.*, {prediction} AS prediction FROM ({scored}) AS scores"
+
+
+def _joined(whole: MemberSum, schema: Schema, table: str, dialect: str) -> str:
     names = [attribute.name for attribute in schema.attributes]
     levels = [attribute.levels for attribute in schema.attributes]
-    words = [Wording(tree, names, schema.classes, levels) for tree in trees]
-    scores = _votes(words, schema, missing) if combine == "vote" else _means(words, missing)
-    query = _scored(scores, table)
-    if output == "prediction":
-        prediction = "p0" if schema.classes is None else _first_of_largest(schema.classes)
-        query = f"SELECT scores.*, {prediction} AS prediction FROM ({query}) AS scores"
-    return query if dialect == "duckdb" else _translated(query, dialect)
+    join = NodeJoin(whole, names, levels, DIALECTS[dialect], dialect)
+    scores = [f"p{number}" for number in range(whole.n_margins)]
+    return join.query(table, kept_columns(None, DIALECTS[dialect], dialect), scores, [])
+
+
+def _nested(whole: MemberSum, schema: Schema, table: str, missing: str) -> str:
+    names = [attribute.name for attribute in schema.attributes]
+    levels = [attribute.levels for attribute in schema.attributes]
+    words = [Wording(tree, names, schema.classes, levels) for tree in whole.members if isinstance(tree, Tree)]
+    return _scored(_votes(words, schema, missing) if whole.votes else _means(words, missing), table)
 
 
 def _means(words: Sequence[Wording], missing: str) -> list[str]:
@@ -78,9 +109,9 @@ def _scored(scores: Sequence[str], table: str) -> str:
     return f"SELECT *,\n{columns}\nFROM {identifier(table)}"
 
 
-def _first_of_largest(classes: Sequence[Any]) -> str:
+def _first_of_largest(classes: Sequence[Any], dialect: str) -> str:
     names = [f"p{number}" for number in range(len(classes))]
-    best = f"GREATEST({', '.join(names)}) * {TIE_FACTOR}"
+    best = f"{DIALECTS[dialect].largest_of(names)} * {TIE_FACTOR}"
     cases = " ".join(f"WHEN {name} >= {best} THEN {literal(label)}" for name, label in zip(names, classes))
     return f"CASE {cases} END"
 

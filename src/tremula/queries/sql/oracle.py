@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,9 @@ from numpy.typing import NDArray
 
 from tremula.errors import InvalidInput
 from tremula.parameters import check_choice, check_number
-from tremula.queries.arrays import DEFAULT_BINS, TASKS
+from tremula.queries.arrays import DEFAULT_BINS, TASKS, ArrayOracle
 from tremula.queries.question import Question, Schema, joint_shape
+from tremula.queries.remote.client import RemoteOracle
 from tremula.queries.sql.batch import Batch, expression_measures, read_outputs
 from tremula.queries.sql.columns import (
     MAX_LEVELS,
@@ -21,30 +23,31 @@ from tremula.queries.sql.columns import (
     read_class_labels,
     with_target,
 )
+from tremula.queries.sql.cube import fetch_cube
 from tremula.queries.sql.database import Database, table_or_opener
 from tremula.queries.sql.query_forms import BEST_FORM, FORMS
 
 MAX_PATHS = 2000  # of one query; larger batches are divided
 
 
-def connect(url: Any, table: str | None = None, *, target: str | None = None, **options: Any) -> TableOracle:
-    r"""Return an oracle of a table in a database, or of a file.
+def connect(url: Any, table: str | None = None, *, target: str | None = None, **options: Any) -> Any:
+    r"""Return an oracle of a table in a database, of a file, or of a site that `tremula serve` runs.
 
     Parameters
     ----------
     url : str or ibis table
         URL as in ibis ("duckdb://file.db", "postgresql://user@host/base", "sqlite://file.db", ...), or the path of a
-        CSV or Parquet file; or a table that is open already.
+        CSV or Parquet file; or a table that is open already; or the address of a site, "https://host:port".
     table : str or None, default=None
         Name of the table; not needed for a file.
     target : str, default=None
-        Column to predict; required.
+        Column to predict; required, other than for a site, which has its own.
     **options
-        Further parameters of `TableOracle`.
+        Further parameters of `TableOracle`, or of `RemoteOracle` for a site.
 
     Returns
     -------
-    TableOracle
+    TableOracle or RemoteOracle
 
     Examples
     --------
@@ -58,6 +61,10 @@ def connect(url: Any, table: str | None = None, *, target: str | None = None, **
     ...     oracle.schema.attributes[0].levels
     ('A', 'B')
     """
+    if isinstance(url, str) and url.startswith(("http://", "https://")):
+        if table is not None or target is not None:
+            raise InvalidInput(f"{url!r} is a site, which has its own table and target: leave them out")
+        return RemoteOracle(url, **options)
     if target is None:
         raise InvalidInput("no target was given: name the column to predict, target='...'")
     return TableOracle(table_or_opener(url, table), target, **options)
@@ -86,6 +93,11 @@ class TableOracle:
         Cuts of numeric columns, instead of quantiles.
     form : {"grouping sets", "stack", "group by"} or None, default=None
         Form of the query of a batch; None chooses the fastest form for the engine.
+    cube_rows : int, default=0
+        A table of up to this many rows is fetched as the counts of its different rows, by one query, and all questions
+        are answered from these in memory. This is many times faster for deep trees, but this process then has every
+        different row: use it where the table may be read, as beside the database of a site that `tremula serve`
+        answers for. 0 never does this. A numeric target is always counted by the database.
     retries : int, default=2
         Number of times that a failed query is sent again, on a new connection.
     on_query : callable or None, default=None
@@ -119,11 +131,13 @@ class TableOracle:
         task: str = "auto",
         cuts: Mapping[str, Sequence[float]] | None = None,
         form: str | None = None,
+        cube_rows: int = 0,
         retries: int = 2,
         on_query: Callable[[str], None] | None = None,
     ) -> None:
         check_number("n_bins", n_bins, 2, whole=True)
         check_number("max_levels", max_levels, 1, whole=True)
+        check_number("cube_rows", cube_rows, 0, whole=True)
         check_number("retries", retries, 0, whole=True)
         check_choice("task", task, TASKS)
         if form is not None:
@@ -141,6 +155,14 @@ class TableOracle:
         ]
         self._schema = Schema(tuple(column.attribute for column in self._columns), target, classes)
         self._answers: dict[Question, NDArray[Any]] = {}
+        self._cube_rows = cube_rows
+
+    @cached_property
+    def _cube(self) -> ArrayOracle | None:
+        """All rows in memory, if that is allowed."""
+        if not self._cube_rows:
+            return None
+        return fetch_cube(self._database, self._schema, self._columns, self._cube_rows)
 
     @property
     def schema(self) -> Schema:
@@ -164,6 +186,8 @@ class TableOracle:
 
     def count(self, questions: Sequence[Question]) -> list[NDArray[Any]]:
         """Answer a batch of questions, in their order; questions answered before are not sent again."""
+        if self._cube is not None:
+            return self._cube.count(questions)
         new = [question for question in dict.fromkeys(questions) if question not in self._answers]
         margins = [question for question in new if not question.joint]
         for first in range(0, len(margins), MAX_PATHS):

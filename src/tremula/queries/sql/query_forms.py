@@ -33,8 +33,8 @@ def by_grouping_sets(batch: Batch) -> Iterator[Groups]:
         values = fetched.column(f"a{attribute}")
         rows = np.flatnonzero(values.is_valid().to_numpy())
         if len(rows):
-            codes = batch.columns[attribute].numbers(values.take(rows).to_pylist())
-            yield Groups(attribute, numbers[rows], np.array(codes), outputs[rows])
+            codes = batch.columns[attribute].codes(values.take(rows))
+            yield Groups(attribute, numbers[rows], codes, outputs[rows])
 
 
 def _grouping_sets_sql(batch: Batch, table: Any) -> str:
@@ -44,7 +44,7 @@ def _grouping_sets_sql(batch: Batch, table: Any) -> str:
 
 
 def _integers(column: Any) -> NDArray[np.int64]:
-    return np.array(column.to_pylist(), dtype=np.int64)
+    return np.asarray(column.to_numpy(), dtype=np.int64)
 
 
 def by_stack(batch: Batch) -> Iterator[Groups]:

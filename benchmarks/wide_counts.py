@@ -1,0 +1,105 @@
+"""Simulated bagging of a wide nominal table in DuckDB: asked depth by depth, from a cube of counts, and read out.
+
+    python benchmarks/wide_counts.py [--rows 60000] [--depths 3 4] [--seconds 100]
+
+The table has 26 nominal attributes of 2 to 40 levels and 3 numeric ones. All ways give the same trees if the cuts are
+the same. A way that takes longer than `--seconds` at one depth is not tried at a larger one. Seconds are processor time
+of the process, DuckDB on one thread.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import duckdb
+import numpy as np
+import pandas as pd
+from measure import environment, table
+
+import tremula as tm
+
+LEVELS = (2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 8, 9, 10, 10, 12, 12, 15, 15, 20, 20, 25, 30, 40, 5, 3)
+N_NUMERIC, MEMBERS = 3, 20
+
+
+def make_table(path: Path, rows: int) -> None:
+    """One hidden number moves all attributes and the class."""
+    random = np.random.default_rng(0)
+    hidden = random.normal(size=rows)
+    columns: dict[str, Any] = {}
+    for number, levels in enumerate(LEVELS):
+        noisy = hidden * 0.9 / (1 + number % 6) + random.normal(size=rows)
+        codes = np.clip(((noisy + 3) / 6 * levels).astype(int), 0, levels - 1)
+        columns[f"a{number}"] = np.array([f"level {code}" for code in range(levels)])[codes]
+    for number in range(N_NUMERIC):
+        columns[f"x{number}"] = np.round(random.normal(size=rows) + hidden / 2, 3)
+    score = 1.5 * hidden + (columns["x0"] > 0) + (columns["a3"] == "level 1") - 0.5
+    columns["again"] = np.where(random.random(rows) < 1 / (1 + np.exp(-score)), "yes", "no")
+    frame = pd.DataFrame(columns)
+    with duckdb.connect(str(path)) as connection:
+        connection.register("frame", frame)
+        connection.execute("CREATE TABLE visits AS SELECT * FROM frame")
+
+
+def asked(path: Path, depth: int, **options: Any) -> tuple[Any, str]:
+    sent: list[str] = []
+    address = f"duckdb://{path}?threads=1"
+    with tm.queries.connect(address, "visits", target="again", on_query=sent.append, **options) as oracle:
+        model = tm.SimulatedBaggingClassifier(MEMBERS, max_depth=depth, random_state=0).fit(oracle)
+    return model, f"{len(sent)} queries, longest {max(map(len, sent)) / 1000:.0f} kB"
+
+
+def from_cube(path: Path, depth: int) -> tuple[Any, str]:
+    return asked(path, depth, cube_rows=10_000_000)
+
+
+def read_out(path: Path, depth: int) -> tuple[Any, str]:
+    with duckdb.connect(str(path), config={"threads": 1}) as connection:
+        frame = connection.sql("SELECT * FROM visits").df()
+    model = tm.SimulatedBaggingClassifier(MEMBERS, max_depth=depth, random_state=0)
+    return model.fit(frame.drop(columns="again"), frame["again"]), "1 query"
+
+
+WAYS: dict[str, Callable[[Path, int], tuple[Any, str]]] = {
+    "counts, depth by depth": asked,
+    "counts, from a cube": from_cube,
+    "rows read out": read_out,
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=60_000)
+    parser.add_argument("--depths", type=int, nargs="*", default=[3, 4])
+    parser.add_argument("--seconds", type=float, default=100.0)
+    arguments = parser.parse_args()
+    lines, tired = [], set()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "visits.duckdb")
+        make_table(path, arguments.rows)
+        for depth in arguments.depths:
+            for name, way in WAYS.items():
+                if name in tired:
+                    continue
+                start = time.process_time()
+                model, words = way(path, depth)
+                seconds = time.process_time() - start
+                if seconds > arguments.seconds:
+                    tired.add(name)
+                nodes = sum(tree.n_nodes for tree in model.members_)
+                lines.append([str(depth), name, f"{seconds:.1f}", f"{nodes:,}", words])
+                print(lines[-1], flush=True)
+    print(table(["depth", "way", "processor seconds", "nodes", "asked"], lines))
+    print(environment("tremula", "duckdb", "ibis-framework", "numpy"))
+
+
+if __name__ == "__main__":
+    main()

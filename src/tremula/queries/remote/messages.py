@@ -1,0 +1,156 @@
+"""Schemas, questions and answers as JSON; what comes from the other side is checked before it is used."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tremula.errors import InvalidInput, QueryFailed
+from tremula.queries.question import UNKNOWN, Attribute, Condition, Path, Question, Schema, joint_shape
+
+MAX_QUESTIONS = 5000  # of one request
+MAX_BYTES = 32_000_000  # of one request
+MAX_CELLS = 1_000_000  # of one joint table
+LABELS = (str, bool, int, float)
+
+
+def write_schema(schema: Schema) -> dict[str, Any]:
+    """Return a schema as JSON."""
+    return {
+        "attributes": [{"name": a.name, "levels": a.levels, "cuts": a.cuts} for a in schema.attributes],
+        "target": schema.target,
+        "classes": schema.classes,
+    }
+
+
+def read_schema(message: Any) -> Schema:
+    """Return the schema of a site; raise an error if it is none."""
+    try:
+        attributes = tuple(
+            Attribute(str(a["name"]), _labels(a["levels"]), None if a["cuts"] is None else tuple(map(float, a["cuts"])))
+            for a in message["attributes"]
+        )
+        schema = Schema(attributes, str(message["target"]), _labels(message["classes"]))
+        for attribute in attributes:
+            attribute._check_stored()
+            if (attribute.levels is None) == (attribute.cuts is None):
+                raise ValueError(f"attribute {attribute.name!r} has neither levels nor cuts, or both")
+    except (KeyError, TypeError, ValueError) as error:
+        raise QueryFailed(
+            f"the site sent no schema: {error}. Check that its address is that of `tremula serve`"
+        ) from error
+    if not attributes:
+        raise QueryFailed("the site has no attributes: check the columns that it serves")
+    return schema
+
+
+def _labels(values: Any) -> tuple[Any, ...] | None:
+    if values is None:
+        return None
+    if not isinstance(values, list) or not all(isinstance(value, LABELS) for value in values):
+        raise ValueError("levels and classes must be lists of words, numbers or booleans")
+    if len(set(values)) < len(values):
+        raise ValueError("a level or class occurs twice")
+    return tuple(values)
+
+
+def digest(schema: Schema) -> str:
+    """Return a short word that differs between schemas."""
+    return hashlib.sha256(json.dumps(write_schema(schema)).encode()).hexdigest()[:16]
+
+
+def write_question(question: Question) -> dict[str, Any]:
+    """Return a question as JSON."""
+    return {
+        "path": [list(condition) for condition in question.path],
+        "attributes": list(question.attributes),
+        "joint": question.joint,
+        "parent": [list(condition) for condition in question.parent],
+    }
+
+
+def read_questions(schema: Schema, messages: Any) -> list[Question]:
+    """Return the questions of a request; raise an error if one does not fit the schema."""
+    if not isinstance(messages, list) or len(messages) > MAX_QUESTIONS:
+        raise InvalidInput(f"questions must be a list of at most {MAX_QUESTIONS}")
+    return [_read_question(schema, message) for message in messages]
+
+
+def _read_question(schema: Schema, message: Any) -> Question:
+    if not isinstance(message, Mapping) or not isinstance(message.get("joint"), bool):
+        raise InvalidInput("a question needs path, attributes, joint and parent")
+    attributes, n_attributes = message.get("attributes"), len(schema.attributes)
+    is_list = isinstance(attributes, list) and all(type(a) is int and 0 <= a < n_attributes for a in attributes)
+    if not is_list or not attributes or len(set(attributes)) < len(attributes):
+        raise InvalidInput(f"attributes must be different numbers from 0 to {n_attributes - 1}, at least one")
+    if message["joint"] and np.prod([float(size) for size in joint_shape(schema, attributes)]) > MAX_CELLS:
+        raise InvalidInput(f"a joint table may have {MAX_CELLS} cells: ask for fewer attributes")
+    path, parent = _read_path(schema, message.get("path")), _read_path(schema, message.get("parent"))
+    return Question(path, tuple(attributes), message["joint"], parent)
+
+
+def _read_path(schema: Schema, message: Any) -> Path:
+    conditions = []
+    for triple in message if isinstance(message, list) else [None]:
+        if not isinstance(triple, list) or len(triple) != 3 or not all(type(number) is int for number in triple):
+            raise InvalidInput("a path must be a list of conditions, each an attribute, a first and a last value")
+        condition = Condition(*triple)
+        if not 0 <= condition.attribute < len(schema.attributes):
+            raise InvalidInput(f"a condition is on attribute {condition.attribute}, which there is not")
+        if not 0 <= condition.first <= condition.last < schema.attributes[condition.attribute].n_values:
+            raise InvalidInput(
+                f"a condition has values from {condition.first} to {condition.last}, which there are not"
+            )
+        conditions.append(condition)
+    if len({condition.attribute for condition in conditions}) < len(conditions):
+        raise InvalidInput("a path may have one condition on each attribute")
+    return tuple(sorted(conditions))
+
+
+def write_answer(schema: Schema, question: Question, answer: NDArray[Any]) -> list[Any]:
+    """Return an answer as JSON: the cells asked about, in one list."""
+    asked = answer if question.joint else np.concatenate([answer[schema.cells(a)] for a in question.attributes])
+    cells: list[Any] = asked.ravel().tolist()
+    return cells
+
+
+def read_answer(schema: Schema, question: Question, message: Any, site: str) -> NDArray[Any]:
+    """Return the answer of a site to a question; raise an error if it cannot be one."""
+    empty = schema.empty_answer()
+    shape = (
+        joint_shape(schema, question.attributes)
+        if question.joint
+        else (sum(schema.attributes[a].n_values + 1 for a in question.attributes), schema.n_outputs)
+    )
+    kinds = (int,) if schema.classes is not None else (int, float)
+    if not isinstance(message, list) or len(message) != np.prod(shape) or not all(type(c) in kinds for c in message):
+        raise QueryFailed(f"site {site} answered with something else than {shape} counts: do not trust it")
+    cells = np.array(message, dtype=empty.dtype).reshape(shape)
+    _check_counts(schema, question, cells, site)
+    if question.joint:
+        return cells
+    start = 0
+    for attribute in question.attributes:
+        size = schema.attributes[attribute].n_values + 1
+        empty[schema.cells(attribute)] = cells[start : start + size]
+        start += size
+    return empty
+
+
+def _check_counts(schema: Schema, question: Question, cells: NDArray[Any], site: str) -> None:
+    counts = cells if schema.classes is not None else cells[..., 0]
+    if schema.classes is None and not np.isfinite(cells).all():
+        raise QueryFailed(f"site {site} answered with sums that are not finite: do not trust it")
+    is_allowed = (counts >= 0) | ((counts == UNKNOWN) & (schema.classes is not None and not question.joint))
+    if not is_allowed.all():
+        raise QueryFailed(f"site {site} answered with a count of {counts.min()}, below 0: do not trust it")
+
+
+def questions_in(messages: Sequence[Question], size: int) -> list[list[Question]]:
+    """Divide questions into parts of at most so many."""
+    return [list(messages[start : start + size]) for start in range(0, len(messages), size)]

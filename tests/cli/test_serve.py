@@ -1,0 +1,67 @@
+"""`tremula serve` before it listens: who could ask, and what is served. Its answers are tested with the oracles."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from tremula.cli.main import run
+
+
+def complaint(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    with pytest.raises(SystemExit) as stop:
+        run(["serve", *words])
+    assert stop.value.code not in (0, None)
+    return " ".join(capsys.readouterr().err.split())
+
+
+@pytest.fixture
+def visits(tmp_path: Path) -> str:
+    file = tmp_path / "visits.csv"
+    file.write_text("ward,again\nA,yes\nA,no\nB,no\nB,no\n")
+    return str(file)
+
+
+def test_other_machines_are_not_listened_to_without_encryption_and_a_token(
+    visits: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    open_to_all = [visits, "--target", "again", "--host", "0.0.0.0", "--port", "0"]
+    assert "would listen to other machines" in complaint(capsys, *open_to_all)
+    token = tmp_path / "token"
+    token.write_text("0123456789abcdef")
+    assert "would listen to other machines" in complaint(capsys, *open_to_all, "--token-file", str(token))
+    files = ["--certificate", "site.pem", "--key", "site.key"]
+    assert "would listen to other machines" in complaint(capsys, *open_to_all, *files)
+    assert "belong together" in complaint(capsys, visits, "--target", "again", "--key", "site.key")
+
+
+def test_a_short_token_is_refused(visits: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    token = tmp_path / "token"
+    token.write_text("secret\n")
+    words = complaint(capsys, visits, "--target", "again", "--token-file", str(token))
+    assert "has 6 characters: at least 16 are needed" in words
+
+
+def test_files_that_are_not_what_they_should_be(
+    visits: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = tmp_path / "other.json"
+    other.write_text("[1, 2]")
+    assert "is no JSON object of lists of cuts" in complaint(capsys, visits, "--target", "again", "--cuts", str(other))
+    audit = complaint(capsys, visits, "--target", "again", "--port", "0", "--audit", str(other), "--max-questions", "5")
+    assert "line 1 of" in audit
+    assert "name another file" in audit
+
+
+def test_a_port_that_is_taken(visits: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        words = complaint(capsys, visits, "--target", "again", "--port", str(taken.getsockname()[1]))
+    assert "is taken" in words
+
+
+def test_what_is_not_there(visits: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "no column 'agian'" in complaint(capsys, visits, "--target", "agian")
