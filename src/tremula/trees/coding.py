@@ -108,8 +108,9 @@ class KernelCodes(NamedTuple):
 class KernelMarks(NamedTuple):
     """The rows as the kernel takes them.
 
-    `marks` has the multiplicity of each row and, above its bits, its class. Of a numeric target there are `numbers`,
-    and `targets` in fixed point. `terms` is the table of f(count) for entropy, in units of `term_unit`.
+    `marks` has the multiplicity of each row and, above its bits, its class. Real `weights` of rows with classes have a
+    multiplicity of 1 in their place. Of a numeric target there are `numbers`, and `targets` in fixed point. `terms` is
+    the table of f(count) for entropy, in units of `term_unit`.
     """
 
     marks: np.ndarray
@@ -118,6 +119,7 @@ class KernelMarks(NamedTuple):
     terms: np.ndarray | None
     term_unit: float
     n_classes: int
+    weights: np.ndarray | None = None
 
 
 def code_columns(values: np.ndarray, n_levels: np.ndarray, max_bins: int | None = None) -> CodedColumns:

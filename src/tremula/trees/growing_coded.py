@@ -24,6 +24,10 @@ from tremula.trees.structure import NODE_DTYPE
 MAX_CODED_ROWS = 1 << 25
 # Classes times levels that a tree grown from codes tabulates.
 MAX_CODED_TABLE = 1 << 22
+# Codes of a column that a byte tells apart.
+BYTE_CODES = 256
+# Real weights in this range are grown from codes; the sum of all is in it too.
+LEAST_WEIGHT, LARGEST_WEIGHT = 1e-100, 1e100
 CODABLE = {CLASSIFICATION["gini"].code, CLASSIFICATION["entropy"].code, REGRESSION["variance"].code}
 
 
@@ -50,7 +54,8 @@ def is_coded(
     """Whether a tree is grown from codes.
 
     Nodes then keep the numbers of their rows alone. This is quicker where they draw some of the attributes; with all
-    attributes, where codes are bytes and serve several trees.
+    attributes, where codes serve several trees and are bytes, or nearly all bytes and entropies of real weights are
+    sought, which take many logarithms.
     """
     can_be_coded = (
         _is_codable(rules)
@@ -59,16 +64,25 @@ def is_coded(
         and n_classes * max(1, int(columns.n_levels.max(initial=0))) <= MAX_CODED_TABLE
         and (rules.subsets or not columns.n_levels.any())
         and columns.is_complete
-        and _are_small_counts(weights)
+        and (_are_small_counts(weights) or _can_be_weighted(rules, weights, n_classes))
     )
     if columns.max_bins is not None:
-        if not can_be_coded:
+        if not can_be_coded or not _are_small_counts(weights):
             raise InvalidParameter(_why_no_bins(columns, weights))
         return True
     n_attributes = columns.n_judged if attributes is None else len(attributes)
     if not can_be_coded or rules.random_threshold or rules.n_drawn < n_attributes:
         return can_be_coded
-    return not columns.serves_once and n_classes > 0 and columns.coded.codes.itemsize == 1
+    if columns.serves_once or n_classes == 0:
+        return False
+    if columns.coded.codes.itemsize == 1:
+        return True
+    is_entropy = criterion_of(rules).is_information
+    return is_entropy and not _are_small_counts(weights) and _are_mostly_bytes(columns)
+
+
+def _are_mostly_bytes(columns: Columns) -> bool:
+    return int(np.count_nonzero(columns.coded.n_codes <= BYTE_CODES)) * 2 >= columns.n_attributes
 
 
 def _why_no_bins(columns: Columns, weights: np.ndarray) -> str:
@@ -85,9 +99,23 @@ def _are_small_counts(weights: np.ndarray) -> bool:
     return is_whole and bool(weights.max() <= MAX_COUNT) and weights.sum(dtype=np.float64) < MAX_TABLED_WEIGHT
 
 
+def _can_be_weighted(rules: Rules, weights: np.ndarray, n_classes: int) -> bool:
+    """Whether rows of classes have real weights whose squares are doubles.
+
+    Sums of these depend on their order, so that only rules with a tolerance decide ties as sorted lists do.
+    """
+    if not n_classes or rules.random_threshold or not rules.tolerance > 0.0:
+        return False
+    least = weights.min(initial=LARGEST_WEIGHT, where=weights > 0)
+    return bool(least >= LEAST_WEIGHT and weights.sum(dtype=np.float64) <= LARGEST_WEIGHT)
+
+
 def marks_of_classes(codes: np.ndarray, n_classes: int, weights: np.ndarray, rules: Rules) -> KernelMarks:
     """Return class and multiplicity of each row as the kernel takes them."""
     terms = None
+    if not _are_small_counts(weights):
+        weights = np.ascontiguousarray(weights, np.float64)
+        return KernelMarks(class_marks(codes, weights > 0), None, None, None, 0.0, n_classes, weights)
     if criterion_of(rules).is_information:
         terms = table_of_terms(int(weights.sum(dtype=np.int64)), is_information=True)
     return KernelMarks(class_marks(codes, weights), None, None, terms, INFORMATION_UNIT, n_classes)
