@@ -211,6 +211,10 @@ def test_which_trees_are_grown_from_codes() -> None:
     assert growing.is_coded(columns, None, forest, weights, 2)
     assert growing.is_coded(columns, None, Rules(GINI), weights, 2)  # bytes
     assert not growing.is_coded(wide, None, Rules(GINI), np.ones(500), 2)
+    nearly_bytes = np.column_stack([wide.values[:, :1], random.integers(2, size=(500, 9))])
+    assert growing.is_coded(read_columns(nearly_bytes, np.zeros(10, np.int32)), None, Rules(GINI), np.ones(500), 2)
+    more_wide = read_columns(nearly_bytes[:, :9], np.zeros(9, np.int32))
+    assert not growing.is_coded(more_wide, None, Rules(GINI), np.ones(500), 2)
     assert not growing.is_coded(replace(columns, serves_once=True), None, Rules(GINI), weights, 2)
     assert not growing.is_coded(columns, None, forest, weights / 2, 2)  # rounding would decide ties
     assert not growing.is_coded(columns, None, replace(forest, strict=True), weights, 2)

@@ -24,8 +24,10 @@ from tremula.trees.structure import NODE_DTYPE
 MAX_CODED_ROWS = 1 << 25
 # Classes times levels that a tree grown from codes tabulates.
 MAX_CODED_TABLE = 1 << 22
-# Codes of a column that a byte tells apart.
+# Codes of a column that a byte tells apart. Codes are quicker than sorted lists up to a share of columns with more,
+# which is larger for entropies of real weights: lists need a logarithm for every row. Measured on covtype and adult.
 BYTE_CODES = 256
+WIDE_SHARE, WIDE_SHARE_OF_LOGARITHMS = 0.1, 0.5
 # Real weights in this range are grown from codes; the sum of all is in it too.
 LEAST_WEIGHT, LARGEST_WEIGHT = 1e-100, 1e100
 CODABLE = {CLASSIFICATION["gini"].code, CLASSIFICATION["entropy"].code, REGRESSION["variance"].code}
@@ -54,8 +56,7 @@ def is_coded(
     """Whether a tree is grown from codes.
 
     Nodes then keep the numbers of their rows alone. This is quicker where they draw some of the attributes; with all
-    attributes, where codes serve several trees and are bytes, or nearly all bytes and entropies of real weights are
-    sought, which take many logarithms.
+    attributes, where codes serve several trees and few columns need more than a byte.
     """
     can_be_coded = (
         _is_codable(rules)
@@ -75,14 +76,10 @@ def is_coded(
         return can_be_coded
     if columns.serves_once or n_classes == 0:
         return False
-    if columns.coded.codes.itemsize == 1:
-        return True
-    is_entropy = criterion_of(rules).is_information
-    return is_entropy and not _are_small_counts(weights) and _are_mostly_bytes(columns)
-
-
-def _are_mostly_bytes(columns: Columns) -> bool:
-    return int(np.count_nonzero(columns.coded.n_codes <= BYTE_CODES)) * 2 >= columns.n_attributes
+    has_logarithms = criterion_of(rules).is_information and not _are_small_counts(weights)
+    share = WIDE_SHARE_OF_LOGARITHMS if has_logarithms else WIDE_SHARE
+    n_wide = int(np.count_nonzero(columns.coded.n_codes > BYTE_CODES))
+    return n_wide <= share * columns.n_attributes
 
 
 def _why_no_bins(columns: Columns, weights: np.ndarray) -> str:
