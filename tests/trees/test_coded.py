@@ -211,13 +211,39 @@ def test_which_trees_are_grown_from_codes() -> None:
     assert growing.is_coded(columns, None, forest, weights, 2)
     assert growing.is_coded(columns, None, Rules(GINI), weights, 2)  # bytes
     assert not growing.is_coded(wide, None, Rules(GINI), np.ones(500), 2)
+    nearly_bytes = np.column_stack([wide.values[:, :1], random.integers(2, size=(500, 9))])
+    assert growing.is_coded(read_columns(nearly_bytes, np.zeros(10, np.int32)), None, Rules(GINI), np.ones(500), 2)
+    more_wide = read_columns(nearly_bytes[:, :9], np.zeros(9, np.int32))
+    assert not growing.is_coded(more_wide, None, Rules(GINI), np.ones(500), 2)
     assert not growing.is_coded(replace(columns, serves_once=True), None, Rules(GINI), weights, 2)
-    assert not growing.is_coded(columns, None, forest, weights / 2, 2)
+    assert not growing.is_coded(columns, None, forest, weights / 2, 2)  # rounding would decide ties
     assert not growing.is_coded(columns, None, replace(forest, strict=True), weights, 2)
     assert not growing.is_coded(replace(columns, gap=1e-5), None, forest, weights, 2)
     nominal = read_columns(np.zeros((50, 2)), np.array([3, 0], np.int32))
     assert not growing.is_coded(nominal, None, replace(forest, n_drawn=1), weights, 2)
     assert growing.is_coded(nominal, None, replace(forest, n_drawn=1, subsets=True), weights, 2)
+
+
+def test_which_trees_of_real_weights_are_grown_from_codes() -> None:
+    random = np.random.default_rng(0)
+    columns = read_columns(np.round(random.normal(size=(50, 4)), 1), np.zeros(4, np.int32))
+    wide = read_columns(random.normal(size=(500, 4)), np.zeros(4, np.int32))
+    mostly_bytes = read_columns(
+        np.column_stack([random.normal(size=500), wide.values[:, :3] > 0]), np.zeros(4, np.int32)
+    )
+    weights, half = np.full(50, 0.5), np.full(500, 0.5)
+    gini, entropy = RULES["gini"], RULES["entropy"]
+
+    assert growing.is_coded(columns, None, gini, weights, 2)
+    assert growing.is_coded(columns, None, entropy, weights, 2)
+    assert growing.is_coded(wide, None, replace(gini, n_drawn=2), half, 2)
+    assert growing.is_coded(mostly_bytes, None, entropy, half, 2)
+    assert not growing.is_coded(mostly_bytes, None, gini, half, 2)
+    assert not growing.is_coded(wide, None, entropy, half, 2)
+    assert not growing.is_coded(columns, None, RULES["variance"], weights, 0)
+    assert not growing.is_coded(columns, None, replace(gini, random_threshold=True), weights, 2)
+    assert not growing.is_coded(columns, None, gini, weights * 1e99, 2)
+    assert not growing.is_coded(columns, None, gini, np.where(np.arange(50), 0.5, 1e-101), 2)
 
 
 @pytest.mark.usefixtures("processor")

@@ -124,20 +124,10 @@ IN_PLACE int judge_pair(const CodedTree *tree, OpenNode *node, int64_t attribute
 /* Few rows, sorted by comparing each with each. Returns whether the codes differ. */
 IN_PLACE int judge_few_of_classes(CodedTree *tree, OpenNode *node, int64_t attribute, int width, int criterion) {
     int n = (int)node->n_rows;
-    int16_t shorts[MAX_COMPARED + 16];
-    int32_t wholes[MAX_COMPARED + 16];
     uint8_t order[MAX_COMPARED];
-    uint32_t codes[MAX_COMPARED], differences = 0;
+    uint32_t codes[MAX_COMPARED];
     ClassWalk walk;
-    for (int i = 0; i < n; i++) {
-        codes[i] = code_of_row(tree, node, i, attribute, width);
-        differences |= codes[i] ^ codes[0];
-        if (width == 1) shorts[i] = (int16_t)(codes[i] << 6 | i);
-        else wholes[i] = (int32_t)(codes[i] << 6 | i);
-    }
-    if (!differences) return 0;
-    if (width == 1) order_shorts(shorts, n, order);
-    else order_wholes(wholes, n, order);
+    if (!order_few_rows(tree, node, attribute, width, codes, order)) return 0;
     begin_class_walk(tree, node, &walk, criterion);
     for (int p = 0; p < n - 1; p++) {
         uint32_t mark = tree->node_marks[order[p]];

@@ -32,6 +32,7 @@ static int plant_coded_root(CodedTree *tree, int64_t n_present) {
     for (int64_t row = 0; row < tree->table.n_rows; row++) {
         double count = tree->marks[row] & COUNT_MASK;
         if (count == 0.0) continue;
+        if (tree->target == WEIGHTED_CLASSES) count = tree->weights[row];
         tree->rows[n++] = (uint32_t)row;
         weight += count;
         if (tree->target == NUMBERS) {
@@ -81,6 +82,29 @@ IN_PLACE void open_classes(CodedTree *tree, OpenNode *node, const double *statis
     }
 }
 
+/* The same of rows with real weights. */
+IN_PLACE void open_weights(CodedTree *tree, OpenNode *node, const double *statistics, int criterion) {
+    int64_t n_present = 0;
+    node->within = node->branches = 0.0;
+    for (int64_t code = 0; code < tree->n_classes; code++) {
+        double weight = statistics[code];
+        if (!(weight > 0.0)) continue;
+        tree->class_number[code] = (uint32_t)n_present;
+        tree->class_code[n_present] = (uint32_t)code;
+        tree->weight_totals[n_present] = weight;
+        tree->weight_terms[n_present] = criterion == CODED_GINI ? weight * weight : quick_x_log_x(weight);
+        node->within += tree->weight_terms[n_present++];
+    }
+    node->n_classes = n_present;
+    if (criterion == CODED_GINI) node->within /= node->weight;
+    else node->branches = quick_x_log_x(node->weight);
+    for (int64_t i = 0; i < node->n_rows; i++) {
+        uint32_t mark = node->source.marks[node->rows[i]];
+        tree->node_marks[i] = tree->class_number[mark >> CLASS_SHIFT_OF_MARK] << CLASS_SHIFT_OF_MARK | (mark & COUNT_MASK);
+        tree->node_weights[i] = node->source.weights[node->rows[i]];
+    }
+}
+
 IN_PLACE void open_numbers(CodedTree *tree, OpenNode *node) {
     node->total = node->sum = 0;
     node->n_classes = 0;
@@ -108,18 +132,20 @@ static void copy_rows_of_node(CodedTree *tree, CodedFrame *frame) {
             tree->local_targets[i] = tree->targets[rows[i]];
             tree->local_numbers[i] = tree->numbers[rows[i]];
         }
+        if (tree->target == WEIGHTED_CLASSES) tree->local_weights[i] = tree->weights[rows[i]];
         rows[i] = (uint32_t)i;
     }
     frame->is_local = 1;
 }
 
-IN_PLACE void open_coded_node(CodedTree *tree, CodedFrame *frame, int criterion) {
+IN_PLACE void open_coded_node(CodedTree *tree, CodedFrame *frame, int criterion, int has_weights) {
     OpenNode *node = &tree->node;
     double least = ceil(tree->rules.min_side_weight);
     if (!frame->is_local && frame->end - frame->start <= tree->local_rows) copy_rows_of_node(tree, frame);
     node->source = frame->is_local
-                       ? (RowSource){tree->local_codes, tree->local_marks, tree->local_targets, tree->local_numbers}
-                       : (RowSource){tree->table.codes, tree->marks, tree->targets, tree->numbers};
+                       ? (RowSource){tree->local_codes, tree->local_marks, tree->local_targets, tree->local_numbers,
+                                     tree->local_weights}
+                       : (RowSource){tree->table.codes, tree->marks, tree->targets, tree->numbers, tree->weights};
     node->is_local = frame->is_local;
     node->constant = frame->constant;
     node->rows = tree->rows + frame->start;
@@ -129,6 +155,7 @@ IN_PLACE void open_coded_node(CodedTree *tree, CodedFrame *frame, int criterion)
     node->least = least > 1.0 ? (int64_t)least : 1;
     node->best = (CodedCut){-INFINITY, NAN, -1, 0, 0, 0};
     if (criterion == CODED_VARIANCE) open_numbers(tree, node);
+    else if (has_weights) open_weights(tree, node, tree->statistics + frame->node * tree->n_statistics, criterion);
     else open_classes(tree, node, tree->statistics + frame->node * tree->n_statistics, criterion);
 }
 
@@ -159,6 +186,17 @@ IN_PLACE int is_worth_bins(const OpenNode *node, int criterion) {
     return node->n_rows > BIN_ROWS + BIN_CLASS_ROWS * node->n_classes;
 }
 
+/* Judges the cuts of a numeric attribute in a node of rows with real weights. */
+IN_PLACE int judge_weighted_attribute(CodedTree *tree, OpenNode *node, int64_t attribute, int width, int criterion) {
+    int64_t n_codes = tree->table.n_codes[attribute];
+    if (node->best.is_perfect) return codes_differ(tree, node, attribute, width);
+    if (is_worth_cells(node, n_codes)) return judge_weight_cells(tree, node, attribute, width, criterion);
+    if (node->n_rows <= MAX_COMPARED) return judge_few_weights(tree, node, attribute, width, criterion);
+    if (n_codes > MAX_CELL_CODES && node->n_rows > BIN_ROWS + BIN_CLASS_ROWS * node->n_classes)
+        return judge_weight_bins(tree, node, attribute, width, criterion);
+    return judge_sorted_weights(tree, node, attribute, width, criterion);
+}
+
 /* Judges the cuts of a numeric attribute. Returns whether its codes differ in the node. */
 IN_PLACE int judge_coded_attribute(CodedTree *tree, OpenNode *node, int64_t attribute, int width, int criterion) {
     int64_t n_codes = tree->table.n_codes[attribute];
@@ -185,42 +223,46 @@ IN_PLACE int judge_coded_attribute(CodedTree *tree, OpenNode *node, int64_t attr
     return judge_sorted_classes(tree, node, attribute, width, criterion);
 }
 
-IN_PLACE int judge_any_attribute(CodedTree *tree, OpenNode *node, int64_t attribute, int width, int criterion) {
+IN_PLACE int judge_any_attribute(CodedTree *tree, OpenNode *node, int64_t attribute, int width, int criterion,
+                                 int has_weights) {
     if (tree->table.n_levels[attribute] > 0) {
         if (node->best.is_perfect) return codes_differ(tree, node, attribute, width);
         return judge_levels(tree, node, attribute, width);
     }
+    if (has_weights) return judge_weighted_attribute(tree, node, attribute, width, criterion);
     if (tree->rules.random_threshold) return judge_drawn(tree, node, attribute, width);
     return judge_coded_attribute(tree, node, attribute, width, criterion);
 }
 
 /* Judges an attribute, by its place among those in use, unless it is known to be constant. Returns whether it varies:
  * an attribute that does not is constant in all nodes below. */
-IN_PLACE int look_at_attribute(CodedTree *tree, OpenNode *node, int64_t place, int width, int criterion) {
+IN_PLACE int look_at_attribute(CodedTree *tree, OpenNode *node, int64_t place, int width, int criterion,
+                               int has_weights) {
     uint64_t bit = place < 64 ? (uint64_t)1 << place : 0;
     int64_t attribute = tree->table.attributes[place], twin = tree->table.twins[attribute];
     if (node->constant & bit) return 0;
-    if (!judge_any_attribute(tree, node, attribute, width, criterion)) {
+    if (!judge_any_attribute(tree, node, attribute, width, criterion, has_weights)) {
         node->constant |= bit;
         return 0;
     }
     if (twin >= 0 && !tree->rules.random_threshold && !node->best.is_perfect &&
         has_missing_row(tree, node, attribute, width))
-        judge_any_attribute(tree, node, twin, width, criterion);
+        judge_any_attribute(tree, node, twin, width, criterion, has_weights);
     return 1;
 }
 
-IN_PLACE void judge_coded_attributes(CodedTree *tree, OpenNode *node, int width, int criterion) {
+IN_PLACE void judge_coded_attributes(CodedTree *tree, OpenNode *node, int width, int criterion, int has_weights) {
     int64_t remaining = tree->table.n_attributes, n_drawn = 0;
     if (tree->rules.n_drawn >= remaining) {
-        for (int64_t i = 0; i < remaining; i++) look_at_attribute(tree, node, tree->order[i], width, criterion);
+        for (int64_t i = 0; i < remaining; i++)
+            look_at_attribute(tree, node, tree->order[i], width, criterion, has_weights);
         return;
     }
     while (remaining > 0 && n_drawn < tree->rules.n_drawn) {
         int64_t i = draw_index(tree->random, remaining), place = tree->order[i];
         tree->order[i] = tree->order[--remaining];
         tree->order[remaining] = place;
-        n_drawn += look_at_attribute(tree, node, place, width, criterion);
+        n_drawn += look_at_attribute(tree, node, place, width, criterion, has_weights);
     }
 }
 
@@ -302,12 +344,26 @@ static void add_numbers(const OpenNode *node, const uint32_t *rows, int64_t n, d
     }
 }
 
+static double add_weights(const OpenNode *node, const uint32_t *rows, int64_t n, double *statistics) {
+    double weight = 0.0;
+    for (int64_t i = 0; i < n; i++) {
+        statistics[node->source.marks[rows[i]] >> CLASS_SHIFT_OF_MARK] += node->source.weights[rows[i]];
+        weight += node->source.weights[rows[i]];
+    }
+    return weight;
+}
+
 /* Statistics of both children, which follow one another. */
 static void measure_coded_children(CodedTree *tree, const OpenNode *node, const uint32_t *rows, int64_t n_first,
                                    double *weights) {
     double *first = tree->statistics + tree->n_nodes * tree->n_statistics, *second = first + tree->n_statistics;
     memset(first, 0, 2 * tree->n_statistics * sizeof(double));
     weights[0] = 0.0;
+    if (tree->target == WEIGHTED_CLASSES) {
+        weights[0] = add_weights(node, rows, n_first, first);
+        weights[1] = add_weights(node, rows + n_first, node->n_rows - n_first, second);
+        return;
+    }
     if (tree->target == NUMBERS) {
         add_numbers(node, rows, n_first, first);
         add_numbers(node, rows + n_first, node->n_rows - n_first, second);
@@ -370,20 +426,23 @@ IN_PLACE int split_coded_node(CodedTree *tree, const CodedFrame *frame, int widt
     return 1;
 }
 
-IN_PLACE int grow_all_coded(CodedTree *tree, int width, int criterion) {
+IN_PLACE int grow_all_coded(CodedTree *tree, int width, int criterion, int has_weights) {
     while (tree->n_frames > 0) {
         CodedFrame frame = tree->frames[--tree->n_frames];
-        open_coded_node(tree, &frame, criterion);
-        judge_coded_attributes(tree, &tree->node, width, criterion);
+        open_coded_node(tree, &frame, criterion, has_weights);
+        judge_coded_attributes(tree, &tree->node, width, criterion, has_weights);
         if (tree->node.best.attribute >= 0 && !split_coded_node(tree, &frame, width)) return 0;
     }
     return 1;
 }
 
 #define GROW_BY_CRITERION(width)                                                                                       \
-    if (tree->rules.criterion == CODED_GINI) return grow_all_coded(tree, width, CODED_GINI);                           \
-    if (tree->rules.criterion == CODED_ENTROPY) return grow_all_coded(tree, width, CODED_ENTROPY);                     \
-    return grow_all_coded(tree, width, CODED_VARIANCE);
+    if (tree->target == WEIGHTED_CLASSES && tree->rules.criterion == CODED_GINI)                                       \
+        return grow_all_coded(tree, width, CODED_GINI, 1);                                                             \
+    if (tree->target == WEIGHTED_CLASSES) return grow_all_coded(tree, width, CODED_ENTROPY, 1);                        \
+    if (tree->rules.criterion == CODED_GINI) return grow_all_coded(tree, width, CODED_GINI, 0);                        \
+    if (tree->rules.criterion == CODED_ENTROPY) return grow_all_coded(tree, width, CODED_ENTROPY, 0);                  \
+    return grow_all_coded(tree, width, CODED_VARIANCE, 0);
 
 #define GROW_BY_WIDTH                                                                                                  \
     if (tree->table.width == 1) { GROW_BY_CRITERION(1) }                                                               \

@@ -2,8 +2,7 @@
 #ifndef TREMULA_CODED_LEVELS_H
 #define TREMULA_CODED_LEVELS_H
 
-#include "coded_numbers.h"
-#include "logarithm.h"
+#include "coded_weights.h"
 
 IN_PLACE int64_t n_sums(const CodedTree *tree, const OpenNode *node) {
     return tree->target == NUMBERS ? 2 : node->n_classes;
@@ -44,7 +43,8 @@ IN_PLACE void add_to_sums(const CodedTree *tree, int64_t i, double share, double
         sums[0] += share * mark;
         sums[1] += share * ((double)tree->node_targets[i] * mark);
     } else {
-        sums[mark >> CLASS_SHIFT_OF_MARK] += share * (mark & COUNT_MASK);
+        double weight = tree->target == CLASSES ? mark & COUNT_MASK : tree->node_weights[i];
+        sums[mark >> CLASS_SHIFT_OF_MARK] += share * weight;
     }
 }
 
@@ -53,7 +53,8 @@ static void sum_of_node(const CodedTree *tree, const OpenNode *node, double *sum
         sums[0] = (double)node->total;
         sums[1] = (double)node->sum;
     } else {
-        for (int64_t k = 0; k < node->n_classes; k++) sums[k] = tree->totals[k];
+        int is_counted = tree->target == CLASSES;
+        for (int64_t k = 0; k < node->n_classes; k++) sums[k] = is_counted ? tree->totals[k] : tree->weight_totals[k];
     }
 }
 
@@ -143,7 +144,7 @@ static void judge_order(CodedTree *tree, OpenNode *node, int64_t attribute, int6
 /* Cuts of the levels in the order of the mean target or of the share of one class: with more than two classes, of each
  * class in turn. A class that the node lacks orders levels by their number. */
 IN_PLACE int judge_levels_with(CodedTree *tree, OpenNode *node, int64_t attribute, int width) {
-    int is_few = tree->table.n_levels[attribute] <= MAX_CELL_CODES;
+    int is_few = tree->table.n_levels[attribute] <= MAX_CELL_CODES && tree->target != WEIGHTED_CLASSES;
     int64_t n_groups = is_few ? tabulate_few_levels(tree, node, attribute, width)
                               : tabulate_many_levels(tree, node, attribute, width), k = 0;
     double *all = tree->left_sums + 2 * n_sums(tree, node);
@@ -151,7 +152,7 @@ IN_PLACE int judge_levels_with(CodedTree *tree, OpenNode *node, int64_t attribut
     if (n_groups < 2) return 0;
     sum_of_node(tree, node, all);
     if (tree->target == NUMBERS || tree->n_classes <= 2) {
-        int64_t lacks_first = tree->target == CLASSES && tree->class_code[0] != 0;
+        int64_t lacks_first = tree->target != NUMBERS && tree->class_code[0] != 0;
         order_levels(tree, node, n_groups, lacks_first ? -1 : 0);
         judge_order(tree, node, attribute, n_groups, all);
         return 1;

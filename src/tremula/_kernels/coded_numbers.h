@@ -69,20 +69,10 @@ IN_PLACE int judge_pair_of_numbers(const CodedTree *tree, OpenNode *node, int64_
 
 IN_PLACE int judge_few_numbers(CodedTree *tree, OpenNode *node, int64_t attribute, int width) {
     int n = (int)node->n_rows;
-    int16_t shorts[MAX_COMPARED + 16];
-    int32_t wholes[MAX_COMPARED + 16];
     uint8_t order[MAX_COMPARED];
-    uint32_t codes[MAX_COMPARED], differences = 0;
+    uint32_t codes[MAX_COMPARED];
     NumberWalk walk = begin_number_walk(node);
-    for (int i = 0; i < n; i++) {
-        codes[i] = code_of_row(tree, node, i, attribute, width);
-        differences |= codes[i] ^ codes[0];
-        if (width == 1) shorts[i] = (int16_t)(codes[i] << 6 | i);
-        else wholes[i] = (int32_t)(codes[i] << 6 | i);
-    }
-    if (!differences) return 0;
-    if (width == 1) order_shorts(shorts, n, order);
-    else order_wholes(wholes, n, order);
+    if (!order_few_rows(tree, node, attribute, width, codes, order)) return 0;
     for (int p = 0; p < n - 1; p++) {
         pass_number(tree, &walk, order[p]);
         if (codes[order[p]] != codes[order[p + 1]]) judge_number_cut(&walk, codes[order[p]]);

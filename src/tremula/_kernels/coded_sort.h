@@ -52,6 +52,25 @@ IN_PLACE void order_wholes(int32_t *keys, int n, uint8_t *order) {
     for (int i = 0; i < n; i++) order[places[i]] = (uint8_t)i;
 }
 
+/* Puts the rows of a node of at most MAX_COMPARED into order. Returns whether their codes differ. */
+IN_PLACE int order_few_rows(const CodedTree *tree, const OpenNode *node, int64_t attribute, int width, uint32_t *codes,
+                            uint8_t *order) {
+    int n = (int)node->n_rows;
+    int16_t shorts[MAX_COMPARED + 16];
+    int32_t wholes[MAX_COMPARED + 16];
+    uint32_t differences = 0;
+    for (int i = 0; i < n; i++) {
+        codes[i] = code_of_row(tree, node, i, attribute, width);
+        differences |= codes[i] ^ codes[0];
+        if (width == 1) shorts[i] = (int16_t)(codes[i] << 6 | i);
+        else wholes[i] = (int32_t)(codes[i] << 6 | i);
+    }
+    if (!differences) return 0;
+    if (width == 1) order_shorts(shorts, n, order);
+    else order_wholes(wholes, n, order);
+    return 1;
+}
+
 /* A moderate number of rows: keys of a code above 32 bits of anything. They are put into buckets by the leading bits of
  * their codes, then in order within each. The range of the codes is [least, largest]; returns the buffer that holds the
  * keys in order. */

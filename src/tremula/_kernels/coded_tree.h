@@ -2,7 +2,8 @@
  *
  * The code of a value is its place among the different values of its column. A missing number has the lowest code, so
  * that it takes the first branch of every cut; in the column's twin it has the largest. A missing level is a level of
- * its own. A node keeps the numbers of its rows, in ascending order; by class first, where thresholds are drawn. `mark` of a row: its class above 16 bits of multiplicity; with a numeric target, the multiplicity.
+ * its own. A node keeps the numbers of its rows, in ascending order; by class first, where thresholds are drawn. `mark` of a row: its class above 16 bits of multiplicity; with a numeric target, the multiplicity. Rows with real weights have these
+ * elsewhere, and the multiplicity 1.
  */
 #ifndef TREMULA_CODED_TREE_H
 #define TREMULA_CODED_TREE_H
@@ -37,7 +38,7 @@
 #define LOCAL_BYTES 24576       /* codes of a node that are copied side by side, to stay in the nearest cache */
 #define AHEAD 12                /* rows between the one read and the one fetched */
 
-enum Target { CLASSES = 0, NUMBERS = 1 };
+enum Target { CLASSES = 0, NUMBERS = 1, WEIGHTED_CLASSES = 2 };
 enum { NUMERIC_TEST = -1, MISSING_LEFT = -3, MISSING_RIGHT = -4 };      /* as `nodes.pxd` has it */
 enum CodedCriterion { CODED_ENTROPY = 0, CODED_GINI = 3, CODED_VARIANCE = 4 };
 
@@ -91,6 +92,7 @@ typedef struct {                /* rows where codes, marks and targets can be lo
     const uint32_t *marks;
     const int32_t *targets;     /* in fixed point, for numbers */
     const double *numbers;
+    const double *weights;      /* of classes, if they are real */
 } RowSource;
 
 typedef struct {
@@ -126,13 +128,14 @@ typedef struct {
     CodedTable table;
     CodedRules rules;
     Random *random;
-    int target;                 /* CLASSES or NUMBERS */
+    int target;                 /* see `Target` */
     int64_t n_classes, n_statistics;
     const int64_t *terms;       /* f(count) in fixed point, for entropy */
     double term_unit;
     const uint32_t *marks;      /* by row of the table */
     const int32_t *targets;
     const double *numbers;
+    const double *weights;
     uint32_t *rows, *spare_rows;
     CodedFrame *frames;
     int64_t n_frames, frames_capacity;
@@ -148,16 +151,18 @@ typedef struct {
     uint8_t *local_codes;
     uint32_t *local_marks;
     int32_t *local_targets;
-    double *local_numbers;
+    double *local_numbers, *local_weights;
     int64_t local_rows;         /* a node of at most so many rows is copied */
     /* scratch by row of the node */
     uint32_t *node_marks;
     int32_t *node_targets;
+    double *node_weights;
     uint64_t *keys, *spare_keys;
     /* scratch by class, code and level */
     uint32_t *class_number, *class_code, *totals, *left;
     int64_t *class_end;         /* behind the rows of each class present, where thresholds are drawn */
     double *left_sums, *group_sums;
+    double *weight_totals, *weight_left, *weight_terms; /* see `coded_weights.h` */
     GroupKey *group_keys;       /* groups are the levels present in the node */
     int32_t *group_codes, *group_of_level;
     uint8_t *best_branch_of_level, *is_refined;

@@ -17,6 +17,7 @@ cdef extern from "coded_grow.h" nogil:
         COUNT_MASK
         CLASSES
         NUMBERS
+        WEIGHTED_CLASSES
     ctypedef struct Random:
         pass
     ctypedef struct CodedNode:
@@ -64,6 +65,7 @@ cdef extern from "coded_grow.h" nogil:
         const uint32_t* marks
         const int32_t* targets
         const double* numbers
+        const double* weights
         uint32_t* rows
         uint32_t* spare_rows
         void* frames
@@ -78,9 +80,11 @@ cdef extern from "coded_grow.h" nogil:
         uint32_t* local_marks
         int32_t* local_targets
         double* local_numbers
+        double* local_weights
         int64_t local_rows
         uint32_t* node_marks
         int32_t* node_targets
+        double* node_weights
         uint64_t* keys
         uint64_t* spare_keys
         uint32_t* class_number
@@ -90,6 +94,9 @@ cdef extern from "coded_grow.h" nogil:
         int64_t* class_end
         double* left_sums
         double* group_sums
+        double* weight_totals
+        double* weight_left
+        double* weight_terms
         GroupKey* group_keys
         int32_t* group_codes
         int32_t* group_of_level
@@ -166,6 +173,9 @@ cdef void allocate_for_rows(CodedTree* tree, Arena* arena, int64_t n_present) no
         tree.node_targets = <int32_t*> take(arena, n, sizeof(int32_t))
         tree.local_targets = <int32_t*> take(arena, tree.local_rows, sizeof(int32_t))
         tree.local_numbers = <double*> take(arena, tree.local_rows, sizeof(double))
+    if tree.target == WEIGHTED_CLASSES:
+        tree.node_weights = <double*> take(arena, n, sizeof(double))
+        tree.local_weights = <double*> take(arena, tree.local_rows, sizeof(double))
 
 
 cdef void allocate_for_classes(CodedTree* tree, Arena* arena, int64_t max_levels) noexcept nogil:
@@ -184,9 +194,15 @@ cdef void allocate_for_classes(CodedTree* tree, Arena* arena, int64_t max_levels
     tree.best_branch_of_level = <uint8_t*> take(arena, max_levels, sizeof(uint8_t))
     tree.is_refined = <uint8_t*> take(arena, MAX_CELL_CODES, sizeof(uint8_t))
     tree.levels_of_bins = <double*> take(arena, MAX_CELL_CODES, sizeof(double))
-    tree.cells = take(arena, 2 * MAX_CELL_CODES * n_classes, sizeof(uint32_t))
     if tree.target == NUMBERS:
         tree.cells = take(arena, MAX_CELL_CODES, sizeof(NumberCell))
+    elif tree.target == CLASSES:
+        tree.cells = take(arena, 2 * MAX_CELL_CODES * n_classes, sizeof(uint32_t))
+    else:
+        tree.cells = take(arena, 2 * MAX_CELL_CODES * n_classes, sizeof(double))
+        tree.weight_totals = <double*> take(arena, n_classes, sizeof(double))
+        tree.weight_left = <double*> take(arena, 2 * n_classes, sizeof(double))
+        tree.weight_terms = <double*> take(arena, n_classes, sizeof(double))
 
 
 cdef bint grow_from(CodedTree* tree, Arena* arena, int64_t n_present, int64_t max_levels) noexcept nogil:
@@ -256,6 +272,7 @@ cdef int64_t take_rows(CodedTree* tree, object rows) except -1:
     cdef const uint32_t[::1] marks = rows.marks
     cdef const int32_t[::1] targets = rows.targets
     cdef const double[::1] numbers = rows.numbers
+    cdef const double[::1] weights = rows.weights
     cdef const int64_t[:, ::1] terms = rows.terms
     cdef int64_t i, n_present = 0
     tree.marks = &marks[0]
@@ -266,6 +283,9 @@ cdef int64_t take_rows(CodedTree* tree, object rows) except -1:
     if numbers is not None:
         tree.targets = &targets[0]
         tree.numbers = &numbers[0]
+    if weights is not None:
+        tree.target = WEIGHTED_CLASSES
+        tree.weights = &weights[0]
     if terms is not None:
         tree.terms = &terms[0, 0]
     for i in range(marks.shape[0]):

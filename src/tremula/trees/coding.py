@@ -71,13 +71,13 @@ class CodedColumns:
         n_codes[columns] = part.n_codes
         first = np.cumsum(n_codes, dtype=np.int64) - n_codes
         low, high = (
-            None if own is None or other is None else _with_pieces(own, self.first, columns, other, part.first)
+            None if own is None or other is None else with_pieces(own, self.first, columns, other, part.first)
             for own, other in ((self.low, part.low), (self.high, part.high))
         )
         return CodedColumns(codes, n_codes, first, low, high)
 
 
-def _with_pieces(
+def with_pieces(
     own: np.ndarray, first: np.ndarray, columns: list[int], other: np.ndarray, other_first: np.ndarray
 ) -> np.ndarray:
     """Return the bounds of all columns, those of some of them from elsewhere."""
@@ -108,8 +108,9 @@ class KernelCodes(NamedTuple):
 class KernelMarks(NamedTuple):
     """The rows as the kernel takes them.
 
-    `marks` has the multiplicity of each row and, above its bits, its class. Of a numeric target there are `numbers`,
-    and `targets` in fixed point. `terms` is the table of f(count) for entropy, in units of `term_unit`.
+    `marks` has the multiplicity of each row and, above its bits, its class. Real `weights` of rows with classes have a
+    multiplicity of 1 in their place. Of a numeric target there are `numbers`, and `targets` in fixed point. `terms` is
+    the table of f(count) for entropy, in units of `term_unit`.
     """
 
     marks: np.ndarray
@@ -118,6 +119,7 @@ class KernelMarks(NamedTuple):
     terms: np.ndarray | None
     term_unit: float
     n_classes: int
+    weights: np.ndarray | None = None
 
 
 def code_columns(values: np.ndarray, n_levels: np.ndarray, max_bins: int | None = None) -> CodedColumns:
@@ -175,6 +177,30 @@ def code_columns(values: np.ndarray, n_levels: np.ndarray, max_bins: int | None 
         return CodedColumns(codes, n_codes, first, None, None)
     low, high = (np.concatenate(side) for side in zip(*bounds, strict=True))
     return CodedColumns(codes, n_codes, first, low, high)
+
+
+def code_cells(cells: np.ndarray, numbers: np.ndarray) -> CodedColumns:
+    """Code a column whose rows have few different numbers: each row says which.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> code_cells(np.array([0, 1, 2, 1]), np.array([0.5, 0.25, 0.5])).codes.ravel()
+    array([1, 0, 1, 0], dtype=uint8)
+    """
+    distinct, places = np.unique(numbers, return_inverse=True)
+    codes = places.astype(np.min_scalar_type(len(distinct) - 1))[cells]
+    return CodedColumns(codes[:, None], np.array([len(distinct)], np.int32), np.zeros(1, np.int64), distinct, distinct)
+
+
+def join_codes(columns: list[CodedColumns], n_columns: int) -> CodedColumns | None:
+    """Return the codes of columns side by side; None unless there are so many."""
+    if not columns or len(columns) < n_columns:
+        return None
+    n_codes = np.concatenate([column.n_codes for column in columns])
+    values = np.concatenate([column.low for column in columns if column.low is not None])
+    codes = np.column_stack([column.codes for column in columns])
+    return CodedColumns(codes, n_codes, np.cumsum(n_codes, dtype=np.int64) - n_codes, values, values)
 
 
 def _cut_into_bins(codes: np.ndarray, values: np.ndarray, max_bins: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

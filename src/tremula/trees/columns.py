@@ -14,7 +14,7 @@ import numpy as np
 from tremula._kernels.sort import rank_rows as _rank_rows
 from tremula._kernels.sort import sort_columns as _sort_columns
 from tremula._kernels.words import ROW_BITS, WIDE_ROW_BITS
-from tremula.trees.coding import CodedColumns, code_columns
+from tremula.trees.coding import CodedColumns, code_columns, with_pieces
 from tremula.trees.missing_values import NO_TWIN, CompleteTable, complete_table
 
 # A table of fewer rows has packed words, see `_kernels/words.pxd`.
@@ -65,6 +65,8 @@ class Columns:
         The columns that are not those of the base.
     directions : int8 array (n_attributes,), optional
         1 or -1 where predictions may not fall or not rise with an attribute of the table; see `monotonic`.
+    renewed_codes : CodedColumns, optional
+        Their codes, with the value of each, if these are known.
     """
 
     values: np.ndarray
@@ -80,6 +82,7 @@ class Columns:
     base: Columns | None = None
     renewed: tuple[int, ...] = ()
     directions: np.ndarray | None = None
+    renewed_codes: CodedColumns | None = None
 
     @property
     def n_rows(self) -> int:
@@ -123,8 +126,8 @@ class Columns:
         table = complete_table(self.values, self.n_levels)
         return replace(self, values=table.values, n_levels=table.n_levels, has_missing_branch=False, table=table)
 
-    def with_numbers(self, columns: np.ndarray, values: np.ndarray) -> Columns:
-        """Return these columns with numbers instead of levels in some of them, for one tree."""
+    def with_numbers(self, columns: np.ndarray, values: np.ndarray, codes: CodedColumns | None = None) -> Columns:
+        """Return these columns with numbers instead of levels in some of them, for one tree; with codes if known."""
         n_levels, table = self.n_levels.copy(), self.table
         n_levels[columns] = 0
         if table is not None:
@@ -132,8 +135,16 @@ class Columns:
             missing_level[columns] = -1
             table = table._replace(missing_level=missing_level)
         renewed = tuple(int(column) for column in columns)
+        codes = codes if self.max_bins is None else None
         return replace(
-            self, values=values, n_levels=n_levels, table=table, nominal="subsets", base=self, renewed=renewed
+            self,
+            values=values,
+            n_levels=n_levels,
+            table=table,
+            nominal="subsets",
+            base=self,
+            renewed=renewed,
+            renewed_codes=codes,
         )
 
     @cached_property
@@ -188,8 +199,9 @@ class Columns:
     @cached_property
     def _renewed_codes(self) -> CodedColumns:
         assert self.base is not None
-        columns = list(self.renewed)
-        part = code_columns(np.ascontiguousarray(self.values[:, columns]), self.n_levels[columns], self.max_bins)
+        columns, part = list(self.renewed), self.renewed_codes
+        if part is None:
+            part = code_columns(np.ascontiguousarray(self.values[:, columns]), self.n_levels[columns], self.max_bins)
         return self.base.coded.with_columns(columns, part)
 
     @cached_property
@@ -204,10 +216,13 @@ class Columns:
     @property
     def distinct_values(self) -> np.ndarray:
         """The value of each code, to compute thresholds from."""
-        if self.base is not None:
+        if self.base is None:
+            with _PREPARING:
+                return self._distinct_values
+        if self.renewed_codes is None or self.renewed_codes.low is None:
             return self.coded.distinct_values(self.values)
-        with _PREPARING:
-            return self._distinct_values
+        pieces = self.base.distinct_values, self.base.coded.first, list(self.renewed)
+        return with_pieces(*pieces, self.renewed_codes.low, self.renewed_codes.first)
 
     @cached_property
     def _distinct_values(self) -> np.ndarray:

@@ -17,10 +17,9 @@ from tremula.trees.grown_tree import GrownTree
 from tremula.trees.level_numbers import (
     NumberedLevels,
     number_levels,
-    refill_classes,
-    refill_targets,
     splits_of_levels,
 )
+from tremula.trees.refilling import refill_classes, refill_targets
 from tremula.trees.rules import Rules
 from tremula.trees.size_limit import in_memory
 

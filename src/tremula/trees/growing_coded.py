@@ -24,6 +24,12 @@ from tremula.trees.structure import NODE_DTYPE
 MAX_CODED_ROWS = 1 << 25
 # Classes times levels that a tree grown from codes tabulates.
 MAX_CODED_TABLE = 1 << 22
+# Codes of a column that a byte tells apart. Codes are quicker than sorted lists up to a share of columns with more,
+# which is larger for entropies of real weights: lists need a logarithm for every row. Measured on covtype and adult.
+BYTE_CODES = 256
+WIDE_SHARE, WIDE_SHARE_OF_LOGARITHMS = 0.1, 0.5
+# Real weights in this range are grown from codes; the sum of all is in it too.
+LEAST_WEIGHT, LARGEST_WEIGHT = 1e-100, 1e100
 CODABLE = {CLASSIFICATION["gini"].code, CLASSIFICATION["entropy"].code, REGRESSION["variance"].code}
 
 
@@ -50,7 +56,7 @@ def is_coded(
     """Whether a tree is grown from codes.
 
     Nodes then keep the numbers of their rows alone. This is quicker where they draw some of the attributes; with all
-    attributes, where codes are bytes and serve several trees.
+    attributes, where codes serve several trees and few columns need more than a byte.
     """
     can_be_coded = (
         _is_codable(rules)
@@ -59,16 +65,21 @@ def is_coded(
         and n_classes * max(1, int(columns.n_levels.max(initial=0))) <= MAX_CODED_TABLE
         and (rules.subsets or not columns.n_levels.any())
         and columns.is_complete
-        and _are_small_counts(weights)
+        and (_are_small_counts(weights) or _can_be_weighted(rules, weights, n_classes))
     )
     if columns.max_bins is not None:
-        if not can_be_coded:
+        if not can_be_coded or not _are_small_counts(weights):
             raise InvalidParameter(_why_no_bins(columns, weights))
         return True
     n_attributes = columns.n_judged if attributes is None else len(attributes)
     if not can_be_coded or rules.random_threshold or rules.n_drawn < n_attributes:
         return can_be_coded
-    return not columns.serves_once and n_classes > 0 and columns.coded.codes.itemsize == 1
+    if columns.serves_once or n_classes == 0:
+        return False
+    has_logarithms = criterion_of(rules).is_information and not _are_small_counts(weights)
+    share = WIDE_SHARE_OF_LOGARITHMS if has_logarithms else WIDE_SHARE
+    n_wide = int(np.count_nonzero(columns.coded.n_codes > BYTE_CODES))
+    return n_wide <= share * columns.n_attributes
 
 
 def _why_no_bins(columns: Columns, weights: np.ndarray) -> str:
@@ -85,9 +96,23 @@ def _are_small_counts(weights: np.ndarray) -> bool:
     return is_whole and bool(weights.max() <= MAX_COUNT) and weights.sum(dtype=np.float64) < MAX_TABLED_WEIGHT
 
 
+def _can_be_weighted(rules: Rules, weights: np.ndarray, n_classes: int) -> bool:
+    """Whether rows of classes have real weights whose squares are doubles.
+
+    Sums of these depend on their order, so that only rules with a tolerance decide ties as sorted lists do.
+    """
+    if not n_classes or rules.random_threshold or not rules.tolerance > 0.0:
+        return False
+    least = weights.min(initial=LARGEST_WEIGHT, where=weights > 0)
+    return bool(least >= LEAST_WEIGHT and weights.sum(dtype=np.float64) <= LARGEST_WEIGHT)
+
+
 def marks_of_classes(codes: np.ndarray, n_classes: int, weights: np.ndarray, rules: Rules) -> KernelMarks:
     """Return class and multiplicity of each row as the kernel takes them."""
     terms = None
+    if not _are_small_counts(weights):
+        weights = np.ascontiguousarray(weights, np.float64)
+        return KernelMarks(class_marks(codes, weights > 0), None, None, None, 0.0, n_classes, weights)
     if criterion_of(rules).is_information:
         terms = table_of_terms(int(weights.sum(dtype=np.int64)), is_information=True)
     return KernelMarks(class_marks(codes, weights), None, None, terms, INFORMATION_UNIT, n_classes)

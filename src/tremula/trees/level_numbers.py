@@ -9,15 +9,16 @@ these sets send there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
+from tremula.trees.coding import CodedColumns, code_cells, join_codes
 from tremula.trees.columns import Columns
 from tremula.trees.grown_tree import GrownTree
 from tremula.trees.size_limit import MAX_SUBSETS
-from tremula.trees.tree import Tree
 
 N_FOLDS = 5
 # The mean target of a level counts as if so many more rows had the mean of all.
@@ -90,21 +91,28 @@ def number_levels(
     if not len(numbered):
         return columns, []
     values, levels, folds = columns.values.copy(), [], None
+    known_codes: list[CodedColumns] = []
+    weights = weights.astype(np.float64)
     if columns.nominal != "codes":
         if n_classes:
             target = target == (1 if n_classes == 2 else random.integers(n_classes))
         folds = random.integers(N_FOLDS, size=columns.n_rows)
+        target = weights * target
     for column in numbered:
         numbers = np.arange(columns.n_levels[column], dtype=np.float64)
         if folds is not None:
-            values[:, column], numbers = _mean_targets(values[:, column], len(numbers), target, weights, folds)
+            means = _mean_targets(values[:, column], len(numbers), target, weights, folds)
+            values[:, column], numbers = means.of_rows, means.of_levels
+            known_codes += means.codes
         values[:, column], numbers = _in_bins(values[:, column], numbers, weights)
         levels.append(_numbered(columns, int(column), numbers))
-    return columns.with_numbers(numbered, values), levels
+    return columns.with_numbers(numbered, values, join_codes(known_codes, len(numbered))), levels
 
 
 def _in_bins(values: np.ndarray, numbers: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the bins of the numbers of rows and of levels, at quantiles of the rows, if there are too many numbers."""
+    if N_FOLDS * len(numbers) <= MAX_NUMBERS:
+        return values, numbers
     present = values[(weights > 0) & ~np.isnan(values)]
     if len(np.unique(present)) <= MAX_NUMBERS:
         return values, numbers
@@ -121,15 +129,29 @@ def _numbered(columns: Columns, column: int, numbers: np.ndarray) -> NumberedLev
     return NumberedLevels(column, np.delete(numbers, missing), float(numbers[missing]))
 
 
+class MeanTargets(NamedTuple):
+    """The cross-fitted mean target of each row's level, NaN if that is missing, and the mean of each level.
+
+    `codes` has the codes of the numbers of rows, if there are few of them and no level is missing.
+    """
+
+    of_rows: np.ndarray
+    of_levels: np.ndarray
+    codes: list[CodedColumns]
+
+
 def _mean_targets(
-    codes: np.ndarray, n_levels: int, target: np.ndarray, weights: np.ndarray, folds: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the cross-fitted mean target of each row's level, NaN if that is missing, and the mean of each level."""
-    known = ~np.isnan(codes)
-    cells = folds[known] * n_levels + codes[known].astype(np.int64)
+    levels: np.ndarray, n_levels: int, weighted: np.ndarray, weights: np.ndarray, folds: np.ndarray
+) -> MeanTargets:
+    """Return the means; `weighted` is the target times the weight of each row."""
+    known = ~np.isnan(levels)
+    is_complete = bool(known.all())
+    if not is_complete:
+        levels, weighted, weights, folds = levels[known], weighted[known], weights[known], folds[known]
+    cells = folds * n_levels + levels.astype(np.int64)
     shape, size = (N_FOLDS, n_levels), N_FOLDS * n_levels
-    counts = np.bincount(cells, weights[known], size).reshape(shape)
-    sums = np.bincount(cells, weights[known] * target[known], size).reshape(shape)
+    counts = np.bincount(cells, weights, size).reshape(shape)
+    sums = np.bincount(cells, weighted, size).reshape(shape)
     total = counts.sum()
     prior = float(sums.sum() / total) if total > 0 else 0.0
     by_fold = np.empty(shape)
@@ -137,9 +159,13 @@ def _mean_targets(
         # Sums over the other folds, not differences: rows whose level they lack get exactly the same number.
         others = np.delete(sums, fold, 0).sum(axis=0), np.delete(counts, fold, 0).sum(axis=0)
         by_fold[fold] = _shrunk_means(*others, prior)
-    numbers = np.full(len(codes), np.nan)
+    of_levels = _shrunk_means(sums.sum(axis=0), counts.sum(axis=0), prior)
+    if is_complete:
+        codes = [code_cells(cells, by_fold.ravel())] if size <= MAX_NUMBERS else []
+        return MeanTargets(by_fold.ravel()[cells], of_levels, codes)
+    numbers = np.full(len(known), np.nan)
     numbers[known] = by_fold.ravel()[cells]
-    return numbers, _shrunk_means(sums.sum(axis=0), counts.sum(axis=0), prior)
+    return MeanTargets(numbers, of_levels, [])
 
 
 def _shrunk_means(sums: np.ndarray, counts: np.ndarray, prior: float) -> np.ndarray:
@@ -176,40 +202,3 @@ def splits_of_levels(grown: GrownTree, levels: Sequence[NumberedLevels]) -> Grow
         else:
             nodes["threshold"][splits] = np.where(each.missing <= thresholds, FIRST_BRANCH, SECOND_BRANCH)
     return replace(grown, subsets=np.concatenate(subsets))
-
-
-def refill_classes(grown: GrownTree, columns: Columns, codes: np.ndarray, weights: np.ndarray) -> GrownTree:
-    """Return the tree with the class weights of the rows that reach each node."""
-    n_classes = grown.statistics.shape[1]
-
-    def count(nodes: np.ndarray) -> np.ndarray:
-        uniform = np.full((len(nodes), n_classes), 1.0)
-        tree = Tree.from_node_counts(nodes, uniform, grown.subsets, columns.n_levels, strict=False)
-        return tree.class_weights(columns.values, codes, weights)
-
-    return _refill(grown, columns, count, lambda statistics: statistics.sum(axis=1))
-
-
-def refill_targets(grown: GrownTree, columns: Columns, target: np.ndarray, weights: np.ndarray) -> GrownTree:
-    """Return the tree with weight, sum and sum of squares of the targets of the rows that reach each node."""
-
-    def count(nodes: np.ndarray) -> np.ndarray:
-        tree = Tree.from_node_means(nodes, np.zeros(len(nodes)), grown.subsets, columns.n_levels, strict=False)
-        return tree.moments(columns.values, target, weights)
-
-    return _refill(grown, columns, count, lambda statistics: statistics[:, 0])
-
-
-def _refill(
-    grown: GrownTree,
-    columns: Columns,
-    count: Callable[[np.ndarray], np.ndarray],
-    weigh: Callable[[np.ndarray], np.ndarray],
-) -> GrownTree:
-    nodes = grown.nodes.copy()
-    statistics = count(nodes)
-    nodes["weight"] = weigh(statistics)
-    if not columns.is_complete:
-        # The new weights are the shares of the branches for missing values, so that rows are divided differently.
-        statistics = count(nodes)
-    return replace(grown, nodes=nodes, statistics=statistics)
