@@ -91,7 +91,7 @@ class PartTrainer:
     def correct(self, margins: np.ndarray, scoring: ScoringRows, task: Task, starts: Sequence[Start]) -> Corrections:
         """Boost from the out-of-bag margins of a blend, and keep what has the least loss on held-out rows.
 
-        A further start is taken if its loss is lower by more than one standard error of the difference.
+        A further start is taken if its loss is lower by more than two standard errors of the difference.
 
         Parameters
         ----------
@@ -162,7 +162,7 @@ class PartTrainer:
 
 
 def _is_clearly_less(task: Task, predictions: np.ndarray, others: np.ndarray, scoring: ScoringRows) -> bool:
-    """Whether predictions have less loss than others, by more than one standard error of the difference."""
+    """Whether predictions have less loss than others, by more than two standard errors of the difference."""
     gains = task.row_losses(others, scoring) - task.row_losses(predictions, scoring)
     mean = scoring.mean(gains)
-    return bool(mean > np.sqrt(scoring.mean((gains - mean) ** 2) / len(gains)))
+    return bool(mean > 2.0 * np.sqrt(scoring.mean((gains - mean) ** 2) / len(gains)))
