@@ -15,10 +15,9 @@ from sklearn.metrics import log_loss, mean_squared_error, r2_score
 
 import tremula as tm
 from tremula.aspen.blend_weights import number_weights
-from tremula.aspen.boosted_corrections import FROM_BLEND, FROM_QUARTER, ROUNDS
+from tremula.aspen.boosted_corrections import ROUNDS
 from tremula.aspen.missing_values import Filling
 from tremula.aspen.report import AspenReport, Tried
-from tremula.aspen.task import ClassTask
 from tremula.ensembles.base.ensemble import Ensemble
 from tremula.errors import InvalidInput, InvalidParameter, InvalidTarget
 from tremula.perturb import Sample
@@ -118,20 +117,6 @@ def test_corrections_are_tried_and_help_where_boosting_does() -> None:
     assert with_them.report_.n_rounds > 0
     assert with_them.report_.loss < with_them.report_.blend_loss
     assert np.mean((with_them.predict(X[300:]) - y[300:]) ** 2) < np.mean((without.predict(X[300:]) - y[300:]) ** 2)
-
-
-def test_boosting_may_start_from_a_quarter_of_the_blend(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where levels are counted, trees that are grown one after the other beat trees grown side by side."""
-    levels = np.random.default_rng(0).integers(0, 3, size=(1600, 12))
-    frame, classes = pd.DataFrame(levels.astype(str)).rename(columns=str), (levels[:, :8] == 1).sum(axis=1) >= 3
-    model = tm.AspenClassifier(n_estimators=20, random_state=0)
-    shares = model.fit(frame[:600], classes[:600]).predict_proba(frame[600:])
-    assert model.report_.share == FROM_QUARTER.share
-    assert "boosting adds what is left out" in str(model.report_)
-    assert model.as_tree_sum().answers(frame[600:]) == pytest.approx(shares, abs=1e-12)
-    monkeypatch.setattr(ClassTask, "starts", (FROM_BLEND,))
-    others = clone(model).fit(frame[:600], classes[:600]).predict_proba(frame[600:])
-    assert log_loss(classes[600:], shares) < 0.9 * log_loss(classes[600:], others)
 
 
 def test_noise_is_not_corrected() -> None:
@@ -252,7 +237,7 @@ def test_rounds_of_boosting_are_judged_by_weighted_rows(
 ) -> None:
     columns = read_columns(np.arange(4.0)[:, None], np.zeros(1, np.int32))
     sample = Sample(target, n_classes, 1, np.array([1.0, 1.0, 1.0, 3.0]))
-    rounds = ROUNDS[n_classes > 0](columns, sample, np.array([1.0, 1.0, 0.0, 0.0]), FROM_BLEND.shrinkage)
+    rounds = ROUNDS[n_classes > 0](columns, sample, np.array([1.0, 1.0, 0.0, 0.0]))
     assert rounds.loss(np.array(margins), np.array([2, 3])) == pytest.approx(expected)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes
 
-from tremula.aspen.boosted_corrections import FROM_BLEND, ClassRounds, NumberRounds
+from tremula.aspen.boosted_corrections import ClassRounds, NumberRounds
 from tremula.perturb.sample import Sample
 from tremula.trees.columns import read_columns
 
@@ -23,7 +23,6 @@ def test_last_bits_of_the_margins_do_not_change_a_tree(is_class: bool) -> None:
         columns,
         Sample(target=y, weights=None, n_attributes=X.shape[1], n_classes=n_classes),
         np.ones(len(X)),
-        FROM_BLEND.shrinkage,
     )
     trees = [
         rounds.grow(margins * (1 + 2e-16 * random.integers(-3, 4, margins.shape)), np.random.default_rng(1))

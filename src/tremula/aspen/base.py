@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,7 +15,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from tremula.aspen.blend import Blend
-from tremula.aspen.boosted_corrections import EVERY, FROM_BLEND, N_PARTS
+from tremula.aspen.boosted_corrections import EVERY, N_PARTS, N_ROUNDS
 from tremula.aspen.families import Family, GroupedDrawing, TrainingTable, that_apply
 from tremula.aspen.family_members import FamilyMembers, ScoringRows
 from tremula.aspen.missing_values import Filling
@@ -162,8 +161,7 @@ class Aspen(
         self._start(sample, table, kept)
         families = that_apply(self._families, table.known.n_levels)
         tasks = MemberTasks(self, X, y, sample_weight)
-        n_boosted = N_PARTS * len(self._task().starts) if self.boosting else 0
-        tasks.begin(sum(family.n_members(self.n_estimators) for family in families) + n_boosted)
+        tasks.begin(sum(family.n_members(self.n_estimators) for family in families) + N_PARTS * self.boosting)
         trained = [member for family in kept for member in family.members]
         trainer = PartTrainer(table, sample, self._root_seed, tasks, self.n_jobs, self.verbose, trained)
         tried = kept or self._try(trainer, families)
@@ -220,7 +218,6 @@ class Aspen(
         self._set_task(task)
         margins = task.margins(means)
         corrections = self._correct(margins, scoring, task, trainer)
-        self._set_task(task.with_share(corrections.share))
         self.corrections_ = corrections.trees
         self.members_ = [member for family in chosen for member in family.members]
         shares = [[weight / len(family.members)] * len(family.members) for family, weight in zip(chosen, weights)]
@@ -235,7 +232,6 @@ class Aspen(
             power=task.power,
             n_rounds=corrections.n_rounds,
             has_boosted=corrections.was_tried,
-            share=corrections.share,
         )
         self._set_oob_predictions(corrections.predictions, scoring, trainer.sample.n_rows)
         self._keep_families(chosen)
@@ -243,8 +239,8 @@ class Aspen(
     def _correct(self, margins: np.ndarray, scoring: ScoringRows, task: Task, trainer: PartTrainer) -> Corrections:
         if not self.boosting:
             return Corrections([], 0, task.predictions(margins), was_tried=False)
-        few = [replace(FROM_BLEND, n_rounds=EVERY)]
-        return trainer.correct(margins, scoring, task, task.starts if self.n_estimators >= N_TRIED else few)
+        n_rounds = N_ROUNDS if self.n_estimators >= N_TRIED else EVERY
+        return trainer.correct(margins, scoring, task, n_rounds)
 
     # --- warm start ---
 

@@ -2,9 +2,6 @@
 
 Rows are cut into parts. Boosting is run once without each part, and the held-out rows choose the number of rounds,
 which may be 0. The corrections of all parts are averaged, which makes them one sum of trees.
-
-Boosting may start from all that the blend says, or from a quarter of it: where attributes decide together, trees that
-are grown one after the other learn what trees grown side by side do not, if the blend leaves them something to learn.
 """
 
 from __future__ import annotations
@@ -30,37 +27,16 @@ from tremula.trees.structure import copy_nodes
 from tremula.trees.tree import Tree
 
 N_PARTS = 4
+N_ROUNDS = 100
 EVERY = 5  # rounds between two scores of the held-out rows
 PATIENCE = 20  # rounds without a gain on them, after which boosting stops
 RATE = 0.15
 MAX_DEPTH = 6
 LEAST_ROWS = 5.0
+SHRINKAGE = 5.0  # pseudo-rows without error in each leaf
 LARGEST_STEP = 4.0
 STREAM = 3  # separates the random stream of boosting from those of the members
 GRID = 2.0**-24  # of the weights and residuals that trees are grown from
-
-
-@dataclass(frozen=True)
-class Start:
-    """Where boosting starts from, and how fast it goes.
-
-    Attributes
-    ----------
-    share : float
-        Share of the blend's margins.
-    shrinkage : float
-        Pseudo-rows without error in each leaf.
-    n_rounds : int
-        At most so many rounds.
-    """
-
-    share: float
-    shrinkage: float
-    n_rounds: int
-
-
-FROM_BLEND = Start(share=1.0, shrinkage=5.0, n_rounds=100)
-FROM_QUARTER = Start(share=0.25, shrinkage=0.5, n_rounds=300)
 
 
 @dataclass(frozen=True)
@@ -99,18 +75,17 @@ class Boosting:
     sample : Sample
     parts : list of arrays
         Rows to hold out; only rows of a part are used.
-    margins : array (n_rows, n_outputs)
-        Margins of the blend.
-    root_seed : int
-    start : Start
+    start : array (n_rows, n_outputs)
+        Margins to correct.
+    root_seed, n_rounds : int
     """
 
     columns: Columns
     sample: Sample
     parts: list[np.ndarray]
-    margins: np.ndarray
+    start: np.ndarray
     root_seed: int
-    start: Start
+    n_rounds: int = N_ROUNDS
 
     def __call__(self, members: range) -> list[Part]:
         """Boost once without each of these parts."""
@@ -125,12 +100,11 @@ class Boosting:
         )  # limits and shrinkage are in units of rows
 
     def _boost(self, number: int) -> Part:
-        held, margins, trees = self.parts[number], self.start.share * self.margins, list[Tree]()
-        make_rounds = ROUNDS[self.sample.n_classes > 0]
-        rounds = make_rounds(self.columns, self.sample, self._weights(number), self.start.shrinkage)
+        held, margins, trees = self.parts[number], self.start.copy(), list[Tree]()
+        rounds = ROUNDS[self.sample.n_classes > 0](self.columns, self.sample, self._weights(number))
         random = member_generator(self.root_seed ^ STREAM, number)
         kept, losses = [margins[held]], [rounds.loss(margins[held], held)]
-        for done in range(1, self.start.n_rounds + 1):
+        for done in range(1, self.n_rounds + 1):
             trees.append(rounds.grow(margins, random))
             trees[-1].add_values(self.columns.values, 1.0, margins)
             if done % EVERY == 0:
@@ -138,7 +112,7 @@ class Boosting:
                 losses.append(rounds.loss(margins[held], held))
                 if (len(losses) - 1 - int(np.argmin(losses))) * EVERY >= PATIENCE:
                     break
-        n_stages = self.start.n_rounds // EVERY + 1
+        n_stages = self.n_rounds // EVERY + 1
         return Part(held, np.array([*kept, *[kept[-1]] * (n_stages - len(kept))]), trees)
 
 
@@ -155,8 +129,8 @@ class Rounds(Protocol):
 class ClassRounds:
     """Rounds of boosting for classes: one tree for all of them, and a Newton step of log loss in each leaf."""
 
-    def __init__(self, columns: Columns, sample: Sample, weights: np.ndarray, shrinkage: float) -> None:
-        self.columns, self.sample, self.weights, self.shrinkage = columns, sample, weights, shrinkage
+    def __init__(self, columns: Columns, sample: Sample, weights: np.ndarray) -> None:
+        self.columns, self.sample, self.weights = columns, sample, weights
         self.codes, self.n_classes = np.ascontiguousarray(sample.target, np.int32), sample.n_classes
         self.rows = np.flatnonzero(weights > 0)
         self.is_class = np.eye(self.n_classes)[self.codes[self.rows]]
@@ -180,7 +154,7 @@ class ClassRounds:
         sums = _sum_by_leaf(
             grown, self.columns, self.rows, np.hstack([given * residuals, given * shares * (1.0 - shares)])
         )
-        steps = sums[:, : self.n_classes] / (sums[:, self.n_classes :] + self.shrinkage)
+        steps = sums[:, : self.n_classes] / (sums[:, self.n_classes :] + SHRINKAGE)
         scale = RATE * (self.n_classes - 1.0) / self.n_classes
         return _with_values(grown, scale * np.clip(steps, -LARGEST_STEP, LARGEST_STEP), self.columns)
 
@@ -188,9 +162,8 @@ class ClassRounds:
 class NumberRounds:
     """Rounds of boosting for numbers: squared error."""
 
-    def __init__(self, columns: Columns, sample: Sample, weights: np.ndarray, shrinkage: float) -> None:
-        self.columns, self.sample, self.weights, self.shrinkage = columns, sample, weights, shrinkage
-        self.target = sample.target
+    def __init__(self, columns: Columns, sample: Sample, weights: np.ndarray) -> None:
+        self.columns, self.sample, self.weights, self.target = columns, sample, weights, sample.target
         self.rules = _rules(REGRESSION["variance"].code, columns.n_attributes)
         self.unit = 2.0 ** np.ceil(np.log2(max(float(self.target.std()), np.finfo(float).tiny)))
 
@@ -204,10 +177,10 @@ class NumberRounds:
         residuals = _on_grid(np.where(self.weights > 0, self.target - margins[:, 0], 0.0), self.unit)
         grown = grow_regression_tree(self.columns, residuals, self.weights, self.rules, random)
         weight, total = grown.statistics[grown.nodes["n_branches"] == 0, :2].T
-        return _with_values(grown, RATE * (total / (weight + self.shrinkage))[:, None], self.columns)
+        return _with_values(grown, RATE * (total / (weight + SHRINKAGE))[:, None], self.columns)
 
 
-ROUNDS: dict[bool, Callable[[Columns, Sample, np.ndarray, float], Rounds]] = {True: ClassRounds, False: NumberRounds}
+ROUNDS: dict[bool, Callable[[Columns, Sample, np.ndarray], Rounds]] = {True: ClassRounds, False: NumberRounds}
 
 
 def _on_grid(numbers: np.ndarray, unit: float) -> np.ndarray:

@@ -57,8 +57,6 @@ class AspenReport(ShownAsTable):
         Rounds of boosting that correct the blend.
     has_boosted : bool
         Whether boosting was completed: not with ``boosting=False``, with too few rows, or if a callback stopped it.
-    share : float
-        Share of the blend's log probabilities that boosting starts from.
 
     Examples
     --------
@@ -79,7 +77,6 @@ class AspenReport(ShownAsTable):
     power: float
     n_rounds: int
     has_boosted: bool = True
-    share: float = 1.0
 
     @property
     def chosen(self) -> tuple[Tried, ...]:
@@ -113,12 +110,9 @@ class AspenReport(ShownAsTable):
         return [f"Dropped: {dropped} ({why})."] if dropped else []
 
     def _of_power(self) -> list[str]:
-        if self.power == 1.0:
-            return []
-        sentence = f"Class probabilities are raised to the power {self.power:.2f}"
-        if self.share < 1.0:
-            return [f"{sentence}, {self.share:g} of the best power: boosting adds what is left out."]
-        return [f"{sentence}, which makes them {'more' if self.power > 1.0 else 'less'} confident."]
+        how = "more confident" if self.power > 1.0 else "less confident"
+        sentence = f"Class probabilities are raised to the power {self.power:.2f}, which makes them {how}."
+        return [sentence] if self.power != 1.0 else []
 
     def _of_boosting(self) -> str:
         if not self.has_boosted:

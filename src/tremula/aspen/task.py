@@ -12,7 +12,6 @@ import numpy as np
 from scipy.special import softmax
 
 from tremula.aspen.blend_weights import class_weights, find_power, number_weights
-from tremula.aspen.boosted_corrections import FROM_BLEND, FROM_QUARTER, Start
 from tremula.aspen.family_members import ScoringRows
 from tremula.combine import largest
 from tremula.losses import log_losses, log_probabilities, squared_errors, zero_one_losses
@@ -25,7 +24,6 @@ class Task(Protocol):
     """Classification or regression, as Aspen needs it."""
 
     loss_name: ClassVar[str]
-    starts: ClassVar[tuple[Start, ...]]  # of boosting
 
     @property
     def power(self) -> float:
@@ -33,12 +31,6 @@ class Task(Protocol):
 
     def calibrated(self, means: np.ndarray, scoring: ScoringRows) -> Self:
         """Learn from mean out-of-bag predictions how confident they should be."""
-
-    def with_share(self, share: float) -> Self:
-        """Return the task whose margins are this share of those of this one."""
-
-    def row_losses(self, predictions: np.ndarray, scoring: ScoringRows) -> np.ndarray:
-        """Loss of each row."""
 
     def margins(self, means: np.ndarray) -> np.ndarray:
         """Margins of mean predictions."""
@@ -70,7 +62,6 @@ class ClassTask:
     prior: np.ndarray
     power: float = 1.0
     loss_name: ClassVar[str] = "log loss"
-    starts: ClassVar[tuple[Start, ...]] = (FROM_BLEND, FROM_QUARTER)
 
     @classmethod
     def of(cls, sample: Sample) -> ClassTask:
@@ -88,14 +79,6 @@ class ClassTask:
             return self
         return replace(self, power=find_power(self.with_prior(means), scoring.target, scoring.weights))
 
-    def with_share(self, share: float) -> ClassTask:
-        """Return the task with this share of the power."""
-        return replace(self, power=share * self.power)
-
-    def row_losses(self, predictions: np.ndarray, scoring: ScoringRows) -> np.ndarray:
-        """Log loss of each row."""
-        return log_losses(scoring.target, predictions)
-
     def margins(self, means: np.ndarray) -> np.ndarray:
         """Logarithms of the powers of class probabilities."""
         return self.power * log_probabilities(self.with_prior(means))
@@ -106,7 +89,7 @@ class ClassTask:
 
     def loss(self, predictions: np.ndarray, scoring: ScoringRows) -> float:
         """Log loss."""
-        return scoring.mean(self.row_losses(predictions, scoring))
+        return scoring.mean(log_losses(scoring.target, predictions))
 
     def error_rate(self, predictions: np.ndarray, scoring: ScoringRows) -> float:
         """Weighted share of wrong classes."""
@@ -125,19 +108,10 @@ class NumberTask:
 
     power: ClassVar[float] = 1.0
     loss_name: ClassVar[str] = "RMSE"
-    starts: ClassVar[tuple[Start, ...]] = (FROM_BLEND,)
 
     def calibrated(self, means: np.ndarray, scoring: ScoringRows) -> NumberTask:
         """Return the task as it is."""
         return self
-
-    def with_share(self, share: float) -> NumberTask:
-        """Return the task as it is: boosting of numbers starts from the whole blend."""
-        return self
-
-    def row_losses(self, predictions: np.ndarray, scoring: ScoringRows) -> np.ndarray:
-        """Squared error of each row."""
-        return squared_errors(scoring.target, predictions[:, 0])
 
     def margins(self, means: np.ndarray) -> np.ndarray:
         """Return the numbers themselves."""
@@ -149,7 +123,7 @@ class NumberTask:
 
     def loss(self, predictions: np.ndarray, scoring: ScoringRows) -> float:
         """Root mean squared error."""
-        return float(np.sqrt(scoring.mean(self.row_losses(predictions, scoring))))
+        return float(np.sqrt(scoring.mean(squared_errors(scoring.target, predictions[:, 0]))))
 
     def error_rate(self, predictions: np.ndarray, scoring: ScoringRows) -> float:
         """Return NaN: numbers are not right or wrong."""

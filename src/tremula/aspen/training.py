@@ -5,14 +5,14 @@ Callbacks are told of each part; once one of them asks to stop, nothing further 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from tremula.aspen.boosted_corrections import EVERY, N_PARTS, Boosting, Part, Start, average, make_parts
+from tremula.aspen.boosted_corrections import EVERY, N_PARTS, Boosting, average, make_parts
 from tremula.aspen.families import Family, FamilyTraining, TrainingTable
 from tremula.aspen.family_members import FamilyMembers, ScoringRows
 from tremula.aspen.task import Task
@@ -35,8 +35,6 @@ class Corrections:
         Rounds of boosting they come from.
     predictions : array (n_rows, n_outputs)
         Corrected predictions of the scoring rows, each by trees that were grown without it.
-    share : float
-        Share of the blend's margins that the trees correct.
     was_tried : bool
         Whether boosting was completed: it needs enough rows, and no callback that stops it.
     """
@@ -44,8 +42,7 @@ class Corrections:
     trees: list[Tree]
     n_rounds: int
     predictions: np.ndarray
-    share: float = 1.0
-    was_tried: bool = True
+    was_tried: bool
 
 
 @dataclass
@@ -88,10 +85,8 @@ class PartTrainer:
             self.trained.append(trained.member)
             self._end_part()
 
-    def correct(self, margins: np.ndarray, scoring: ScoringRows, task: Task, starts: Sequence[Start]) -> Corrections:
-        """Boost from the out-of-bag margins of a blend, and keep what has the least loss on held-out rows.
-
-        A further start is taken if its loss is lower by more than two standard errors of the difference.
+    def correct(self, margins: np.ndarray, scoring: ScoringRows, task: Task, n_rounds: int) -> Corrections:
+        """Boost from the out-of-bag margins of a blend, and keep the number of rounds with the least loss.
 
         Parameters
         ----------
@@ -99,51 +94,27 @@ class PartTrainer:
             Margins of the scoring rows.
         scoring : ScoringRows
         task : Task
-        starts : sequence of Start
+        n_rounds : int
+            At most so many rounds.
         """
-        none = Corrections([], 0, task.predictions(margins), was_tried=False)
+        start = np.zeros((self.sample.n_rows, self.n_outputs))
+        start[scoring.rows] = margins
         parts = make_parts(self.sample, scoring.rows, self.root_seed) if len(scoring) >= 2 * N_PARTS else []
-        blend = np.zeros((self.sample.n_rows, self.n_outputs))
-        blend[scoring.rows] = margins
-        best, first = none, list[Part]()
-        for start in starts if parts else ():
-            boosting = Boosting(self.table.columns, self.sample, parts, blend, self.root_seed, start)
-            boosted = self._boost(boosting, range(1))
-            if first and boosted and not self._is_better(boosted[0], first[0], task):
-                continue
-            boosted += self._boost(boosting, range(1, len(parts)))
-            if len(boosted) < len(parts):
-                return best
-            corrections = self._best_rounds(boosted, scoring, task, start)
-            if not first or _is_clearly_less(task, corrections.predictions, best.predictions, scoring):
-                best = corrections
-            first = first or boosted
-        return best
-
-    def _boost(self, boosting: Boosting, numbers: range) -> list[Part]:
+        boosting = Boosting(self.table.columns, self.sample, parts, start, self.root_seed, n_rounds)
         boosted = []
-        for part in self._each(boosting, numbers):
+        for part in self._each(boosting, range(len(parts))):
             boosted.append(part)
             self._end_part()
-        return boosted
-
-    def _losses(self, boosted: Sequence[Part], task: Task) -> np.ndarray:
-        """Return the loss of the held-out rows of these parts before boosting and after every few rounds."""
-        held_out = ScoringRows.of(self.sample, np.concatenate([part.rows for part in boosted]))
+        if len(boosted) < len(parts) or not parts:
+            return Corrections([], 0, task.predictions(margins), was_tried=False)
+        rows = np.concatenate([part.rows for part in boosted])
         stages = np.concatenate([part.margins for part in boosted], axis=1)
+        held_out = ScoringRows.of(self.sample, rows)
         losses = np.array([task.loss(task.predictions(stage), held_out) for stage in stages])
-        return np.where(np.isnan(losses), np.inf, losses)
-
-    def _is_better(self, part: Part, other: Part, task: Task) -> bool:
-        return bool(self._losses([part], task).min() < self._losses([other], task).min())
-
-    def _best_rounds(self, boosted: Sequence[Part], scoring: ScoringRows, task: Task, start: Start) -> Corrections:
-        best = int(np.argmin(self._losses(boosted, task)))
-        corrected = np.zeros((self.sample.n_rows, self.n_outputs))
-        for part in boosted:
-            corrected[part.rows] = part.margins[best]
+        best = int(np.argmin(np.where(np.isnan(losses), np.inf, losses)))
+        start[rows] = stages[best]
         trees = average(boosted, best * EVERY)
-        return Corrections(trees, best * EVERY, task.predictions(corrected[scoring.rows]), start.share)
+        return Corrections(trees, best * EVERY, task.predictions(start[scoring.rows]), was_tried=True)
 
     def _each(self, training: Callable[[range], list[Any]], numbers: range) -> Iterator[Any]:
         if self.is_stopped or not len(numbers):
@@ -159,10 +130,3 @@ class PartTrainer:
         self.is_stopped |= self.tasks.end_member(
             lambda: {"members_": list(self.trained), "member_weights_": np.full(count, 1.0 / count)}
         )
-
-
-def _is_clearly_less(task: Task, predictions: np.ndarray, others: np.ndarray, scoring: ScoringRows) -> bool:
-    """Whether predictions have less loss than others, by more than two standard errors of the difference."""
-    gains = task.row_losses(others, scoring) - task.row_losses(predictions, scoring)
-    mean = scoring.mean(gains)
-    return bool(mean > 2.0 * np.sqrt(scoring.mean((gains - mean) ** 2) / len(gains)))
