@@ -28,6 +28,7 @@ CLASSIFIERS: dict[str, Any] = {
     "bagging, votes": tm.BaggingClassifier(tm.CARTClassifier(max_depth=4), combine="vote", **FEW),
     "forest": tm.RandomForestClassifier(max_depth=5, **FEW),
     "extra trees": tm.ExtraTreesClassifier(max_depth=5, **FEW),
+    "balanced forest": tm.RandomForestClassifier(max_depth=5, bootstrap="balanced", class_weight="balanced", **FEW),
     "AdaBoost": tm.AdaBoostM1Classifier(SMALL, **FEW),
     "three boost": tm.ThreeBoostClassifier(SMALL, random_state=0),
     "Decorate": tm.DecorateClassifier(SMALL, n_estimators=3, max_trials=4, random_state=0),
@@ -47,6 +48,7 @@ REGRESSORS: dict[str, Any] = {
     "bagged M5": tm.BaggingRegressor(tm.M5Regressor(), **FEW),
     "forest": tm.RandomForestRegressor(max_depth=4, **FEW),
     "extra trees": tm.ExtraTreesRegressor(max_depth=4, **FEW),
+    "medians": tm.RandomForestRegressor(max_leaf_nodes=12, criterion="absolute_error", **FEW),
     "smeared target": tm.OutputSmearingRegressor(tm.REPTreeRegressor(random_state=0), **FEW),
     "Aspen": tm.AspenRegressor(**FEW),
 }
