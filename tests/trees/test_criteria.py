@@ -168,8 +168,12 @@ def test_what_medians_cannot_be_used_with() -> None:
 
 def test_what_is_right_with_medians() -> None:
     X, y, _ = draw(0, 150, 0)
-    forest = tm.RandomForestRegressor(20, criterion="absolute_error", min_samples_leaf=5, random_state=0).fit(X, y)
+    forest = tm.RandomForestRegressor(150, criterion="absolute_error", min_samples_leaf=5, random_state=0).fit(X, y)
     uncertainty = tm.Uncertainty(forest, X, y)
+    with pytest.warns(UserWarning, match="150 members are too few"):  # for some rows
+        errors = uncertainty.predict_std(X)
+    assert (errors > 0.0).mean() > 0.8
+    assert np.nanmedian(errors) < y.std()
     low, middle, high = uncertainty.predict_quantiles(X).T
     assert (low <= middle).all()
     assert (middle <= high).all()
