@@ -24,6 +24,9 @@ from tremula.aspen.tree_sum import LogShareLink
 from tremula.data.table_schema import TableSchema
 from tremula.perturb import (
     AttributeSubset,
+    BalancedBootstrap,
+    BalancedWeights,
+    BlockBootstrap,
     Bootstrap,
     FlippedClasses,
     RandomSplits,
@@ -133,12 +136,16 @@ def special_models() -> dict[str, Any]:
     named.table_ = TableSchema(tuple(frame), kinds, levels, "y", "classification", "")
     perturbations = [Bootstrap(0.5), AttributeSubset(2), FlippedClasses(0.1), RandomSplits(5)]
     splits = [SmearedInputs(0.1), RandomThresholds()]
+    blocks, balanced = [BlockBootstrap(5), BalancedWeights()], [BalancedBootstrap()]
     bagged = tm.BaggingRegressor(tm.M5Regressor(), **few).fit(frame, target)
     return {
         "with schema": named,
         "pruned sequence": tm.CARTClassifier(ccp_alpha="cv", cv=3, random_state=0).fit(frame, labels),
         "bagged boosting": tm.BaggingClassifier(tm.AdaBoostM1Classifier(n_estimators=2), **few).fit(frame, labels),
         "perturbations": tm.PerturbCombineClassifier(perturb=perturbations, **few).fit(frame, labels),
+        "blocks": tm.PerturbCombineClassifier(perturb=blocks, **few).fit(frame, labels),
+        "balanced": tm.PerturbCombineClassifier(perturb=balanced, **few).fit(frame, labels),
+        "weighted classes": tm.RandomForestClassifier(class_weight={"low": 2.0}, **few).fit(frame, labels),
         "smeared classes": tm.OutputSmearingClassifier(method="smear", **few).fit(frame, labels),
         "random splits": tm.PerturbCombineClassifier(tm.CARTClassifier(), perturb=splits, **few).fit(frame, labels),
         "bagged model trees": bagged,

@@ -244,10 +244,9 @@ def test_something_else_at_the_address() -> None:
 
 def test_guarded_counts_and_a_budget_over_the_network() -> None:
     table = rows()
-    guarded = GuardedOracle(in_memory(table), min_count=20)
-    with Running(Site(guarded)) as running:
+    with Running(Site(GuardedOracle(in_memory(table), min_count=20))) as running:
         answer = connect(running.url).count([ALL])[0]
-    assert ((answer == 0) | (answer >= 20)).all()
+    np.testing.assert_array_equal(answer, GuardedOracle(in_memory(table), min_count=20).count([ALL])[0])
     assert (in_memory(table).count([ALL])[0] != answer).any()
 
 

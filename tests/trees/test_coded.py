@@ -168,18 +168,25 @@ def test_no_bin_is_empty() -> None:
         assert set(np.diff(bins)) <= {0, 1}
 
 
-def test_thresholds_between_bins_send_training_rows_where_they_went() -> None:
+@pytest.mark.parametrize("is_drawn", [False, True])
+@pytest.mark.parametrize("n_values", [16, 2000])
+def test_thresholds_between_bins_send_training_rows_where_they_went(n_values: int, is_drawn: bool) -> None:
+    """Nodes are divided until they are pure or no attribute has two codes in them."""
     random = np.random.default_rng(0)
-    values, codes = random.normal(size=(2000, 3)), random.integers(3, size=2000)
+    values, codes = random.integers(n_values, size=(2000, 3)) / 7.0, random.integers(3, size=2000)
     columns = replace(read_columns(values, np.zeros(3, np.int32)), max_bins=16)
-    grown = growing.grow_classification_tree(columns, codes, 3, None, RULES["gini"], random)
+    rules = replace(RULES["gini"], random_threshold=is_drawn)
+    grown = growing.grow_classification_tree(columns, codes, 3, None, rules, random)
     node = np.zeros(2000, int)
-    for _ in range(60):
+    for _ in range(100):
         record = grown.nodes[node]
         goes_right = values[np.arange(2000), record["attribute"]] > record["threshold"]
         node = np.where(record["n_branches"] == 0, node, record["first_child"] + goes_right)
+    bins = columns.coded.codes
     for leaf in np.unique(node):
-        np.testing.assert_array_equal(np.bincount(codes[node == leaf], minlength=3), grown.statistics[leaf])
+        counts = np.bincount(codes[node == leaf], minlength=3)
+        np.testing.assert_array_equal(counts, grown.statistics[leaf])
+        assert np.count_nonzero(counts) == 1 or (np.ptp(bins[node == leaf], axis=0) == 0).all()
 
 
 def test_bins_are_refused_where_codes_cannot_be_used() -> None:

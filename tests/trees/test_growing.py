@@ -143,8 +143,11 @@ def test_columns_that_serve_once_grow_the_same_tree(name: str) -> None:
     for seed, table in enumerate(draw_tables(6, regression=name not in CLASSIFIERS)):
         for packed in (True, False):
             kept, used = (grow(table, rules, seed, packed, serves_once=once) for once in (False, True))
-            assert kept.nodes.tobytes() == used.nodes.tobytes()
-            assert kept.statistics.tobytes() == used.statistics.tobytes()
+            for name in set(kept.nodes.dtype.names or ()) - {"weight"}:
+                assert kept.nodes[name].tobytes() == used.nodes[name].tobytes()
+            # Columns that serve often may be coded, and real weights are then added in another order.
+            np.testing.assert_allclose(kept.nodes["weight"], used.nodes["weight"], rtol=1e-14)
+            np.testing.assert_allclose(kept.statistics, used.statistics, rtol=1e-14)
             assert kept.subsets.tobytes() == used.subsets.tobytes()
 
 

@@ -291,8 +291,26 @@ IN_PLACE uint32_t least_known(const CodedTree *tree, const OpenNode *node) {
     return least;
 }
 
-/* Extra trees: one threshold, drawn uniformly between the least and the largest value in the node. Rows without a value
- * are tried on either side of it, and alone against the others. */
+/* A threshold inside a bin would divide rows that have one code: it moves to the gap before the bin. */
+IN_PLACE double between_bins(const CodedTree *tree, int64_t attribute, const uint32_t range[2], double threshold) {
+    const double *low = tree->table.low + tree->table.first[attribute];
+    const double *high = tree->table.high + tree->table.first[attribute];
+    int64_t before = range[0], after = range[1];
+    double middle;
+    if (low == high) return threshold;                                      /* each code is one value */
+    while (after - before > 1) {
+        int64_t half = before + (after - before) / 2;
+        if (high[half] <= threshold) before = half;
+        else after = half;
+    }
+    if (threshold < low[after]) return threshold;
+    middle = high[before] / 2 + low[after] / 2;
+    return middle >= high[before] && middle < low[after] ? middle : high[before];
+}
+
+/* Extra trees: one threshold, drawn uniformly between the least and the largest value in the node; with bins, between the
+ * end of the first and the start of the last. Rows without a value are tried on either side of it, and alone against the
+ * others. */
 IN_PLACE int judge_drawn_with(CodedTree *tree, OpenNode *node, int64_t attribute, int width, int criterion) {
     const CodedTable *table = &tree->table;
     uint32_t range[2], all_codes[2];
@@ -306,10 +324,11 @@ IN_PLACE int judge_drawn_with(CodedTree *tree, OpenNode *node, int64_t attribute
         judge_drawn_cut(tree, node, attribute, 0, -INFINITY, criterion);
         if (range[0] == range[1]) return 1;
     }
-    low = table->low[table->first[attribute] + range[0]];
-    high = table->high[table->first[attribute] + range[1]];
+    low = table->high[table->first[attribute] + range[0]];
+    high = table->low[table->first[attribute] + range[1]];
     threshold = low + tree->random->next_double(tree->random->state) * (high - low);
     if (!(threshold < high)) threshold = low;
+    threshold = between_bins(tree, attribute, range, threshold);
     if (node->n_rows == 2 && node->best.attribute >= 0) return 1;       /* two rows are divided in one way only */
     code = node->n_rows == 2 ? (int64_t)range[0] : code_up_to(tree, node, attribute, range, threshold);
     judge_drawn_cut(tree, node, attribute, code, threshold, criterion);

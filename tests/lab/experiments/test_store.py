@@ -310,6 +310,15 @@ def test_ctrl_c_while_a_file_is_attached_leaves_the_store_usable(path: Path) -> 
     assert len(store.results(EXPERIMENT)) == 2
 
 
+@pytest.fixture
+def ctrl_c() -> Iterator[None]:
+    """Ctrl-C raises, also where these tests run in the background of a shell, which ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_within_a_transaction_is_raised_after_it(path: Path) -> None:
     """Ctrl-C where the transaction was about to end left the lock taken: a run waited for its own thread for ever."""
     store = Store(path)
@@ -327,6 +336,7 @@ def test_ctrl_c_within_a_transaction_is_raised_after_it(path: Path) -> None:
     assert len(store.results(EXPERIMENT)) == 1
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_ends_the_waiting_for_another_program(path: Path) -> None:
     Store(path).keep(EXPERIMENT, CELLS[0], OUTCOME)
     with duckdb.connect(str(path)):
