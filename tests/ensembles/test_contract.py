@@ -66,7 +66,7 @@ VARIANTS = [
     tm.AdaBoostM1Classifier(resample=True, **FEW),
     tm.AdaBoostM1Classifier(GaussianNB(), **FEW),
     tm.BaggingClassifier(oob_score=True, combine="vote", **FEW),
-    tm.BaggingClassifier(DecisionTreeClassifier(max_depth=3), **FEW),
+    tm.BaggingClassifier(DecisionTreeClassifier(max_depth=3, min_weight_fraction_leaf=0.01), **FEW),
     tm.BaggingRegressor(block_length=2, **FEW),
     tm.BaggingRegressor(Ridge(), oob_score=True, n_estimators=8, random_state=0),
     tm.DecorateClassifier(LogisticRegression(), **FEW),

@@ -96,7 +96,7 @@ def test_answers_in_sqlite(kind: str, name: str, missing: str) -> None:
 )
 def test_other_dialects_mean_the_same_to_sqlglot(database: Any, kind: str, name: str, dialect: str) -> None:
     model, table = trained(kind, name, 0.1), table_with_gaps()
-    query = tm.to_sql(model, dialect=dialect, keep=["key"])
+    query = tm.to_sql(model, dialect=dialect, keep=["key"], form="case")
     tree = sqlglot.parse_one(query, read=dialect, error_level=sqlglot.ErrorLevel.RAISE)
     compare(model, table.drop(columns="key"), ask(database, tree.sql(dialect="duckdb")), False)
 

@@ -56,6 +56,9 @@ def ensemble_sql(
     if form == "join" and not can_join(whole, dialect):
         raise UnsupportedModel(f"no query with a table of nodes is written for {dialect!r}: use form='auto'")
 
+    if form == "auto" and whole.votes and missing == "shares":
+        form = "case"  # a join adds shares in another order, and a member whose classes tie would vote otherwise
+
     def joined() -> str:
         return _predicted(_joined(whole, schema, table, dialect), schema, output, dialect)
 
