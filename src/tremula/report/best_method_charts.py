@@ -47,10 +47,11 @@ def roc(summary: Summary) -> Chart | None:
     return Chart(
         "roc",
         "ROC curve" if len(curves) == 1 else "ROC curve of each class",
-        f"From {said_rows(summary)}. A lower threshold on the probability finds more rows of {_class_words(curves)}, "
-        f"and takes more other rows for them. The dashed line is guessing. Area under the curve: {areas}.",
+        f"From {said_rows(summary)}. A lower threshold on the probability finds more rows of {_class_words(curves)} "
+        f"(true positives), and takes more other rows for it (false positives). The dashed line is guessing. "
+        f"Area under the curve: {areas}.",
         f"Area under the ROC curve: {areas}.",
-        {"": _draw_curves(curves, "roc", "other rows taken for it", "rows of the class found", guess=True)},
+        {"": _draw_curves(curves, "roc", "false positive rate", "true positive rate", guess=True)},
         ["class", "rows", "area under the ROC curve", "mean precision"],
         [
             [curve["class"], show(curve["rows"]), f"{curve['area']:.4f}", f"{curve['mean_precision']:.4f}"]
@@ -69,10 +70,11 @@ def precision_recall(summary: Summary) -> Chart | None:
     return Chart(
         "precision_recall",
         "Precision and recall" if len(curves) == 1 else "Precision and recall of each class",
-        f"From {said_rows(summary)}. Of the rows taken for {_class_words(curves)}, how many are; guessing gives its "
-        f"share of the rows ({shares}). Mean precision: {means}.",
+        f"From {said_rows(summary)}. Recall is the share of the rows of {_class_words(curves)} that are found; "
+        f"precision is the share of the rows predicted as that class that are right. Guessing gives the share of the "
+        f"class ({shares}). Mean precision: {means}.",
         f"Mean precision: {means}.",
-        {"": _draw_curves(curves, "precision_recall", "rows of the class found", "rows taken for it that are")},
+        {"": _draw_curves(curves, "precision_recall", "recall", "precision")},
         ["class", "rows", "share of the rows", "mean precision"],
         [
             [curve["class"], show(curve["rows"]), f"{100 * curve['share']:.1f} %", f"{curve['mean_precision']:.4f}"]
@@ -114,7 +116,7 @@ def calibration(summary: Summary) -> Chart | None:
     bins = [item for item in reliability["bins"] if item["rows"] >= FEWEST_ROWS]
     return Chart(
         "best_calibration",
-        "Can the probabilities be believed?",
+        "Calibration: do predicted probabilities come true?",
         f"{said_rows(summary)}, grouped by {subject}, with 95 % intervals of the share observed. On the dashed line "
         f"they agree; the mean distance is {100 * reliability['expected_error']:.1f} points. Groups of fewer than "
         f"{FEWEST_ROWS} rows are in the table only.",
@@ -141,7 +143,7 @@ def groups(summary: Summary) -> Chart | None:
     values = [item[name] for item in means for name in ("predicted", "low", "high")]
     return Chart(
         "groups",
-        "Are the predictions right on average?",
+        "Calibration: are the predictions right on average?",
         f"{said_rows(summary)} in {len(means)} groups by their prediction: mean prediction and mean true value, with "
         "95 % intervals of the latter. On the dashed line they agree.",
         f"Mean true values by prediction, from {show(means[0]['observed'])} to {show(means[-1]['observed'])}.",
@@ -186,7 +188,7 @@ def residuals(summary: Summary) -> Chart | None:
     half, most = show(sizes["median_size"]), show(sizes["size_of_nine_in_ten"])
     return Chart(
         "residuals",
-        "How far off are the predictions?",
+        "Residuals: how far off are the predictions?",
         f"{said_rows(summary)}{part}. Half of the predictions are off by at most {half}, nine of ten by at most {most}."
         f" Above the dashed line predictions are too high ({100 * sizes['too_high']:.0f} % of the rows).",
         f"Predicted minus true value: half of the sizes are at most {half}, nine of ten at most {most}; mean "
