@@ -147,7 +147,7 @@ def test_a_second_runner_takes_over_when_the_first_is_killed(tmp_path: Path) -> 
 
 
 def test_ctrl_c_keeps_what_is_finished_and_gives_the_rest_back(tmp_path: Path) -> None:
-    with running(tmp_path, 1, 0.1) as process:
+    with running(tmp_path, 1, 0.5) as process:
         wait_until(lambda: len(kept(tmp_path)) >= 3)
         assert process.pid
         os.kill(process.pid, signal.SIGINT)
