@@ -23,6 +23,7 @@ from tremula.persistence.stored_arrays import ARRAY_KINDS
 
 PLAIN_TYPES = (type(None), bool, int, str)
 STRINGS = np.dtypes.StringDType()
+MAX_DEPTH = 150  # of values in values: what is deeper could not be cloned or printed
 CALLBACKS = "_skl_callbacks"  # set by scikit-learn's `set_callbacks`: these watch training and are no part of a model
 
 
@@ -137,6 +138,7 @@ class ValueDecoder:
         self._arrays = read_array
         self._names_read: set[str] = set()
         self._written_by = written_by
+        self._depth = 0
         self._packed = {packing.key: self._unpack(packing, array_names) for packing in all_packings()}
 
     def _unpack(self, packing: Packing, array_names: list[str]) -> list[Any]:
@@ -153,6 +155,15 @@ class ValueDecoder:
 
     def read(self, described: Any) -> Any:
         """Return the value described."""
+        if self._depth >= MAX_DEPTH:
+            raise ValueError(f"values are nested more than {MAX_DEPTH} deep")
+        self._depth += 1
+        try:
+            return self._read(described)
+        finally:
+            self._depth -= 1
+
+    def _read(self, described: Any) -> Any:
         match described:
             case list():
                 return [self.read(item) for item in described]

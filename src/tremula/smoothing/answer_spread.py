@@ -119,7 +119,7 @@ class AnswerSpreadMixin:
         """Return smoothed predictions, and the standard deviations of the model's own predictions under the noise."""
         spread = self.spread(X, X_std)
         n_drawn = int((~spread.is_exact).sum())
-        if n_drawn and self.method_ != "sample":
+        if n_drawn and getattr(self, "method_", "") != "sample":  # files of release 0.1.0 have none
             warnings.warn(
                 f"the standard deviations of {counted(n_drawn, 'row')} of {len(spread.is_exact):,} are drawn, with "
                 f"n_draws={self.n_draws}: a link follows the sum of trees, or there are too many pairs of leaves. "
