@@ -27,6 +27,7 @@ from sklearn.tree import DecisionTreeClassifier
 import tremula as tm
 from tremula import perturb
 from tremula.errors import FileDamaged, FileTooNew, NotStorable, TremulaError, UnknownClass
+from tremula.persistence.description import MAX_DEPTH, ValueDecoder
 from tremula.persistence.registry import storable_classes
 from tremula.perturb import AttributeSubset, Bootstrap, FlippedClasses, RandomSplits
 from tremula.smoothing.models.stored import TrainedTrees
@@ -516,3 +517,15 @@ def test_skops_keeps_models_too(kind: type) -> None:
     loaded = skops.loads(content, trusted=untrusted)
     assert same(loaded.predict(X), model.predict(X))
     assert loaded.get_params() == model.get_params()
+
+
+def test_values_nested_very_deep_are_refused() -> None:
+    """They would load, but could not be cloned or printed."""
+    reader = ValueDecoder(lambda _: np.zeros(1), [], "0.1.0")
+    shallow: Any = 1
+    for _ in range(MAX_DEPTH - 1):
+        shallow = [shallow]
+    assert reader.read(shallow) == shallow
+    with pytest.raises(ValueError, match="nested more than"):
+        reader.read([shallow])
+    assert reader.read(shallow) == shallow

@@ -64,7 +64,9 @@ def query(
         int, typer.Option(min=1, help="Maximum depth of a tree, and number of passes over the table.")
     ] = 8,
     bins: Annotated[int, typer.Option(min=2, help="Number of bins of a numeric column.")] = 32,
-    min_count: Annotated[int, typer.Option(min=0, help="Suppress counts below this number.")] = 0,
+    min_count: Annotated[
+        int, typer.Option(min=0, help="Give away no count below this number; smaller ones are merged.")
+    ] = 0,
     round_to: Annotated[
         int | None, typer.Option(min=1, help="Round counts to multiples of this number.", show_default=False)
     ] = None,

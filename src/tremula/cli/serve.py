@@ -46,7 +46,9 @@ def serve(
         Path | None,
         typer.Option(help="JSON file with the cuts of numeric columns, on which all sites agree.", show_default=False),
     ] = None,
-    min_count: Annotated[int, typer.Option(min=0, help="Suppress counts below this number.")] = 5,
+    min_count: Annotated[
+        int, typer.Option(min=0, help="Give away no count below this number; smaller ones are merged.")
+    ] = 5,
     round_to: Annotated[
         int | None, typer.Option(min=1, help="Round counts to multiples of this number.", show_default=False)
     ] = None,

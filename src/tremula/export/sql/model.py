@@ -101,11 +101,10 @@ def to_sql(
             f"no query with a table of nodes is written for {dialect} and this model, only for trees that are not very "
             "deep in duckdb, postgres or sqlite: use form='auto'"
         )
-    if form == "auto" and exported.whole.votes and missing == "shares":
-        form = "case"  # a join adds shares in another order, and a member whose classes tie would vote otherwise
-    writer = _Query(exported, missing == "shares", keep, dialect)
+    divides = missing == "shares"
+    writer = _Query(exported, divides, keep, dialect)
     query, is_joined = choose_form(
-        exported.whole, dialect, form, lambda: writer.joined(table, output), lambda: writer.text(table, output)
+        exported.whole, dialect, form, lambda: writer.joined(table, output), lambda: writer.text(table, output), divides
     )
     if not is_joined:
         _warn_of_limits(exported, query, dialect)

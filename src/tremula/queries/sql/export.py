@@ -56,16 +56,13 @@ def ensemble_sql(
     if form == "join" and not can_join(whole, dialect):
         raise UnsupportedModel(f"no query with a table of nodes is written for {dialect!r}: use form='auto'")
 
-    if form == "auto" and whole.votes and missing == "shares":
-        form = "case"  # a join adds shares in another order, and a member whose classes tie would vote otherwise
-
     def joined() -> str:
         return _predicted(_joined(whole, schema, table, dialect), schema, output, dialect)
 
     def nested() -> str:
         return _predicted(_nested(whole, schema, table, missing), schema, output, "duckdb")
 
-    query, is_joined = choose_form(whole, dialect, form, joined, nested)
+    query, is_joined = choose_form(whole, dialect, form, joined, nested, divides=missing == "shares")
     return query if dialect == "duckdb" or is_joined else _translated(query, dialect)
 
 

@@ -77,13 +77,16 @@ def can_join(whole: MemberSum, dialect: str) -> bool:
 
 
 def choose_form(
-    whole: MemberSum, dialect: str, form: str, joined: Callable[[], str], nested: Callable[[], str]
+    whole: MemberSum, dialect: str, form: str, joined: Callable[[], str], nested: Callable[[], str], divides: bool
 ) -> tuple[str, bool]:
     """Return the query of a form, "auto" the shorter one, and whether it joins.
 
-    Nested CASEs of many nodes are not written only to be compared: they have about 100 characters a node.
+    Nested CASEs of many nodes are not written only to be compared: they have about 100 characters a node. Where rows
+    with missing values are divided (`divides`) and members vote, "auto" never joins: a join adds shares in another
+    order, and a member whose classes tie would vote otherwise.
     """
-    if form == "case" or (form == "auto" and not can_join(whole, dialect)):
+    may_tie = whole.votes and divides
+    if form == "case" or (form == "auto" and (may_tie or not can_join(whole, dialect))):
         return nested(), False
     query = joined()
     if form == "join" or (whole.n_nodes > SURELY_SHORTER and len(query) < SHORT_NODE * whole.n_nodes):
