@@ -168,23 +168,9 @@ IN_PLACE int judge_levels_with(CodedTree *tree, OpenNode *node, int64_t attribut
     return 1;
 }
 
-/* A function of its own for each width, which spares the compiler many copies. */
-NOT_IN_PLACE int judge_levels_in_bytes(CodedTree *tree, OpenNode *node, int64_t attribute) {
-    return judge_levels_with(tree, node, attribute, 1);
-}
-
-NOT_IN_PLACE int judge_levels_in_shorts(CodedTree *tree, OpenNode *node, int64_t attribute) {
-    return judge_levels_with(tree, node, attribute, 2);
-}
-
-NOT_IN_PLACE int judge_levels_in_wholes(CodedTree *tree, OpenNode *node, int64_t attribute) {
-    return judge_levels_with(tree, node, attribute, 4);
-}
-
-IN_PLACE int judge_levels(CodedTree *tree, OpenNode *node, int64_t attribute, int width) {
-    if (width == 1) return judge_levels_in_bytes(tree, node, attribute);
-    if (width == 2) return judge_levels_in_shorts(tree, node, attribute);
-    return judge_levels_in_wholes(tree, node, attribute);
+/* A function of its own, which spares the compiler many copies. */
+NOT_IN_PLACE int judge_levels(CodedTree *tree, OpenNode *node, int64_t attribute) {
+    return judge_levels_with(tree, node, attribute, CODE_WIDTH);
 }
 
 #define FEW_VALUES 48          /* rows whose values are looked up all at once, */
@@ -339,22 +325,11 @@ IN_PLACE int judge_drawn_with(CodedTree *tree, OpenNode *node, int64_t attribute
     return 1;
 }
 
-#define JUDGE_DRAWN(name, width)                                                                                       \
-    NOT_IN_PLACE int name(CodedTree *tree, OpenNode *node, int64_t attribute) {                                        \
-        int criterion = tree->rules.criterion;                                                                         \
-        if (criterion == CODED_GINI) return judge_drawn_with(tree, node, attribute, width, CODED_GINI);                \
-        if (criterion == CODED_ENTROPY) return judge_drawn_with(tree, node, attribute, width, CODED_ENTROPY);          \
-        return judge_drawn_with(tree, node, attribute, width, CODED_VARIANCE);                                         \
-    }
-
-JUDGE_DRAWN(judge_drawn_in_bytes, 1)
-JUDGE_DRAWN(judge_drawn_in_shorts, 2)
-JUDGE_DRAWN(judge_drawn_in_wholes, 4)
-
-IN_PLACE int judge_drawn(CodedTree *tree, OpenNode *node, int64_t attribute, int width) {
-    if (width == 1) return judge_drawn_in_bytes(tree, node, attribute);
-    if (width == 2) return judge_drawn_in_shorts(tree, node, attribute);
-    return judge_drawn_in_wholes(tree, node, attribute);
+NOT_IN_PLACE int judge_drawn(CodedTree *tree, OpenNode *node, int64_t attribute) {
+    int criterion = tree->rules.criterion;
+    if (criterion == CODED_GINI) return judge_drawn_with(tree, node, attribute, CODE_WIDTH, CODED_GINI);
+    if (criterion == CODED_ENTROPY) return judge_drawn_with(tree, node, attribute, CODE_WIDTH, CODED_ENTROPY);
+    return judge_drawn_with(tree, node, attribute, CODE_WIDTH, CODED_VARIANCE);
 }
 
 #endif

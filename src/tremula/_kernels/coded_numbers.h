@@ -9,11 +9,6 @@
 #include "coded_bins.h"
 
 typedef struct {
-    int64_t sum, weight;
-    int64_t magnitude;          /* sum of the absolute targets */
-} NumberCell;
-
-typedef struct {
     int64_t sum, weight;        /* left of the cut */
     int64_t total_sum, total_weight, least;
     double whole, worth, slack;

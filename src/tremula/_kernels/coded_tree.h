@@ -2,8 +2,9 @@
  *
  * The code of a value is its place among the different values of its column. A missing number has the lowest code, so
  * that it takes the first branch of every cut; in the column's twin it has the largest. A missing level is a level of
- * its own. A node keeps the numbers of its rows, in ascending order; by class first, where thresholds are drawn. `mark` of a row: its class above 16 bits of multiplicity; with a numeric target, the multiplicity. Rows with real weights have these
- * elsewhere, and the multiplicity 1.
+ * its own. A node keeps the numbers of its rows, in ascending order; by class first, where thresholds are drawn. `mark`
+ * of a row: its class above 16 bits of multiplicity; with a numeric target, the multiplicity. Rows with real weights
+ * have these elsewhere, and the multiplicity 1.
  */
 #ifndef TREMULA_CODED_TREE_H
 #define TREMULA_CODED_TREE_H
@@ -103,6 +104,11 @@ typedef struct {
     int is_subset;              /* `best_branch_of_level` has the branches */
     int is_perfect;             /* no split can be better */
 } CodedCut;
+
+typedef struct {
+    int64_t sum, weight;
+    int64_t magnitude;          /* sum of the absolute targets */
+} NumberCell;
 
 typedef struct {
     double key;

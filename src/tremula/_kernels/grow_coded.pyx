@@ -1,4 +1,4 @@
-"""Grows one tree from a table of codes; the loops are in `coded_grow.h` and the headers it includes."""
+"""Grows one tree from a table of codes; the loops are in `coded_grow.c` and the headers it includes."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from libc.string cimport memcpy, memset
 
 from tremula._kernels.words cimport row_mask_of
 
-cdef extern from "coded_grow.h" nogil:
+cdef extern from "coded_root.h" nogil:
     enum:
         MAX_CELL_CODES
         AHEAD
@@ -104,10 +104,14 @@ cdef extern from "coded_grow.h" nogil:
         uint8_t* is_refined
         void* cells
         double* levels_of_bins
-    void fill_logarithm_tables()
-    void choose_coded_processor(int plain)
     bint plant_coded_root(CodedTree* tree, int64_t n_present)
-    int (*grow_coded_tree)(CodedTree* tree)
+
+cdef extern from "coded_processor.h" nogil:
+    void choose_coded_processor(int plain)
+    bint grow_coded_tree(CodedTree* tree)
+
+cdef extern from "logarithm.h" nogil:
+    void fill_logarithm_tables()
 
 fill_logarithm_tables()
 choose_coded_processor(False)

@@ -4,6 +4,9 @@
  * log2 x = exponent + log2 c + log2(1 + r), where c is the middle of the mantissa's interval (one of 256) and r < 2^-9
  * is what is left; five terms of the series leave an error below 1e-16. Whole numbers up to a limit come from a table.
  */
+#ifndef TREMULA_LOGARITHM_H
+#define TREMULA_LOGARITHM_H
+
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -11,19 +14,9 @@
 #define N_INTERVALS 256
 #define N_WHOLE 16384
 
-static double interval_inverse[N_INTERVALS];
-static double interval_log[N_INTERVALS];
-static double whole_terms[N_WHOLE];
-
-static void fill_logarithm_tables(void) {
-    for (int i = 0; i < N_INTERVALS; i++) {
-        double middle = 1.0 + (i + 0.5) / N_INTERVALS;
-        interval_inverse[i] = 1.0 / middle;
-        interval_log[i] = log2(middle);
-    }
-    whole_terms[0] = 0.0;
-    for (int i = 1; i < N_WHOLE; i++) whole_terms[i] = i * log2((double)i);
-}
+/* Filled by `logarithm.c`, once in each module. */
+extern double interval_inverse[N_INTERVALS], interval_log[N_INTERVALS], whole_terms[N_WHOLE];
+void fill_logarithm_tables(void);
 
 /* For normal positive numbers. */
 static inline double quick_log2(double x) {
@@ -90,4 +83,6 @@ static void choose_x_log_x(void) {
 }
 #else
 static void choose_x_log_x(void) {}
+#endif
+
 #endif

@@ -1,55 +1,9 @@
 /* Grows a tree from a table of codes, depth first; see `coded_tree.h`. The tree is the one that `grow.pyx` grows from
  * sorted lists: attributes are drawn and judged in the same order, and ties are decided alike.
+ *
+ * Compiled once for each width of a code (CODE_WIDTH bytes) and each kind of processor, under the name GROW_CODED.
  */
-#ifndef TREMULA_CODED_GROW_H
-#define TREMULA_CODED_GROW_H
-
 #include "coded_levels.h"
-
-/* Puts the rows of the sample in the order of their classes; those of one class stay in ascending order. */
-static void order_by_class(CodedTree *tree, int64_t n) {
-    int64_t *next = tree->class_end, place = 0;
-    for (int64_t code = 0; code < tree->n_classes; code++) next[code] = 0;
-    for (int64_t i = 0; i < n; i++) next[tree->marks[tree->rows[i]] >> CLASS_SHIFT_OF_MARK]++;
-    for (int64_t code = 0; code < tree->n_classes; code++) {
-        int64_t count = next[code];
-        next[code] = place;
-        place += count;
-    }
-    for (int64_t i = 0; i < n; i++)
-        tree->spare_rows[next[tree->marks[tree->rows[i]] >> CLASS_SHIFT_OF_MARK]++] = tree->rows[i];
-    memcpy(tree->rows, tree->spare_rows, n * sizeof(uint32_t));
-}
-
-/* The root, with all rows of the sample, on the stack unless it is a leaf; 0 if there is no memory. */
-static int plant_coded_root(CodedTree *tree, int64_t n_present) {
-    int64_t n = 0;
-    double weight = 0.0;
-    if (!reserve_coded_nodes(tree, 1) ||
-        !reserve_room((void **)&tree->frames, &tree->frames_capacity, 1, sizeof(CodedFrame)))
-        return 0;
-    memset(tree->statistics, 0, tree->n_statistics * sizeof(double));
-    for (int64_t row = 0; row < tree->table.n_rows; row++) {
-        double count = tree->marks[row] & COUNT_MASK;
-        if (count == 0.0) continue;
-        if (tree->target == WEIGHTED_CLASSES) count = tree->weights[row];
-        tree->rows[n++] = (uint32_t)row;
-        weight += count;
-        if (tree->target == NUMBERS) {
-            tree->statistics[0] += count;
-            tree->statistics[1] += count * tree->numbers[row];
-            tree->statistics[2] += count * tree->numbers[row] * tree->numbers[row];
-        } else {
-            tree->statistics[tree->marks[row] >> CLASS_SHIFT_OF_MARK] += count;
-        }
-    }
-    if (tree->target == CLASSES && tree->rules.random_threshold) order_by_class(tree, n);
-    make_coded_leaf(tree, 0, weight);
-    tree->n_nodes = 1;
-    if (!is_coded_leaf(tree, tree->statistics, weight, 0))
-        tree->frames[tree->n_frames++] = (CodedFrame){0, n_present, 0, 0, 0, 0};
-    return 1;
-}
 
 /* ---- opening a node */
 
@@ -227,10 +181,10 @@ IN_PLACE int judge_any_attribute(CodedTree *tree, OpenNode *node, int64_t attrib
                                  int has_weights) {
     if (tree->table.n_levels[attribute] > 0) {
         if (node->best.is_perfect) return codes_differ(tree, node, attribute, width);
-        return judge_levels(tree, node, attribute, width);
+        return judge_levels(tree, node, attribute);
     }
     if (has_weights) return judge_weighted_attribute(tree, node, attribute, width, criterion);
-    if (tree->rules.random_threshold) return judge_drawn(tree, node, attribute, width);
+    if (tree->rules.random_threshold) return judge_drawn(tree, node, attribute);
     return judge_coded_attribute(tree, node, attribute, width, criterion);
 }
 
@@ -241,14 +195,17 @@ IN_PLACE int look_at_attribute(CodedTree *tree, OpenNode *node, int64_t place, i
     uint64_t bit = place < 64 ? (uint64_t)1 << place : 0;
     int64_t attribute = tree->table.attributes[place], twin = tree->table.twins[attribute];
     if (node->constant & bit) return 0;
-    if (!judge_any_attribute(tree, node, attribute, width, criterion, has_weights)) {
-        node->constant |= bit;
-        return 0;
+    for (int64_t side = attribute;; side = twin) {          /* one place in the program, where it is compiled once */
+        int varies = judge_any_attribute(tree, node, side, width, criterion, has_weights);
+        if (side == twin) return 1;
+        if (!varies) {
+            node->constant |= bit;
+            return 0;
+        }
+        if (twin < 0 || tree->rules.random_threshold || node->best.is_perfect ||
+            !has_missing_row(tree, node, attribute, width))
+            return 1;
     }
-    if (twin >= 0 && !tree->rules.random_threshold && !node->best.is_perfect &&
-        has_missing_row(tree, node, attribute, width))
-        judge_any_attribute(tree, node, twin, width, criterion, has_weights);
-    return 1;
 }
 
 IN_PLACE void judge_coded_attributes(CodedTree *tree, OpenNode *node, int width, int criterion, int has_weights) {
@@ -307,24 +264,14 @@ IN_PLACE Partition divide_with(CodedTree *tree, const OpenNode *node, uint32_t *
 }
 
 /* A function of its own for each kind: all together would not leave enough registers. */
-#define DIVIDE(name, width, is_subset)                                                                                 \
-    NOT_IN_PLACE Partition name(CodedTree *tree, const OpenNode *node, uint32_t *rows) {                               \
-        if (tree->target == CLASSES) return divide_with(tree, node, rows, width, is_subset, 1);                        \
-        return divide_with(tree, node, rows, width, is_subset, 0);                                                     \
-    }
+NOT_IN_PLACE Partition divide_numbers(CodedTree *tree, const OpenNode *node, uint32_t *rows) {
+    if (tree->target == CLASSES) return divide_with(tree, node, rows, CODE_WIDTH, 0, 1);
+    return divide_with(tree, node, rows, CODE_WIDTH, 0, 0);
+}
 
-DIVIDE(divide_bytes, 1, 0)
-DIVIDE(divide_levels_in_bytes, 1, 1)
-DIVIDE(divide_shorts, 2, 0)
-DIVIDE(divide_levels_in_shorts, 2, 1)
-DIVIDE(divide_wholes, 4, 0)
-DIVIDE(divide_levels_in_wholes, 4, 1)
-
-IN_PLACE Partition divide_coded_rows(CodedTree *tree, const OpenNode *node, uint32_t *rows, int width) {
-    int is_subset = node->best.is_subset;
-    if (width == 1) return is_subset ? divide_levels_in_bytes(tree, node, rows) : divide_bytes(tree, node, rows);
-    if (width == 2) return is_subset ? divide_levels_in_shorts(tree, node, rows) : divide_shorts(tree, node, rows);
-    return is_subset ? divide_levels_in_wholes(tree, node, rows) : divide_wholes(tree, node, rows);
+NOT_IN_PLACE Partition divide_levels(CodedTree *tree, const OpenNode *node, uint32_t *rows) {
+    if (tree->target == CLASSES) return divide_with(tree, node, rows, CODE_WIDTH, 1, 1);
+    return divide_with(tree, node, rows, CODE_WIDTH, 1, 0);
 }
 
 /* Halfway between the neighbours, on the right side of both whatever the rounding. */
@@ -403,12 +350,12 @@ static int write_coded_test(CodedTree *tree, const OpenNode *node, const Partiti
 }
 
 /* Makes the children, and puts on the stack those that are no leaves; 0 if there is no memory. */
-IN_PLACE int split_coded_node(CodedTree *tree, const CodedFrame *frame, int width) {
+static int split_coded_node(CodedTree *tree, const CodedFrame *frame) {
     OpenNode *node = &tree->node;
     uint32_t *rows = tree->rows + frame->start;
     int64_t first_child = tree->n_nodes, bounds[3] = {frame->start, 0, frame->end};
     double weights[2];
-    Partition partition = divide_coded_rows(tree, node, rows, width);
+    Partition partition = node->best.is_subset ? divide_levels(tree, node, rows) : divide_numbers(tree, node, rows);
     if (!reserve_coded_nodes(tree, first_child + 2) ||
         !reserve_room((void **)&tree->frames, &tree->frames_capacity, tree->n_frames + 2, sizeof(CodedFrame)) ||
         !write_coded_test(tree, node, &partition, tree->nodes + frame->node))
@@ -431,38 +378,24 @@ IN_PLACE int grow_all_coded(CodedTree *tree, int width, int criterion, int has_w
         CodedFrame frame = tree->frames[--tree->n_frames];
         open_coded_node(tree, &frame, criterion, has_weights);
         judge_coded_attributes(tree, &tree->node, width, criterion, has_weights);
-        if (tree->node.best.attribute >= 0 && !split_coded_node(tree, &frame, width)) return 0;
+        if (tree->node.best.attribute >= 0 && !split_coded_node(tree, &frame)) return 0;
     }
     return 1;
 }
 
-#define GROW_BY_CRITERION(width)                                                                                       \
-    if (tree->target == WEIGHTED_CLASSES && tree->rules.criterion == CODED_GINI)                                       \
-        return grow_all_coded(tree, width, CODED_GINI, 1);                                                             \
-    if (tree->target == WEIGHTED_CLASSES) return grow_all_coded(tree, width, CODED_ENTROPY, 1);                        \
-    if (tree->rules.criterion == CODED_GINI) return grow_all_coded(tree, width, CODED_GINI, 0);                        \
-    if (tree->rules.criterion == CODED_ENTROPY) return grow_all_coded(tree, width, CODED_ENTROPY, 0);                  \
-    return grow_all_coded(tree, width, CODED_VARIANCE, 0);
+/* A function for each criterion: compiled as one, they would take minutes. */
+#define GROW_WITH(name, criterion, has_weights)                                                                        \
+    NOT_IN_PLACE int name(CodedTree *tree) { return grow_all_coded(tree, CODE_WIDTH, criterion, has_weights); }
 
-#define GROW_BY_WIDTH                                                                                                  \
-    if (tree->table.width == 1) { GROW_BY_CRITERION(1) }                                                               \
-    if (tree->table.width == 2) { GROW_BY_CRITERION(2) }                                                               \
-    GROW_BY_CRITERION(4)
+GROW_WITH(grow_weights_by_gini, CODED_GINI, 1)
+GROW_WITH(grow_weights_by_entropy, CODED_ENTROPY, 1)
+GROW_WITH(grow_classes_by_gini, CODED_GINI, 0)
+GROW_WITH(grow_classes_by_entropy, CODED_ENTROPY, 0)
+GROW_WITH(grow_numbers, CODED_VARIANCE, 0)
 
-static int grow_coded_plain(CodedTree *tree) { GROW_BY_WIDTH }
-
-static int (*grow_coded_tree)(CodedTree *) = grow_coded_plain;
-
-#if defined(__x86_64__) && defined(__GNUC__)
-__attribute__((target("avx2,bmi2"))) static int grow_coded_avx2(CodedTree *tree) { GROW_BY_WIDTH }
-
-static void choose_coded_processor(int plain) {
-    __builtin_cpu_init();
-    grow_coded_tree = !plain && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") ? grow_coded_avx2
-                                                                                                : grow_coded_plain;
+int GROW_CODED(CodedTree *tree) {
+    int is_gini = tree->rules.criterion == CODED_GINI;
+    if (tree->target == NUMBERS) return grow_numbers(tree);
+    if (tree->target == WEIGHTED_CLASSES) return is_gini ? grow_weights_by_gini(tree) : grow_weights_by_entropy(tree);
+    return is_gini ? grow_classes_by_gini(tree) : grow_classes_by_entropy(tree);
 }
-#else
-static void choose_coded_processor(int plain) { (void)plain; }
-#endif
-
-#endif

@@ -1,0 +1,52 @@
+/* The root of a tree that grows from codes; see `coded_tree.h`. */
+#ifndef TREMULA_CODED_ROOT_H
+#define TREMULA_CODED_ROOT_H
+
+#include "coded_tree.h"
+
+/* Puts the rows of the sample in the order of their classes; those of one class stay in ascending order. */
+static void order_by_class(CodedTree *tree, int64_t n) {
+    int64_t *next = tree->class_end, place = 0;
+    for (int64_t code = 0; code < tree->n_classes; code++) next[code] = 0;
+    for (int64_t i = 0; i < n; i++) next[tree->marks[tree->rows[i]] >> CLASS_SHIFT_OF_MARK]++;
+    for (int64_t code = 0; code < tree->n_classes; code++) {
+        int64_t count = next[code];
+        next[code] = place;
+        place += count;
+    }
+    for (int64_t i = 0; i < n; i++)
+        tree->spare_rows[next[tree->marks[tree->rows[i]] >> CLASS_SHIFT_OF_MARK]++] = tree->rows[i];
+    memcpy(tree->rows, tree->spare_rows, n * sizeof(uint32_t));
+}
+
+/* The root, with all rows of the sample, on the stack unless it is a leaf; 0 if there is no memory. */
+static int plant_coded_root(CodedTree *tree, int64_t n_present) {
+    int64_t n = 0;
+    double weight = 0.0;
+    if (!reserve_coded_nodes(tree, 1) ||
+        !reserve_room((void **)&tree->frames, &tree->frames_capacity, 1, sizeof(CodedFrame)))
+        return 0;
+    memset(tree->statistics, 0, tree->n_statistics * sizeof(double));
+    for (int64_t row = 0; row < tree->table.n_rows; row++) {
+        double count = tree->marks[row] & COUNT_MASK;
+        if (count == 0.0) continue;
+        if (tree->target == WEIGHTED_CLASSES) count = tree->weights[row];
+        tree->rows[n++] = (uint32_t)row;
+        weight += count;
+        if (tree->target == NUMBERS) {
+            tree->statistics[0] += count;
+            tree->statistics[1] += count * tree->numbers[row];
+            tree->statistics[2] += count * tree->numbers[row] * tree->numbers[row];
+        } else {
+            tree->statistics[tree->marks[row] >> CLASS_SHIFT_OF_MARK] += count;
+        }
+    }
+    if (tree->target == CLASSES && tree->rules.random_threshold) order_by_class(tree, n);
+    make_coded_leaf(tree, 0, weight);
+    tree->n_nodes = 1;
+    if (!is_coded_leaf(tree, tree->statistics, weight, 0))
+        tree->frames[tree->n_frames++] = (CodedFrame){0, n_present, 0, 0, 0, 0};
+    return 1;
+}
+
+#endif
