@@ -176,29 +176,84 @@ NOT_IN_PLACE int judge_levels(CodedTree *tree, OpenNode *node, int64_t attribute
 #define FEW_VALUES 48          /* rows whose values are looked up all at once, */
 #define NEAR_VALUES 64          /* unless there are at most so many to search */
 
-/* Gathers the codes of the node's rows into `keys`; returns whether they differ, and their range. */
-IN_PLACE int gather_codes(CodedTree *tree, const OpenNode *node, int64_t attribute, int width, uint32_t range[2]) {
-    uint32_t *codes = (uint32_t *)tree->keys, least = UINT32_MAX, largest = 0;
+/* Codes that are gathered from the rows of a node, which vector instructions handle many at a time. */
+#if CODE_WIDTH == 1
+typedef uint8_t Code;
+#elif CODE_WIDTH == 2
+typedef uint16_t Code;
+#else
+typedef uint32_t Code;
+#endif
+
+IN_PLACE int64_t whole_blocks(int64_t n) { return (n + GATHERED_BLOCK - 1) & ~(int64_t)(GATHERED_BLOCK - 1); }
+
+/* Gathers the codes of the node's rows into `keys`, the last block filled up with the first code; returns whether they
+ * differ, and their range. */
+IN_PLACE int gather_codes(CodedTree *tree, const OpenNode *node, int64_t attribute, uint32_t range[2]) {
+    Code *codes = (Code *)tree->keys, least, largest;
     const uint8_t *values = codes_of(tree, node, attribute);
     const uint32_t *rows = node->rows;
-    int64_t n = node->n_rows, stride = tree->table.stride;
-    int is_local = node->is_local;
-    for (int64_t i = 0; i < n; i++) {
-        uint32_t code = code_at(values + rows[i] * stride, width);
-        if (!is_local) PREFETCH(values + rows[i + 2 * AHEAD] * stride);
-        codes[i] = code;
-        least = code < least ? code : least;
-        largest = code > largest ? code : largest;
+    int64_t n = node->n_rows, n_filled = whole_blocks(n), stride = tree->table.stride;
+    if (node->is_local) {
+        for (int64_t i = 0; i < n; i++) codes[i] = (Code)code_at(values + rows[i] * stride, CODE_WIDTH);
+    } else {
+        for (int64_t i = 0; i < n; i++) {
+            codes[i] = (Code)code_at(values + rows[i] * stride, CODE_WIDTH);
+            PREFETCH(values + rows[i + 2 * AHEAD] * stride);
+        }
+    }
+    least = largest = codes[0];
+    for (int64_t i = n; i < n_filled; i++) codes[i] = least;
+    for (int64_t i = 0; i < n_filled; i++) {
+        least = codes[i] < least ? codes[i] : least;
+        largest = codes[i] > largest ? codes[i] : largest;
     }
     range[0] = least;
     range[1] = largest;
     return least < largest;
 }
 
-/* Counts the rows left of a cut by class. Rows are in the order of their classes: differences of running sums tell. */
+/* Sets bit i of the words where the code of row i is at most this one. */
+IN_PLACE void mark_left_rows(CodedTree *tree, int64_t n, Code code, uint64_t *words) {
+    const Code *codes = (const Code *)tree->keys;
+    int64_t n_filled = whole_blocks(n), n_words = n_filled / GATHERED_BLOCK;
+    uint8_t *is_left = (uint8_t *)(words + n_words);
+    for (int64_t i = 0; i < n_filled; i++) is_left[i] = codes[i] <= code;
+    for (int64_t w = 0; w < n_words; w++) {
+        words[w] = 0;
+        for (int byte = 0; byte < 8; byte++) {
+            uint64_t eight;
+            memcpy(&eight, is_left + w * GATHERED_BLOCK + 8 * byte, sizeof eight);
+            words[w] |= eight * 0x0102040810204080ULL >> 56 << 8 * byte;        /* the low bits of eight bytes, side by side */
+        }
+    }
+}
+
+IN_PLACE uint32_t count_bits(const uint64_t *words, int64_t start, int64_t end) {
+    int64_t first = start / GATHERED_BLOCK, last = (end - 1) / GATHERED_BLOCK;
+    uint64_t from = ~(uint64_t)0 << start % GATHERED_BLOCK, to = ~(uint64_t)0 >> (GATHERED_BLOCK - 1 - (end - 1) % GATHERED_BLOCK);
+    uint32_t count;
+    if (first == last) return __builtin_popcountll(words[first] & from & to);
+    count = __builtin_popcountll(words[first] & from) + __builtin_popcountll(words[last] & to);
+    for (int64_t w = first + 1; w < last; w++) count += __builtin_popcountll(words[w]);
+    return count;
+}
+
+/* Counts the rows left of a cut by class. Rows are in the order of their classes: bits, where each row counts once, or
+ * differences of running sums tell. */
 IN_PLACE void count_gathered(CodedTree *tree, const OpenNode *node, uint32_t code) {
-    const uint32_t *codes = (const uint32_t *)tree->keys, *marks = tree->node_marks;
+    const Code *codes = (const Code *)tree->keys;
+    const uint32_t *marks = tree->node_marks;
     uint32_t *sums = (uint32_t *)tree->spare_keys, sum = 0, before = 0;
+    if (tree->is_each_row_once) {
+        int64_t start = 0;
+        mark_left_rows(tree, node->n_rows, (Code)code, tree->spare_keys);
+        for (int64_t k = 0; k < node->n_classes; k++) {
+            tree->left[k] = count_bits(tree->spare_keys, start, tree->class_end[k]);
+            start = tree->class_end[k];
+        }
+        return;
+    }
     for (int64_t i = 0; i < node->n_rows; i++) {
         sum += marks[i] & COUNT_MASK & -(uint32_t)(codes[i] <= code);       /* without a branch, hard to predict */
         sums[i] = sum;
@@ -212,13 +267,21 @@ IN_PLACE void count_gathered(CodedTree *tree, const OpenNode *node, uint32_t cod
 
 /* The worth of a cut after a code, from the gathered codes; NaN if a side is too light. */
 IN_PLACE double worth_of_gathered(CodedTree *tree, const OpenNode *node, uint32_t code, int criterion) {
-    const uint32_t *codes = (const uint32_t *)tree->keys;
+    const Code *codes = (const Code *)tree->keys;
     int64_t n = node->n_rows, weight = 0, sum = 0, left_squares = 0, right_squares = 0, k;
     if (criterion == CODED_VARIANCE) {
-        for (int64_t i = 0; i < n; i++) {
-            int64_t count = tree->node_marks[i] & -(uint32_t)(codes[i] <= code);
-            weight += count;
-            sum += count * tree->node_targets[i];
+        if (tree->is_each_row_once) {
+            for (int64_t i = 0; i < n; i++) {
+                int32_t mask = -(int32_t)(codes[i] <= (Code)code);
+                weight -= mask;
+                sum += tree->node_targets[i] & mask;
+            }
+        } else {
+            for (int64_t i = 0; i < n; i++) {
+                int64_t count = tree->node_marks[i] & -(uint32_t)(codes[i] <= code);
+                weight += count;
+                sum += count * tree->node_targets[i];
+            }
         }
         if (weight < node->least || node->total - weight < node->least) return NAN;
         return level_of_sums((double)sum, (double)weight, (double)(node->sum - sum), (double)(node->total - weight)) -
@@ -246,7 +309,7 @@ IN_PLACE double worth_of_gathered(CodedTree *tree, const OpenNode *node, uint32_
 IN_PLACE int64_t code_up_to(const CodedTree *tree, const OpenNode *node, int64_t attribute, const uint32_t range[2],
                             double threshold) {
     const double *high = tree->table.high + tree->table.first[attribute];
-    const uint32_t *codes = (const uint32_t *)tree->keys;
+    const Code *codes = (const Code *)tree->keys;
     int64_t last = (int64_t)range[0] - 1, n_left = (int64_t)range[1] - range[0] + 1;
     if (node->n_rows <= FEW_VALUES && n_left > NEAR_VALUES) {
         for (int64_t i = 0; i < node->n_rows; i++) {
@@ -271,9 +334,9 @@ IN_PLACE void judge_drawn_cut(CodedTree *tree, OpenNode *node, int64_t attribute
 
 /* The least of the gathered codes above that of missing values, which is 0. */
 IN_PLACE uint32_t least_known(const CodedTree *tree, const OpenNode *node) {
-    const uint32_t *codes = (const uint32_t *)tree->keys;
+    const Code *codes = (const Code *)tree->keys;
     uint32_t least = UINT32_MAX;
-    for (int64_t i = 0; i < node->n_rows; i++) least = codes[i] - 1 < least - 1 ? codes[i] : least;
+    for (int64_t i = 0; i < node->n_rows; i++) least = (uint32_t)codes[i] - 1 < least - 1 ? codes[i] : least;
     return least;
 }
 
@@ -297,13 +360,13 @@ IN_PLACE double between_bins(const CodedTree *tree, int64_t attribute, const uin
 /* Extra trees: one threshold, drawn uniformly between the least and the largest value in the node; with bins, between the
  * end of the first and the start of the last. Rows without a value are tried on either side of it, and alone against the
  * others. */
-IN_PLACE int judge_drawn_with(CodedTree *tree, OpenNode *node, int64_t attribute, int width, int criterion) {
+IN_PLACE int judge_drawn_with(CodedTree *tree, OpenNode *node, int64_t attribute, int criterion) {
     const CodedTable *table = &tree->table;
     uint32_t range[2], all_codes[2];
     double low, high, threshold;
     int64_t code;
     int has_missing;
-    if (!gather_codes(tree, node, attribute, width, range)) return 0;
+    if (!gather_codes(tree, node, attribute, range)) return 0;
     has_missing = table->twins[attribute] >= 0 && range[0] == 0;
     if (has_missing) {
         range[0] = least_known(tree, node);
@@ -319,7 +382,7 @@ IN_PLACE int judge_drawn_with(CodedTree *tree, OpenNode *node, int64_t attribute
     code = node->n_rows == 2 ? (int64_t)range[0] : code_up_to(tree, node, attribute, range, threshold);
     judge_drawn_cut(tree, node, attribute, code, threshold, criterion);
     if (has_missing) {
-        gather_codes(tree, node, table->twins[attribute], width, all_codes);
+        gather_codes(tree, node, table->twins[attribute], all_codes);
         judge_drawn_cut(tree, node, table->twins[attribute], code - 1, threshold, criterion);
     }
     return 1;
@@ -327,9 +390,9 @@ IN_PLACE int judge_drawn_with(CodedTree *tree, OpenNode *node, int64_t attribute
 
 NOT_IN_PLACE int judge_drawn(CodedTree *tree, OpenNode *node, int64_t attribute) {
     int criterion = tree->rules.criterion;
-    if (criterion == CODED_GINI) return judge_drawn_with(tree, node, attribute, CODE_WIDTH, CODED_GINI);
-    if (criterion == CODED_ENTROPY) return judge_drawn_with(tree, node, attribute, CODE_WIDTH, CODED_ENTROPY);
-    return judge_drawn_with(tree, node, attribute, CODE_WIDTH, CODED_VARIANCE);
+    if (criterion == CODED_GINI) return judge_drawn_with(tree, node, attribute, CODED_GINI);
+    if (criterion == CODED_ENTROPY) return judge_drawn_with(tree, node, attribute, CODED_ENTROPY);
+    return judge_drawn_with(tree, node, attribute, CODED_VARIANCE);
 }
 
 #endif

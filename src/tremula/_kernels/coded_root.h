@@ -27,9 +27,11 @@ static int plant_coded_root(CodedTree *tree, int64_t n_present) {
         !reserve_room((void **)&tree->frames, &tree->frames_capacity, 1, sizeof(CodedFrame)))
         return 0;
     memset(tree->statistics, 0, tree->n_statistics * sizeof(double));
+    tree->is_each_row_once = 1;
     for (int64_t row = 0; row < tree->table.n_rows; row++) {
         double count = tree->marks[row] & COUNT_MASK;
         if (count == 0.0) continue;
+        tree->is_each_row_once &= count == 1.0;
         if (tree->target == WEIGHTED_CLASSES) count = tree->weights[row];
         tree->rows[n++] = (uint32_t)row;
         weight += count;

@@ -13,6 +13,7 @@ cdef extern from "coded_root.h" nogil:
     enum:
         MAX_CELL_CODES
         AHEAD
+        GATHERED_BLOCK
         LOCAL_BYTES
         COUNT_MASK
         CLASSES
@@ -161,7 +162,7 @@ cdef void* take(Arena* arena, int64_t n, size_t size) noexcept nogil:
 
 cdef void allocate_for_rows(CodedTree* tree, Arena* arena, int64_t n_present) noexcept nogil:
     """What has an item for each row of the sample, or of the local copy."""
-    cdef int64_t n = n_present + 2 * AHEAD
+    cdef int64_t n = n_present + 2 * AHEAD + GATHERED_BLOCK
     tree.rows = <uint32_t*> take(arena, n, sizeof(uint32_t))
     tree.spare_rows = <uint32_t*> take(arena, n, sizeof(uint32_t))
     tree.node_marks = <uint32_t*> take(arena, n, sizeof(uint32_t))
