@@ -110,6 +110,21 @@ def test_larger_tables(name: str, n_rows: int, monkeypatch: pytest.MonkeyPatch) 
     assert_same(coded, listed)
 
 
+# Each row once, which is counted in words of 64 bits, and values that are unevenly spread, which are searched.
+@pytest.mark.usefixtures("processor")
+@pytest.mark.parametrize("n_rows", [40, 64, 65, 129, 300, 3000])
+@pytest.mark.parametrize("name", [name for name in RULES if "drawn thresholds" in name])
+def test_drawn_thresholds_of_rows_that_count_once(name: str, n_rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = large_table(n_rows, 0 if "variance" in name else 7)
+    values = np.asarray(table.values)
+    values[:, 0], values[:, 1] = (
+        10.0 ** (40 * values[:, 0]),
+        np.sign(values[:, 1]) * 1.7e308 * np.exp(-9 * values[:, 1] ** 2),
+    )
+    values[:, 2] = 2.0 ** np.round(9 * values[:, 2])
+    assert_same(*grow_both(monkeypatch, table._replace(values=values.tolist(), weights=[1] * n_rows), RULES[name]))
+
+
 @pytest.mark.parametrize("n_classes", [2, 3, 26, 300])
 def test_bins_that_are_refined_hold_the_best_cut(n_classes: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rules = replace(RULES["gini"], max_depth=3)

@@ -175,6 +175,7 @@ NOT_IN_PLACE int judge_levels(CodedTree *tree, OpenNode *node, int64_t attribute
 
 #define FEW_VALUES 48          /* rows whose values are looked up all at once, */
 #define NEAR_VALUES 64          /* unless there are at most so many to search */
+#define NEAR_STEPS 3            /* values tried from where the threshold would be if they were evenly spread */
 
 /* Codes that are gathered from the rows of a node, which vector instructions handle many at a time. */
 #if CODE_WIDTH == 1
@@ -305,18 +306,28 @@ IN_PLACE double worth_of_gathered(CodedTree *tree, const OpenNode *node, uint32_
 }
 
 /* Largest code of the gathered ones whose values are at most the threshold; the one before the range if there is none.
- * Few values are looked up all at once: they may be far away. Else the range is halved, without a branch. */
+ * Few values are looked up all at once: they may be far away. Else it is looked for near a guess, and then the range is
+ * halved, without a branch. */
 IN_PLACE int64_t code_up_to(const CodedTree *tree, const OpenNode *node, int64_t attribute, const uint32_t range[2],
                             double threshold) {
     const double *high = tree->table.high + tree->table.first[attribute];
     const Code *codes = (const Code *)tree->keys;
     int64_t last = (int64_t)range[0] - 1, n_left = (int64_t)range[1] - range[0] + 1;
+    double share = (threshold - high[range[0]]) / (high[range[1]] - high[range[0]]);
     if (node->n_rows <= FEW_VALUES && n_left > NEAR_VALUES) {
         for (int64_t i = 0; i < node->n_rows; i++) {
             int64_t code = high[codes[i]] <= threshold ? (int64_t)codes[i] : last;
             last = code > last ? code : last;
         }
         return last;
+    }
+    if (share > 0.0 && share < 1.0) {
+        int64_t guess = range[0] + (int64_t)(share * (double)(range[1] - range[0]));
+        for (int step = 0; step < NEAR_STEPS; step++) {
+            if (high[guess] > threshold) guess--;
+            else if (high[guess + 1] <= threshold) guess++;
+            else return guess;
+        }
     }
     while (n_left > 0) {
         int64_t half = n_left - n_left / 2;

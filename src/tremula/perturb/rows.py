@@ -77,13 +77,14 @@ class Bootstrap(Perturbation):
 
     def apply(self, sample: Sample, draw: Draw) -> Sample:
         """Multiply the copies of each row by how often it is drawn."""
-        units = sample.units()
-        n_drawn = rows_to_draw(self.max_samples, len(units))
+        units = None if sample.draws_any_row else sample.units()
+        n_units = sample.n_rows if units is None else len(units)
+        n_drawn = rows_to_draw(self.max_samples, n_units)
         if self.bootstrap:
-            drawn = draw.random.integers(len(units), size=n_drawn)
+            drawn = draw.random.integers(n_units, size=n_drawn)
         else:
-            drawn = draw.random.choice(len(units), size=n_drawn, replace=False, shuffle=False)
-        return sample.with_units(units[drawn])
+            drawn = draw.random.choice(n_units, size=n_drawn, replace=False, shuffle=False)
+        return sample.with_units(drawn if units is None else units[drawn])
 
 
 @storable

@@ -74,6 +74,11 @@ class Sample:
         """Return the rows that can be drawn: those of positive weight."""
         return np.arange(self.n_rows) if self.weights is None else np.flatnonzero(self.weights > 0)
 
+    @property
+    def draws_any_row(self) -> bool:
+        """Whether rows are drawn, and none is left aside."""
+        return self.weights is None and self.groups is None
+
     def units(self) -> np.ndarray:
         """Return what can be drawn: the rows of positive weight, or the groups of such rows."""
         rows = self.eligible_rows()

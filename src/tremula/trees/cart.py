@@ -50,7 +50,7 @@ def minimum_weight(limit: float, trivial: float, weights: np.ndarray | None) -> 
     >>> minimum_weight(5, 1, np.array([1.0, 0.0, 2.0])), minimum_weight(5, 1, np.array([0.1, 0.0, 0.3]))
     (5, 1.0)
     """
-    if weights is None or bool((weights == np.floor(weights)).all()):
+    if weights is None or weights.dtype.kind in "iu" or bool((weights == np.floor(weights)).all()):
         return limit
     return limit * float(weights[weights > 0].mean()) if limit > trivial else 0.0
 
