@@ -10,7 +10,7 @@ import pytest
 
 from tremula._kernels import grow_coded
 from tremula.errors import InvalidParameter
-from tremula.trees import coding, growing
+from tremula.trees import coding, growing, growing_coded
 from tremula.trees.coding import bins_of_ranks, code_columns, fixed_point
 from tremula.trees.columns import read_columns
 from tremula.trees.grown_tree import GrownTree
@@ -123,6 +123,40 @@ def test_drawn_thresholds_of_rows_that_count_once(name: str, n_rows: int, monkey
     )
     values[:, 2] = 2.0 ** np.round(9 * values[:, 2])
     assert_same(*grow_both(monkeypatch, table._replace(values=values.tolist(), weights=[1] * n_rows), RULES[name]))
+
+
+@pytest.mark.usefixtures("processor")
+@pytest.mark.parametrize("name", [name for name in RULES if "drawn thresholds" in name])
+def test_drawn_thresholds_are_compared_with_codes_or_values(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(growing_coded, "reads_values", lambda *_: True)
+    is_regression = "variance" in name
+    for seed in range(5):
+        for table in counted(draw_tables(seed, regression=is_regression, missing=(0.0,))):
+            assert_same(*grow_both(monkeypatch, table, RULES[name]))
+    for n_rows in (64, 65, 300, 3000):
+        table = large_table(n_rows, 0 if is_regression else 7)
+        assert_same(*grow_both(monkeypatch, table, RULES[name]))
+        assert_same(*grow_both(monkeypatch, table._replace(weights=[1] * n_rows), RULES[name]))
+
+
+def test_when_values_are_compared() -> None:
+    random = np.random.default_rng(0)
+    many, few = random.normal(size=(400, 1)), random.integers(9, size=(400, 1))
+    drawn = RULES["gini, drawn thresholds"]
+
+    def reads_values(*parts: np.ndarray, rules: Rules = drawn, n_levels: int = 0, **others: object) -> bool:
+        values = np.column_stack(parts).astype(np.float64)
+        columns = read_columns(values, np.full(values.shape[1], n_levels, np.int32))
+        return growing_coded.reads_values(replace(columns, **others), rules)
+
+    assert reads_values(many)
+    assert reads_values(many, few, few)
+    assert not reads_values(many, *[few] * 10)
+    assert not reads_values(few)
+    assert not reads_values(np.arange(400.0), n_levels=400)
+    assert not reads_values(many[:256])
+    assert not reads_values(many, rules=RULES["gini"])
+    assert not reads_values(many, max_bins=255)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 26, 300])

@@ -1,9 +1,10 @@
 /* Grows a tree from a table of codes, depth first; see `coded_tree.h`. The tree is the one that `grow.pyx` grows from
  * sorted lists: attributes are drawn and judged in the same order, and ties are decided alike.
  *
- * Compiled once for each width of a code (CODE_WIDTH bytes) and each kind of processor, under the name GROW_CODED.
+ * Compiled once for each width of a code (CODE_WIDTH bytes) and each kind of processor, under the name GROW_CODED. With
+ * eight bytes codes are the values themselves, and thresholds are drawn.
  */
-#include "coded_levels.h"
+#include "coded_drawn.h"
 
 /* ---- opening a node */
 
@@ -183,8 +184,8 @@ IN_PLACE int judge_any_attribute(CodedTree *tree, OpenNode *node, int64_t attrib
         if (node->best.is_perfect) return codes_differ(tree, node, attribute, width);
         return judge_levels(tree, node, attribute);
     }
+    if (CODE_WIDTH == 8 || tree->rules.random_threshold) return judge_drawn(tree, node, attribute);
     if (has_weights) return judge_weighted_attribute(tree, node, attribute, width, criterion);
-    if (tree->rules.random_threshold) return judge_drawn(tree, node, attribute);
     return judge_coded_attribute(tree, node, attribute, width, criterion);
 }
 
@@ -263,11 +264,42 @@ IN_PLACE Partition divide_with(CodedTree *tree, const OpenNode *node, uint32_t *
                        (uint32_t)(least_second >> 32), (uint32_t)least_second, (int)has_missing};
 }
 
+#if CODE_WIDTH == 8
+
+/* The same by the values of a numeric attribute. */
+IN_PLACE Partition divide_values(CodedTree *tree, const OpenNode *node, uint32_t *rows, int has_classes) {
+    const uint8_t *values = codes_of(tree, node, node->best.attribute);
+    const uint32_t *marks = tree->node_marks;
+    uint32_t *others = tree->spare_rows, *left = tree->left;
+    int64_t stride = tree->table.stride, n = node->n_rows, n_first = 0, n_second = 0;
+    double threshold = node->best.threshold;
+    if (has_classes) memset(left, 0, node->n_classes * sizeof(uint32_t));
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t row = rows[i], is_second = *(const double *)(values + row * stride) > threshold;
+        PREFETCH(values + rows[i + AHEAD] * stride);
+        rows[n_first] = row;
+        others[n_second] = row;
+        n_first += 1 - is_second;
+        n_second += is_second;
+        if (has_classes) left[marks[i] >> CLASS_SHIFT_OF_MARK] += marks[i] & COUNT_MASK & (is_second - 1);
+    }
+    memcpy(rows + n_first, others, n_second * sizeof(uint32_t));
+    return (Partition){.n_first = n_first};
+}
+
+NOT_IN_PLACE Partition divide_numbers(CodedTree *tree, const OpenNode *node, uint32_t *rows) {
+    return tree->target == CLASSES ? divide_values(tree, node, rows, 1) : divide_values(tree, node, rows, 0);
+}
+
+#else
+
 /* A function of its own for each kind: all together would not leave enough registers. */
 NOT_IN_PLACE Partition divide_numbers(CodedTree *tree, const OpenNode *node, uint32_t *rows) {
     if (tree->target == CLASSES) return divide_with(tree, node, rows, CODE_WIDTH, 0, 1);
     return divide_with(tree, node, rows, CODE_WIDTH, 0, 0);
 }
+
+#endif
 
 NOT_IN_PLACE Partition divide_levels(CodedTree *tree, const OpenNode *node, uint32_t *rows) {
     if (tree->target == CLASSES) return divide_with(tree, node, rows, CODE_WIDTH, 1, 1);

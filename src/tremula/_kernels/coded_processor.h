@@ -6,9 +6,9 @@
 
 typedef int GrowCoded(CodedTree *tree);
 
-GrowCoded grow_bytes_plain, grow_shorts_plain, grow_wholes_plain;
+GrowCoded grow_bytes_plain, grow_shorts_plain, grow_wholes_plain, grow_values_plain;
 #ifdef HAS_AVX2
-GrowCoded grow_bytes_avx2, grow_shorts_avx2, grow_wholes_avx2;
+GrowCoded grow_bytes_avx2, grow_shorts_avx2, grow_wholes_avx2, grow_values_avx2;
 #endif
 
 static int is_plain_processor = 1;
@@ -23,12 +23,17 @@ static void choose_coded_processor(int plain) {
 }
 
 static int grow_coded_tree(CodedTree *tree) {
-    int width = tree->table.width;
+    GrowCoded *growers[] = {grow_bytes_plain, grow_shorts_plain, grow_wholes_plain, grow_values_plain};
 #ifdef HAS_AVX2
-    if (!is_plain_processor)
-        return width == 1 ? grow_bytes_avx2(tree) : width == 2 ? grow_shorts_avx2(tree) : grow_wholes_avx2(tree);
+    GrowCoded *growers_avx2[] = {grow_bytes_avx2, grow_shorts_avx2, grow_wholes_avx2, grow_values_avx2};
+    if (!is_plain_processor) memcpy(growers, growers_avx2, sizeof growers);
 #endif
-    return width == 1 ? grow_bytes_plain(tree) : width == 2 ? grow_shorts_plain(tree) : grow_wholes_plain(tree);
+    switch (tree->table.width) {
+    case 1: return growers[0](tree);
+    case 2: return growers[1](tree);
+    case 4: return growers[2](tree);
+    default: return growers[3](tree);
+    }
 }
 
 #endif

@@ -54,7 +54,7 @@ typedef struct {
     int64_t stride;             /* bytes from a row to the next */
     int64_t attribute_stride;   /* bytes from an attribute to the next */
     int64_t n_rows;
-    int width;                  /* 1, 2 or 4 */
+    int width;                  /* 1, 2 or 4; 8 where thresholds are drawn and codes are the values */
     int64_t n_attributes;       /* columns in use */
     const int32_t *attributes;  /* which these are */
     const int32_t *n_codes;     /* by column */
@@ -181,6 +181,7 @@ typedef struct {
 IN_PLACE uint32_t code_at(const uint8_t *address, int width) {
     if (width == 1) return *address;
     if (width == 2) return *(const uint16_t *)address;
+    if (width == 8) return (uint32_t)*(const double *)address;              /* a level */
     return *(const uint32_t *)address;
 }
 

@@ -20,6 +20,8 @@ from tremula._kernels.words import ROW_BITS, WIDE_ROW_BITS
 CELLS_SORTED = 1 << 22
 # Bytes of a row from which codes are held by column: no cache line would serve two of the attributes that a node draws.
 LONG_ROW = 2048
+# Codes of a column that a byte tells apart.
+BYTE_CODES = 256
 # Fixed-point targets have so many bits.
 TARGET_BITS = 30
 

@@ -14,11 +14,13 @@ import numpy as np
 from tremula._kernels.sort import rank_rows as _rank_rows
 from tremula._kernels.sort import sort_columns as _sort_columns
 from tremula._kernels.words import ROW_BITS, WIDE_ROW_BITS
-from tremula.trees.coding import CodedColumns, code_columns, with_pieces
+from tremula.trees.coding import BYTE_CODES, CodedColumns, code_columns, with_pieces
 from tremula.trees.missing_values import NO_TWIN, CompleteTable, complete_table
 
 # A table of fewer rows has packed words, see `_kernels/words.pxd`.
 MAX_PACKED_ROWS = 1 << ROW_BITS
+# By which it is told whether columns have many distinct values.
+ROWS_LOOKED_AT, COLUMNS_LOOKED_AT = 300, 64
 
 
 @dataclass(frozen=True)
@@ -207,6 +209,18 @@ class Columns:
     @cached_property
     def _coded(self) -> CodedColumns:
         return code_columns(self.values, self.n_levels, self.max_bins)
+
+    @cached_property
+    def share_of_many_values(self) -> float:
+        """About the share of the columns, numeric ones, with more distinct values than a byte tells apart.
+
+        Some rows of some columns tell, so that nothing need be sorted.
+        """
+        chosen = np.linspace(0, self.n_attributes - 1, min(self.n_attributes, COLUMNS_LOOKED_AT)).astype(np.int64)
+        rows = np.linspace(0, self.n_rows - 1, min(self.n_rows, ROWS_LOOKED_AT)).astype(np.int64)
+        values = np.sort(self.values[np.ix_(rows, chosen)], axis=0)
+        n_values = 1 + np.count_nonzero(np.diff(values, axis=0), axis=0)
+        return float(np.mean((n_values > BYTE_CODES) & (self.n_levels[chosen] == 0)))
 
     @property
     def has_few_values(self) -> bool:

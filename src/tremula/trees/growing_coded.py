@@ -10,7 +10,7 @@ import numpy as np
 from tremula._kernels.grow_coded import MAX_COUNT
 from tremula._kernels.grow_coded import grow as _grow_coded
 from tremula.errors import InvalidParameter
-from tremula.trees.coding import KernelCodes, KernelMarks, class_marks
+from tremula.trees.coding import BYTE_CODES, LONG_ROW, KernelCodes, KernelMarks, class_marks
 from tremula.trees.columns import Columns
 from tremula.trees.count_terms import INFORMATION_UNIT, MAX_TABLED_WEIGHT, table_of_terms
 from tremula.trees.criteria import CLASSIFICATION, REGRESSION
@@ -24,9 +24,8 @@ from tremula.trees.structure import NODE_DTYPE
 MAX_CODED_ROWS = 1 << 25
 # Classes times levels that a tree grown from codes tabulates.
 MAX_CODED_TABLE = 1 << 22
-# Codes of a column that a byte tells apart. Codes are quicker than sorted lists up to a share of columns with more,
-# which is larger for entropies of real weights: lists need a logarithm for every row. Measured on covtype and adult.
-BYTE_CODES = 256
+# Codes are quicker than sorted lists up to a share of columns whose codes need more than a byte, which is larger for
+# entropies of real weights: lists need a logarithm for every row. Measured on covtype and adult.
 WIDE_SHARE, WIDE_SHARE_OF_LOGARITHMS = 0.1, 0.5
 # Real weights in this range are grown from codes; the sum of all is in it too.
 LEAST_WEIGHT, LARGEST_WEIGHT = 1e-100, 1e100
@@ -122,13 +121,60 @@ def grow_from_codes(
     columns: Columns, rows: KernelMarks, rules: Rules, random: np.random.Generator, attributes: np.ndarray | None
 ) -> GrownTree:
     """Grow a tree from the codes of the columns."""
+    if attributes is None:
+        attributes = np.arange(columns.n_judged, dtype=np.int32)
+    attributes = np.ascontiguousarray(attributes, np.int32)
+    table = (
+        _kernel_values(columns, attributes)
+        if reads_values(columns, rules)
+        else _kernel_codes(columns, attributes, rules)
+    )
+    with in_memory(columns.n_levels):
+        return GrownTree(*_grow_coded(table, rows, rules, random.bit_generator, NODE_DTYPE))
+
+
+def reads_values(columns: Columns, rules: Rules) -> bool:
+    """Whether thresholds are drawn and compared with the values themselves, which needs no order of these.
+
+    Codes are quicker where nearly all fit in a byte.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tremula.trees.columns import read_columns
+    >>> columns = read_columns(np.arange(600.0).reshape(300, 2), np.zeros(2, np.int32))
+    >>> [reads_values(columns, Rules(3, subsets=True, random_threshold=drawn)) for drawn in (False, True)]
+    [False, True]
+    """
+    if not rules.random_threshold or columns.table is not None or columns.max_bins is not None:
+        return False
+    return columns.share_of_many_values > WIDE_SHARE
+
+
+def _kernel_values(columns: Columns, attributes: np.ndarray) -> KernelCodes:
+    values, n = columns.values, columns.n_attributes
+    if n * values.itemsize > LONG_ROW or not values.flags.c_contiguous:
+        values = columns.values_by_column
+    return KernelCodes(
+        codes=values,
+        n_codes=columns.n_levels,
+        n_levels=columns.n_levels,
+        twins=np.full(n, NO_TWIN, np.int32),
+        missing_code=np.full(n, -1, np.int32),
+        first=np.zeros(n, np.int64),
+        low=None,
+        high=None,
+        values=values,
+        attributes=attributes,
+    )
+
+
+def _kernel_codes(columns: Columns, attributes: np.ndarray, rules: Rules) -> KernelCodes:
     coded = columns.coded
     low, high = coded.low, coded.high
     if low is None and (rules.random_threshold or columns.has_few_values):
         low = high = columns.distinct_values
-    if attributes is None:
-        attributes = np.arange(columns.n_judged, dtype=np.int32)
-    table = KernelCodes(
+    return KernelCodes(
         codes=coded.codes,
         n_codes=coded.n_codes,
         n_levels=columns.n_levels,
@@ -138,10 +184,8 @@ def grow_from_codes(
         low=low,
         high=high,
         values=columns.values,
-        attributes=np.ascontiguousarray(attributes, np.int32),
+        attributes=attributes,
     )
-    with in_memory(columns.n_levels):
-        return GrownTree(*_grow_coded(table, rows, rules, random.bit_generator, NODE_DTYPE))
 
 
 def _missing_codes(columns: Columns, n_codes: np.ndarray) -> np.ndarray:
