@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.optimize import minimize_scalar, nnls
-from scipy.special import softmax
 
-from tremula.losses import log_losses, log_probabilities
+from tremula.losses import MIN_PROBABILITY, log_probabilities
 
 N_STEPS = 200
 ROWS_FOR_EVEN = 10.0  # pseudo-rows in favour of each family
@@ -18,6 +17,7 @@ LEAST_LIKELIHOOD = 1e-12  # added to each likelihood: some row may have none in 
 LEAST_WEIGHT = 1e-100  # not 0: staged predictions may begin with a family of this weight
 POWERS = (0.5, 5.0)
 ROWS_FOR_POWER = 3.0  # pseudo-rows in favour of a power of 1
+LARGEST_LOG_LOSS = -np.log(MIN_PROBABILITY)  # of one row
 
 
 def class_weights(predictions: np.ndarray, codes: np.ndarray, row_weights: np.ndarray) -> np.ndarray:
@@ -105,9 +105,12 @@ def find_power(probabilities: np.ndarray, codes: np.ndarray, row_weights: np.nda
     True
     """
     margins, penalty = log_probabilities(probabilities), ROWS_FOR_POWER / len(codes)
+    margins -= margins.max(axis=1, keepdims=True)
+    own, terms = margins[np.arange(len(codes)), codes], np.empty_like(margins)
 
     def loss(power: float) -> float:
-        losses = log_losses(codes, softmax(power * margins, axis=1))
+        np.exp(np.multiply(margins, power, out=terms), out=terms)
+        losses = np.minimum(np.log(terms.sum(axis=1)) - power * own, LARGEST_LOG_LOSS)
         return float(np.average(losses, weights=row_weights) + penalty * np.log(power) ** 2)
 
     return float(minimize_scalar(loss, bounds=POWERS, method="bounded", options={"xatol": 1e-2}).x)

@@ -8,21 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
-from scipy.special import softmax
+from scipy.sparse import csr_array
 
 from tremula.aspen.family_members import ScoringRows
 from tremula.folds import stratified_parts
-from tremula.losses import log_losses, squared_errors
+from tremula.losses import log_losses, softmax_of_rows, squared_errors
 from tremula.perturb.sample import Sample
 from tremula.seeds import member_generator
 from tremula.trees.columns import Columns
 from tremula.trees.criteria import CLASSIFICATION, REGRESSION
 from tremula.trees.growing import grow_classification_tree, grow_regression_tree
 from tremula.trees.grown_tree import GrownTree
-from tremula.trees.rules import Rules
+from tremula.trees.rules import ROUNDING, Rules
 from tremula.trees.structure import copy_nodes
 from tremula.trees.tree import Tree
 
@@ -133,28 +133,27 @@ class ClassRounds:
         self.columns, self.sample, self.weights = columns, sample, weights
         self.codes, self.n_classes = np.ascontiguousarray(sample.target, np.int32), sample.n_classes
         self.rows = np.flatnonzero(weights > 0)
-        self.is_class = np.eye(self.n_classes)[self.codes[self.rows]]
-        self.rules = _rules(CLASSIFICATION["gini"].code, columns.n_attributes)
+        self.own = np.arange(len(self.rows)), self.codes[self.rows]
+        self.rules = _rules(CLASSIFICATION["gini"].code, columns.n_attributes, tolerance=ROUNDING)
 
     def loss(self, margins: np.ndarray, rows: np.ndarray) -> float:
         """Weighted log loss of some rows."""
-        losses = log_losses(self.codes[rows], softmax(margins, axis=1))
+        losses = log_losses(self.codes[rows], softmax_of_rows(margins))
         return float(np.average(losses, weights=ScoringRows.of(self.sample, rows).weights))
 
     def grow(self, margins: np.ndarray, random: np.random.Generator) -> Tree:
         """Grow the next tree; its values are steps of the margins."""
-        shares = softmax(margins[self.rows], axis=1)
-        residuals = self.is_class - shares
-        weights = np.zeros(len(self.weights))
+        shares = softmax_of_rows(margins[self.rows])
+        weights, given = np.zeros(len(self.weights)), self.weights[self.rows]
         # A row weighs as much as is left to learn of it.
-        weights[self.rows] = self.weights[self.rows] * np.maximum((residuals * self.is_class).sum(axis=1), 1e-6)
+        weights[self.rows] = given * np.maximum(1.0 - shares[self.own], 1e-6)
         weights = _on_grid(weights * (self.weights.sum() / weights.sum()), 1.0)
         grown = grow_classification_tree(self.columns, self.codes, self.n_classes, weights, self.rules, random)
-        given = self.weights[self.rows, None]
-        sums = _sum_by_leaf(
-            grown, self.columns, self.rows, np.hstack([given * residuals, given * shares * (1.0 - shares)])
-        )
-        steps = sums[:, : self.n_classes] / (sums[:, self.n_classes :] + SHRINKAGE)
+        in_leaf = _weights_by_leaf(grown, self.columns, self.rows, given)
+        curvature = shares * (1.0 - shares)
+        np.negative(shares, out=shares)
+        shares[self.own] += 1.0  # the residuals
+        steps = (in_leaf @ shares) / (in_leaf @ curvature + SHRINKAGE)
         scale = RATE * (self.n_classes - 1.0) / self.n_classes
         return _with_values(grown, scale * np.clip(steps, -LARGEST_STEP, LARGEST_STEP), self.columns)
 
@@ -192,7 +191,7 @@ def _on_grid(numbers: np.ndarray, unit: float) -> np.ndarray:
     return np.asarray(np.round(numbers / (GRID * unit)) * (GRID * unit))
 
 
-def _rules(criterion: int, n_attributes: int) -> Rules:
+def _rules(criterion: int, n_attributes: int, **others: Any) -> Rules:
     return Rules(
         criterion,
         subsets=True,
@@ -200,17 +199,18 @@ def _rules(criterion: int, n_attributes: int) -> Rules:
         max_depth=MAX_DEPTH,
         min_side_weight=LEAST_ROWS,
         min_variance=0.0,
+        **others,
     )
 
 
-def _sum_by_leaf(grown: GrownTree, columns: Columns, rows: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Sum the values of the rows in each leaf, column by column."""
+def _weights_by_leaf(grown: GrownTree, columns: Columns, rows: np.ndarray, weights: np.ndarray) -> csr_array:
+    """Return the weight of each row in each leaf; its product with values of the rows is their sum by leaf."""
     is_leaf = grown.nodes["n_branches"] == 0
     tree = Tree(grown.nodes, [[0.0]], grown.subsets, columns.n_levels, strict=False)
-    leaves = (np.cumsum(is_leaf) - 1)[tree.apply(columns.values[rows])]
-    n_leaves, n_columns = int(is_leaf.sum()), values.shape[1]
-    places = leaves[:, None] * n_columns + np.arange(n_columns)
-    return np.bincount(places.ravel(), values.ravel(), n_leaves * n_columns).reshape(n_leaves, n_columns)
+    leaves = (np.cumsum(is_leaf) - 1)[tree.apply(columns.values)[rows]]
+    by_leaf = np.argsort(leaves, kind="stable")
+    ends = np.cumsum(np.bincount(leaves, minlength=int(is_leaf.sum())))
+    return csr_array((weights[by_leaf], by_leaf, np.append(0, ends)), shape=(len(ends), len(rows)))
 
 
 def _with_values(grown: GrownTree, values: np.ndarray, columns: Columns) -> Tree:
