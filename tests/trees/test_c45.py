@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from math import log2
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_iris
 
 from tremula import C45Classifier
+from tremula.errors import InvalidParameter
 
 GOLF = pd.DataFrame(
     [
@@ -110,6 +112,32 @@ def test_release_1_does_not_pay_for_the_choice_of_a_threshold() -> None:
     assert [round(gains[0], 3), round(ratios[0], 3), round(ratios[6], 3)] == [0.138, 0.254, 0.189]
     old = C45Classifier(confidence=None, release=1, max_depth=1).fit(X, labels)
     assert old.tree_.threshold[0] == 2.0
+
+
+def test_the_choices_of_a_release_can_be_taken_apart() -> None:
+    names = "filter", "threshold_criterion", "threshold_penalty"
+    rules = {
+        choices: C45Classifier(release=choices[0], **dict(zip(names, choices[1:], strict=True)))._rules(3)
+        for choices in product((1, 8), ("average_gain", None), ("gain", "gain_ratio"), (True, False))
+    }
+    assert C45Classifier()._rules(3) == rules[8, "average_gain", "gain", True]
+    assert C45Classifier(release=1)._rules(3) == rules[1, "average_gain", "gain_ratio", False]
+    assert len(set(rules.values())) == 8  # the releases differ in nothing else
+    with pytest.raises(InvalidParameter, match="filter='mean' is not known"):
+        C45Classifier(filter="mean").fit([[0.0], [1.0]], [0, 1])
+
+
+def test_without_the_filter_the_largest_ratio_wins() -> None:
+    # The first attribute has a large gain, the second a small one of a larger ratio: it tells three rows of twenty apart.
+    y = [0] * 8 + [1] * 12
+    many = pd.Series([*range(4), *range(4), *range(4, 10), *range(4, 10)]).astype(str).astype("category")
+    few = pd.Series(["a"] * 3 + ["b"] * 17).astype("category")
+    X, y = pd.concat([pd.DataFrame({"many": many, "few": few})] * 4), y * 4
+    chosen = [
+        C45Classifier(confidence=None, min_weight_leaf=1, filter=rule, max_depth=1).fit(X, y).tree_.attribute[0]
+        for rule in ("average_gain", None)
+    ]
+    assert chosen == [0, 1]
 
 
 def test_release_8_splits_where_the_gain_pays() -> None:

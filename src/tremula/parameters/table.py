@@ -151,6 +151,20 @@ TREES = {
         "of the 1990s, does not, and chooses thresholds by gain ratio. Weka's J48 is Release 8 with a different "
         "constant in the error estimate.",
     ),
+    "filter": Parameter(
+        choice(["average_gain", None]),
+        'With "average_gain", as in C4.5, an attribute is taken only if its gain is at least the mean of the '
+        "attributes. None takes the best gain ratio of all.",
+    ),
+    "threshold_criterion": Parameter(
+        choice(["auto", "gain", "gain_ratio"]),
+        'What chooses among the thresholds of one attribute; "auto" does as the release does.',
+    ),
+    "threshold_penalty": Parameter(
+        choice(["auto", True, False]),
+        "Whether the gain of a numeric attribute pays for the choice of its threshold: the logarithm of the number of "
+        'thresholds, over the number of rows. "auto" does as the release does.',
+    ),
     "n_best_splits": Parameter(
         COUNT,
         "Each node draws its split uniformly from this many best splits. Every threshold of a numeric attribute is a "

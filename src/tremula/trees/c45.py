@@ -58,6 +58,9 @@ class C45Classifier(TreeClassifier):
         min_weight_leaf: float = 2,
         *,
         release: int | str = 8,
+        filter: str | None = "average_gain",
+        threshold_criterion: str = "auto",
+        threshold_penalty: bool | str = "auto",
         n_best_splits: int = 1,
         subtree_raising: bool = True,
         max_depth: int | None = None,
@@ -69,6 +72,9 @@ class C45Classifier(TreeClassifier):
         self.confidence = confidence
         self.min_weight_leaf = min_weight_leaf
         self.release = release
+        self.filter = filter
+        self.threshold_criterion = threshold_criterion
+        self.threshold_penalty = threshold_penalty
         self.n_best_splits = n_best_splits
         self.subtree_raising = subtree_raising
         self.max_depth = max_depth
@@ -81,6 +87,7 @@ class C45Classifier(TreeClassifier):
         return self.n_best_splits > 1 or self.max_features is not None
 
     def _rules(self, n_attributes: int) -> Rules:
+        criterion, penalty = self.threshold_criterion, self.threshold_penalty
         return Rules(
             criterion=CLASSIFICATION["gain_ratio"].code,
             observed_threshold=True,
@@ -91,9 +98,9 @@ class C45Classifier(TreeClassifier):
             min_side_weight=self.min_weight_leaf,
             min_side_share=0.1,
             min_branch_weight=self.min_weight_leaf,
-            average_gain=True,
-            count_cuts=self.release != 1,
-            cut_by_ratio=self.release == 1,
+            average_gain=self.filter == "average_gain",
+            count_cuts=self.release != 1 if penalty == "auto" else bool(penalty),
+            cut_by_ratio=self.release == 1 if criterion == "auto" else criterion == "gain_ratio",
             tolerance=1e-6,
         )
 
