@@ -128,7 +128,7 @@ def test_the_choices_of_a_release_can_be_taken_apart() -> None:
 
 
 def test_without_the_filter_the_largest_ratio_wins() -> None:
-    # The first attribute has a large gain, the second a small one of a larger ratio: it tells three rows of twenty apart.
+    # The second attribute has a small gain, but the larger ratio: it sets three rows of twenty apart.
     y = [0] * 8 + [1] * 12
     many = pd.Series([*range(4), *range(4), *range(4, 10), *range(4, 10)]).astype(str).astype("category")
     few = pd.Series(["a"] * 3 + ["b"] * 17).astype("category")
