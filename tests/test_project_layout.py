@@ -44,6 +44,7 @@ ONLY_IN: dict[str, str | tuple[str, ...]] = {
     "vl_convert": "report/vega.py",
     "duckdb": ("lab/experiments/duckdb_file.py", "lab/datasets/formats/"),
     "ibis": "queries/sql/",
+    "cryptography": "queries/secure/masks.py",
     "treelite": ("smoothing/models/sklearn_hist.py", "export/treelite.py"),
     "shap": "explanations/explanation.py",
     "matplotlib": ("diagnostics/displays/", "trees/export/plotting.py"),

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -23,7 +24,8 @@ import tremula as tm
 from tremula.errors import BudgetExhausted, BudgetWarning, InvalidInput, QueryFailed, QueryRefused
 from tremula.queries import ArrayOracle, FederatedOracle, GuardedOracle, Question, TableOracle, connect
 from tremula.queries.remote.messages import write_question
-from tremula.queries.remote.site import Site, start_server
+from tremula.queries.remote.server import start_server
+from tremula.queries.remote.site import Site
 
 from .tables import NOMINAL, random_table
 
@@ -32,10 +34,12 @@ ALL = Question((), (0, 1, 2, 3))
 MODEL = tm.SimulatedBaggingClassifier(4, max_depth=3, random_state=0)
 
 
+@cache
 def rows() -> pd.DataFrame:
     return random_table(0, 240).drop(columns="cost")
 
 
+@cache
 def cuts() -> dict[str, Any]:
     table = rows()
     oracle = ArrayOracle(table.drop(columns="again"), table["again"], categorical_features=NOMINAL, n_bins=6)

@@ -12,7 +12,10 @@ from tremula.cli.options import TaskOrAuto, split_words
 from tremula.errors import InvalidInput
 from tremula.queries import GuardedOracle, connect
 from tremula.queries.remote.client import LOCAL
-from tremula.queries.remote.site import Site, start_server
+from tremula.queries.remote.server import start_server
+from tremula.queries.remote.site import Site
+from tremula.queries.secure.group import read_group, read_group_key
+from tremula.queries.secure.masks import public_key
 
 # Schemes of database files given without one, by file extension.
 SCHEMES = dict.fromkeys((".duckdb", ".ddb"), "duckdb") | dict.fromkeys((".sqlite", ".sqlite3", ".db"), "sqlite")
@@ -82,13 +85,29 @@ def serve(
     cube_rows: Annotated[
         int, typer.Option(min=0, help="Keep a table of up to this many rows in memory, which is faster.")
     ] = 0,
+    group: Annotated[
+        Path | None,
+        typer.Option(
+            help="File with the keys of all sites, one a line: this site gives away only sums over all of them.",
+            show_default=False,
+        ),
+    ] = None,
+    group_key: Annotated[
+        Path | None,
+        typer.Option(help="File of this site's key in the group; made if there is none.", show_default=False),
+    ] = None,
+    group_missing: Annotated[int, typer.Option(min=0, help="Sites of the group that a sum may lack if they fail.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the address as JSON instead of text.")] = False,
 ) -> None:
     """Answer questions about a table over the network: its columns and guarded counts, never a row.
 
     Clients learn by tm.queries.connect("https://...") and FederatedOracle. Without HTTPS and a token, or certificates
-    of clients, the site listens only to its own machine.
+    of clients, the site listens only to its own machine. With --group-key alone, the key of the site is printed, and
+    nothing is served.
     """
+    if group is None and group_key is not None:
+        _print_key(group_key, as_json)
+        return
     token = None if token_file is None else _read_token(token_file)
     files = _check_security(host, certificate, key, client_ca, token)
     address, name = _address(url, table)
@@ -103,13 +122,35 @@ def serve(
     worker = ThreadPoolExecutor(1)
     oracle = worker.submit(lambda: connect(address, name, target=target, **options)).result()
     guarded = GuardedOracle(oracle, min_count=min_count, round_to=round_to, epsilon=privacy)
-    site = Site(guarded, token=token, max_requests=max_requests, max_questions=max_questions, log=audit, worker=worker)
+    site = Site(
+        guarded,
+        token=token,
+        max_requests=max_requests,
+        max_questions=max_questions,
+        log=audit,
+        worker=worker,
+        group=None if group is None else read_group(group, group_missing),
+        group_key=None if group_key is None else read_group_key(group_key),
+    )
     server = start_server(site, host, port, files, None if client_ca is None else str(client_ca))
     _print_address(f"{'http' if files is None else 'https'}://{host}:{server.server_port}", name or url, as_json)
     try:
         server.serve_forever()
     finally:
         server.server_close()
+
+
+def _print_key(file: Path, as_json: bool) -> None:
+    key = public_key(read_group_key(file)).hex()
+    if as_json:
+        print(json.dumps({"key": key}))
+        return
+    console = Console(highlight=False, soft_wrap=True)
+    console.print(key, markup=False)
+    console.print(
+        "This is the public key of the site. Write the keys of all sites into one file, and start each with --group.",
+        markup=False,
+    )
 
 
 def _print_address(address: str, table: str, as_json: bool) -> None:

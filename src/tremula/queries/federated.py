@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass
-from threading import Thread
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,9 +14,13 @@ from tremula.errors import BudgetExhausted, InvalidInput, QueryFailed, TremulaEr
 from tremula.parameters import check_choice, check_number
 from tremula.queries.oracle import Oracle
 from tremula.queries.question import UNKNOWN, Question, Schema, joint_shape
+from tremula.queries.remote.messages import questions_in
+from tremula.queries.secure.sums import SecureSums
+from tremula.queries.site_calls import call_sites
 from tremula.queries.site_schemas import SiteCodes, merge_schemas
 
 ON_FAILURE = ("raise", "continue")
+PART, PART_CELLS = 2000, 1_000_000  # questions of one masked sum, and the cells of their answers
 SiteAnswers = list[NDArray[Any] | None]  # None for a question about levels that the site does not have
 
 
@@ -43,7 +45,11 @@ class FederatedOracle:
         What happens if a site fails or is late: "raise" raises an error, "continue" leaves the site out from then on
         and adds it to `failures`.
     timeout : float or None, default=None
-        Seconds that a site has for a batch; after that it is late. None waits without limit.
+        Seconds that a site has for a batch, with `secure` for each of its three requests; after that it is late. None
+        waits without limit.
+    secure : bool, default=False
+        Whether sites mask their counts, so that only the sums of all become known here. The sites must be those of one
+        group (``tremula serve --group``), each asked over the network.
 
     Attributes
     ----------
@@ -54,6 +60,9 @@ class FederatedOracle:
     -----
     With "continue", later counts lack the rows of the sites that failed. Deeper nodes are then grown from fewer rows
     than the nodes above them.
+
+    With `secure`, sums are kept: a fit that ended in an error continues where it stopped if it is called again with the
+    same oracle and seed. Sites decide how many of them a sum may lack, by default none.
 
     Examples
     --------
@@ -68,7 +77,14 @@ class FederatedOracle:
     True
     """
 
-    def __init__(self, sites: Sequence[Oracle], *, on_failure: str = "raise", timeout: float | None = None) -> None:
+    def __init__(
+        self,
+        sites: Sequence[Oracle],
+        *,
+        on_failure: str = "raise",
+        timeout: float | None = None,
+        secure: bool = False,
+    ) -> None:
         check_choice("on_failure", on_failure, ON_FAILURE)
         if timeout is not None:
             check_number("timeout", timeout, 0.0, above=True)
@@ -82,6 +98,8 @@ class FederatedOracle:
         self._codes = [SiteCodes(site.schema, self._schema) for site in sites]
         self._failed: set[int] = set()
         self._n_batches = 0
+        self._secure = SecureSums(sites, self._schema) if secure else None
+        self._sums: dict[Question, NDArray[Any]] = {}
 
     @property
     def schema(self) -> Schema:
@@ -91,30 +109,30 @@ class FederatedOracle:
     def count(self, questions: Sequence[Question]) -> list[NDArray[Any]]:
         """Answer a batch of questions, in their order; all sites are asked at the same time."""
         self._n_batches += 1
-        totals = [self._empty(question) for question in questions]
+        if self._secure is None:
+            return self._sums_of(questions)
+        new = [question for question in dict.fromkeys(questions) if question not in self._sums]
+        for part in questions_in(self._schema, new, PART, PART_CELLS):
+            sums = self._secure.add_up(part, self._working, self._timeout, self._fail)
+            self._sums.update(zip(part, sums))
+        return [self._sums[question] for question in questions]
+
+    @property
+    def _working(self) -> list[int]:
         working = [site for site in range(len(self._sites)) if site not in self._failed]
         if not working:
             raise QueryFailed(f"no site is left to ask; {self.failures[-1].reason}")
-        pending = {site: self._start(site, questions) for site in working}
-        deadline = None if self._timeout is None else time.monotonic() + self._timeout
-        for site in working:
-            answers = self._wait_for(site, pending[site], deadline)
-            if answers is not None:
-                _add_up(totals, questions, answers)
+        return working
+
+    def _sums_of(self, questions: Sequence[Question]) -> list[NDArray[Any]]:
+        totals = [self._empty(question) for question in questions]
+        calls = {site: partial(self._ask_site, site, questions) for site in self._working}
+        replies, errors = call_sites(calls, self._timeout)
+        for site, error in errors.items():
+            self._fail(site, error)
+        for answers in replies.values():
+            _add_up(totals, questions, answers)
         return totals
-
-    def _start(self, site: int, questions: Sequence[Question]) -> Future[SiteAnswers]:
-        """Ask a site in a daemon thread, so that a site that never answers does not keep the program running."""
-        pending: Future[SiteAnswers] = Future()
-
-        def ask() -> None:
-            try:
-                pending.set_result(self._ask_site(site, questions))
-            except BaseException as error:
-                pending.set_exception(error)
-
-        Thread(target=ask, daemon=True).start()
-        return pending
 
     def _empty(self, question: Question) -> NDArray[Any]:
         empty = self._schema.empty_answer()
@@ -131,26 +149,24 @@ class FederatedOracle:
             for translated, question in zip(for_site, questions)
         ]
 
-    def _wait_for(self, site: int, pending: Future[SiteAnswers], deadline: float | None) -> SiteAnswers | None:
-        """Return the answers of a site; None if it failed and the others continue."""
-        try:
-            return pending.result(None if deadline is None else max(deadline - time.monotonic(), 0.0))
-        except BudgetExhausted as error:  # the site works: growing ends, and the trees are kept
+    def _fail(self, site: int, error: Exception) -> None:
+        """Raise the error of a site, or leave the site out."""
+        if isinstance(error, BudgetExhausted):  # the site works: growing ends, and the trees are kept
             raise BudgetExhausted(f"site {site}: {error}") from error
-        except TimeoutError as error:
-            cause: Exception = error
+        if isinstance(error, TimeoutError):
             reason = f"site {site} has not answered within {self._timeout} seconds"
-        except (TremulaError, OSError) as error:  # any other error is one of the program, and is raised
-            cause, reason = error, f"site {site} failed: {error}"
+        elif isinstance(error, (TremulaError, OSError)):
+            reason = f"site {site} failed: {error}"
+        else:  # an error of the program
+            raise error
         self.failures.append(SiteFailure(site, self._n_batches, reason))
         if self._on_failure == "raise":
             raise QueryFailed(
                 f"{reason}; repair the site, or leave out sites that fail with on_failure='continue'"
-            ) from cause
+            ) from error
         self._failed.add(site)
         if len(self._failed) == len(self._sites):
-            raise QueryFailed(f"no site is left to ask; {reason}") from cause
-        return None
+            raise QueryFailed(f"no site is left to ask; {reason}") from error
 
 
 def _add_up(totals: list[NDArray[Any]], questions: Sequence[Question], answers: SiteAnswers) -> None:

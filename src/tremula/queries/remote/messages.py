@@ -16,6 +16,8 @@ from tremula.queries.question import UNKNOWN, Attribute, Condition, Path, Questi
 MAX_QUESTIONS = 5000  # of one request
 MAX_BYTES = 32_000_000  # of one request
 MAX_CELLS = 1_000_000  # of one joint table
+MAX_ANSWER = 10_000_000  # cells of all answers to one request
+MAX_COUNT = 2**53
 LABELS = (str, bool, int, float)
 
 
@@ -40,7 +42,9 @@ def read_schema(message: Any) -> Schema:
             attribute._check_stored()
             if (attribute.levels is None) == (attribute.cuts is None):
                 raise ValueError(f"attribute {attribute.name!r} has neither levels nor cuts, or both")
-    except (KeyError, TypeError, ValueError) as error:
+        if len({attribute.name for attribute in attributes}) < len(attributes):
+            raise ValueError("two attributes have the same name")
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise QueryFailed(
             f"the site sent no schema: {error}. Check that its address is that of `tremula serve`"
         ) from error
@@ -78,7 +82,10 @@ def read_questions(schema: Schema, messages: Any) -> list[Question]:
     """Return the questions of a request; raise an error if one does not fit the schema."""
     if not isinstance(messages, list) or len(messages) > MAX_QUESTIONS:
         raise InvalidInput(f"questions must be a list of at most {MAX_QUESTIONS}")
-    return [_read_question(schema, message) for message in messages]
+    questions = [_read_question(schema, message) for message in messages]
+    if sum(cells_asked(schema, question) for question in questions) > MAX_ANSWER:
+        raise InvalidInput(f"the answers to one request may have {MAX_ANSWER} cells: ask fewer questions at once")
+    return questions
 
 
 def _read_question(schema: Schema, message: Any) -> Question:
@@ -119,6 +126,13 @@ def write_answer(schema: Schema, question: Question, answer: NDArray[Any]) -> li
     return cells
 
 
+def cells_asked(schema: Schema, question: Question) -> int:
+    """Return the number of counts in the answer to a question."""
+    if question.joint:
+        return int(np.prod(joint_shape(schema, question.attributes)))
+    return sum(schema.attributes[attribute].n_values + 1 for attribute in question.attributes) * schema.n_outputs
+
+
 def read_answer(schema: Schema, question: Question, message: Any, site: str) -> NDArray[Any]:
     """Return the answer of a site to a question; raise an error if it cannot be one."""
     empty = schema.empty_answer()
@@ -130,6 +144,8 @@ def read_answer(schema: Schema, question: Question, message: Any, site: str) -> 
     kinds = (int,) if schema.classes is not None else (int, float)
     if not isinstance(message, list) or len(message) != np.prod(shape) or not all(type(c) in kinds for c in message):
         raise QueryFailed(f"site {site} answered with something else than {shape} counts: do not trust it")
+    if not all(abs(count) <= MAX_COUNT for count in message if type(count) is int):
+        raise QueryFailed(f"site {site} answered with a count above 2^53: do not trust it")
     cells = np.array(message, dtype=empty.dtype).reshape(shape)
     _check_counts(schema, question, cells, site)
     if question.joint:
@@ -151,6 +167,15 @@ def _check_counts(schema: Schema, question: Question, cells: NDArray[Any], site:
         raise QueryFailed(f"site {site} answered with a count of {counts.min()}, below 0: do not trust it")
 
 
-def questions_in(messages: Sequence[Question], size: int) -> list[list[Question]]:
-    """Divide questions into parts of at most so many."""
-    return [list(messages[start : start + size]) for start in range(0, len(messages), size)]
+def questions_in(schema: Schema, questions: Sequence[Question], size: int, n_cells: int) -> list[list[Question]]:
+    """Divide questions into parts of at most so many, and of at most so many cells if they are several."""
+    parts: list[list[Question]] = []
+    total = 0
+    for question in questions:
+        cells = cells_asked(schema, question)
+        if not parts or len(parts[-1]) == size or total + cells > n_cells:
+            parts.append([])
+            total = 0
+        parts[-1].append(question)
+        total += cells
+    return parts
