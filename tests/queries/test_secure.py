@@ -385,7 +385,7 @@ def test_a_site_that_forgets_a_round_begins_another_one(three: list[Running]) ->
         ("/secure/counts", lambda reply: {}, "masked counts: do not trust it"),
         ("/secure/keys", lambda reply: {**reply, "public": "xy"}, "something else than keys and shares"),
         ("/secure/keys", lambda reply: {**reply, "shares": None}, "something else than keys and shares"),
-        ("/secure/keys", lambda reply: {**reply, "shares": {}}, "must match"),
+        ("/secure/keys", lambda reply: {**reply, "shares": {}}, "was changed on its way"),
         ("/secure/shares", lambda reply: {"shares": dict.fromkeys(reply["shares"], "0" * 132)}, "do not belong"),
     ],
 )  # fmt: skip

@@ -206,8 +206,8 @@ class RemoteOracle:
         deadline = time.monotonic() + self._timeout
         try:
             connection.request(method, self._prefix + path, body, headers)
-            response = connection.getresponse()
-            text = self._read_body(response, max_bytes, deadline)
+            with connection.getresponse() as response:
+                text = self._read_body(response, max_bytes, deadline)
             self.n_bytes += len(text)
             return response.status, response.headers, text
         finally:

@@ -78,25 +78,32 @@ def write_question(question: Question) -> dict[str, Any]:
     }
 
 
+class ImpossibleQuestions(InvalidInput):
+    """Questions of the right form that cannot be answered."""
+
+
 def read_questions(schema: Schema, messages: Any) -> list[Question]:
     """Return the questions of a request; raise an error if one does not fit the schema."""
     if not isinstance(messages, list) or len(messages) > MAX_QUESTIONS:
         raise InvalidInput(f"questions must be a list of at most {MAX_QUESTIONS}")
     questions = [_read_question(schema, message) for message in messages]
     if sum(cells_asked(schema, question) for question in questions) > MAX_ANSWER:
-        raise InvalidInput(f"the answers to one request may have {MAX_ANSWER} cells: ask fewer questions at once")
+        raise ImpossibleQuestions(
+            f"the answers to one request may have {MAX_ANSWER} cells: ask fewer questions at once"
+        )
     return questions
 
 
 def _read_question(schema: Schema, message: Any) -> Question:
     if not isinstance(message, Mapping) or not isinstance(message.get("joint"), bool):
         raise InvalidInput("a question needs path, attributes, joint and parent")
-    attributes, n_attributes = message.get("attributes"), len(schema.attributes)
-    is_list = isinstance(attributes, list) and all(type(a) is int and 0 <= a < n_attributes for a in attributes)
-    if not is_list or not attributes or len(set(attributes)) < len(attributes):
+    n_attributes = len(schema.attributes)
+    attributes = _whole_numbers(message.get("attributes"))
+    is_known = all(0 <= attribute < n_attributes for attribute in attributes)
+    if not is_known or not attributes or len(set(attributes)) < len(attributes):
         raise InvalidInput(f"attributes must be different numbers from 0 to {n_attributes - 1}, at least one")
     if message["joint"] and np.prod([float(size) for size in joint_shape(schema, attributes)]) > MAX_CELLS:
-        raise InvalidInput(f"a joint table may have {MAX_CELLS} cells: ask for fewer attributes")
+        raise ImpossibleQuestions(f"a joint table may have {MAX_CELLS} cells: ask for fewer attributes")
     path, parent = _read_path(schema, message.get("path")), _read_path(schema, message.get("parent"))
     return Question(path, tuple(attributes), message["joint"], parent)
 
@@ -104,19 +111,32 @@ def _read_question(schema: Schema, message: Any) -> Question:
 def _read_path(schema: Schema, message: Any) -> Path:
     conditions = []
     for triple in message if isinstance(message, list) else [None]:
-        if not isinstance(triple, list) or len(triple) != 3 or not all(type(number) is int for number in triple):
+        numbers = _whole_numbers(triple)
+        if len(numbers) != 3:
             raise InvalidInput("a path must be a list of conditions, each an attribute, a first and a last value")
-        condition = Condition(*triple)
+        condition = Condition(*numbers)
         if not 0 <= condition.attribute < len(schema.attributes):
             raise InvalidInput(f"a condition is on attribute {condition.attribute}, which there is not")
-        if not 0 <= condition.first <= condition.last < schema.attributes[condition.attribute].n_values:
+        n_values = schema.attributes[condition.attribute].n_values
+        if not 0 <= min(condition.first, condition.last) <= max(condition.first, condition.last) < n_values:
             raise InvalidInput(
                 f"a condition has values from {condition.first} to {condition.last}, which there are not"
             )
+        if condition.first > condition.last:
+            raise ImpossibleQuestions(f"the values of a condition end at {condition.last}, before they begin")
         conditions.append(condition)
     if len({condition.attribute for condition in conditions}) < len(conditions):
-        raise InvalidInput("a path may have one condition on each attribute")
+        raise ImpossibleQuestions("a path may have one condition on each attribute")
     return tuple(sorted(conditions))
+
+
+def _whole_numbers(message: Any) -> list[int]:
+    """Return the whole numbers of a list, none if it is something else; 1.0 is one, as in JSON Schema."""
+    if not isinstance(message, list) or not all(
+        type(number) is int or (type(number) is float and number.is_integer()) for number in message
+    ):
+        return []
+    return [int(number) for number in message]
 
 
 def write_answer(schema: Schema, question: Question, answer: NDArray[Any]) -> list[Any]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from tremula.queries.question import Schema
 from tremula.queries.remote.messages import MAX_QUESTIONS, digest
-from tremula.queries.secure.messages import KEY, ROUND, SEALED, WORD
+from tremula.queries.secure.messages import KEY, PEER, ROUND, SEALED, WORD
 from tremula.queries.secure.shares import SHARE_BYTES
 
 Description = dict[str, Any]
@@ -21,6 +21,7 @@ REASONS = {
     411: "The request has no length.",
     413: "The request is too long.",
     415: "The request is not in JSON.",
+    422: "The request has the right form, but no answer: a range without values, too many cells, keys that do not fit.",
     429: "There are too many requests; the header Retry-After says how long to wait.",
     503: "The database or the log of the site does not work.",
 }
@@ -78,9 +79,8 @@ def _content(schema: Description) -> Description:
     return {"application/json": {"schema": schema}}
 
 
-def _record(properties: Description, *optional: str) -> Description:
-    required = [name for name in properties if name not in optional]
-    return {"type": "object", "properties": properties, "required": required}
+def _record(properties: Description) -> Description:
+    return {"type": "object", "properties": properties, "required": list(properties)}
 
 
 def _list(items: Description, **limits: int | bool) -> Description:
@@ -109,7 +109,7 @@ def _schema_answer() -> Description:
 
 
 def _questions(schema: Schema) -> Description:
-    """Describe questions; the last value of a condition must not be below the first one, which no schema can say."""
+    """Describe questions; that a range must not end before it begins, no description can say."""
     conditions = [
         {
             "type": "array",
@@ -136,7 +136,7 @@ def _count_answer(schema: Schema) -> Description:
 
 def _rounds(schema: Schema) -> dict[str, tuple[str, Description, Description]]:
     """Describe the requests of secure aggregation."""
-    peer = _record({"public": _matching(KEY), "commitment": _matching(KEY), "share": TEXT}, "share")
+    peer = _record({name: _matching(pattern) for name, pattern in PEER.items()})
     peers = {"type": "object", "propertyNames": _matching(KEY), "additionalProperties": peer}
     shares = {
         length: {"type": "object", "propertyNames": _matching(KEY), "additionalProperties": _matching(length)}

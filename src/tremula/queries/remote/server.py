@@ -51,7 +51,11 @@ class _Handler(BaseHTTPRequestHandler):
         except (ConnectionError, TimeoutError):  # the client is gone
             self.close_connection = True
 
-    do_GET = do_POST = do_HEAD = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = do_TRACE = _answer
+    def __getattr__(self, name: str) -> Any:
+        """Let all methods of HTTP be answered, also those that are refused."""
+        if name.startswith("do_"):
+            return self._answer
+        raise AttributeError(name)
 
     def _find(self) -> Callable[[], dict[str, Any]]:
         path = self.path.partition("?")[0]

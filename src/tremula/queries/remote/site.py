@@ -22,7 +22,7 @@ from tremula.parameters import check_number
 from tremula.queries.ledger import path_in_words
 from tremula.queries.oracle import Oracle
 from tremula.queries.question import Question
-from tremula.queries.remote.messages import digest, read_questions, write_answer, write_schema
+from tremula.queries.remote.messages import ImpossibleQuestions, digest, read_questions, write_answer, write_schema
 from tremula.queries.remote.openapi import describe_site
 from tremula.queries.remote.refusal import Refusal
 from tremula.queries.secure.group import Group
@@ -132,7 +132,7 @@ class Site:
         try:
             questions = read_questions(self._schema, message.get("questions"))
         except InvalidInput as error:
-            raise Refusal(400, str(error)) from error
+            raise Refusal(422 if isinstance(error, ImpossibleQuestions) else 400, str(error)) from error
         if self._rounds is not None:
             self.log(client, "refused", questions)
             reason = "this site gives away sums of its group only: ask FederatedOracle(sites, secure=True)"

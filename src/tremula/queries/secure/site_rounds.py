@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from tremula.errors import InvalidInput, QueryFailed
 from tremula.queries.question import Question, Schema
-from tremula.queries.remote.messages import cells_asked, digest, read_questions, read_schema
+from tremula.queries.remote.messages import ImpossibleQuestions, cells_asked, digest, read_questions, read_schema
 from tremula.queries.remote.refusal import Refusal
 from tremula.queries.secure.group import Group, own_key
 from tremula.queries.secure.masks import (
@@ -103,7 +103,7 @@ class SiteRounds:
             if any(own.cuts != all_.cuts for own, all_ in zip(self._schema.attributes, merged.attributes)):
                 raise ValueError("other cuts")
         except (QueryFailed, LookupError, TypeError, ValueError) as error:
-            raise Refusal(400, f"the schema does not cover that of the site: {error}") from error
+            raise Refusal(422, f"the schema does not cover that of the site: {error}") from error
         with self._lock:
             self._codes[digest(merged)] = merged, codes
             _forget(self._codes, KEPT_SCHEMAS)
@@ -137,7 +137,7 @@ class SiteRounds:
     def answer_counts(self, message: Any, count: Callable[[list[Question]], list[NDArray[Any]]]) -> dict[str, Any]:
         """Second request: check what the other sites sent, and return the counts under all masks."""
         check_message(message, {"round": ROUND, "schema": WORD, "questions": None, "peers": None})
-        check_peers(message["peers"], self._key.hex())
+        check_peers(message["peers"])
         return self._once(
             self._round(message), "counts", message, lambda: self._masked(self._round(message), message, count)
         )
@@ -151,7 +151,7 @@ class SiteRounds:
         try:
             questions = read_questions(merged, message["questions"])
         except InvalidInput as error:
-            raise Refusal(400, str(error)) from error
+            raise Refusal(422 if isinstance(error, ImpossibleQuestions) else 400, str(error)) from error
         publics = self._open_shares(current, message)
         words = _as_words(merged, codes, questions, count)
         context = mask_context(message)
@@ -167,7 +167,7 @@ class SiteRounds:
         own = peers.pop(self._key, None)
         expected = public_key(current.private).hex(), commitment(current.seed).hex()
         if own is None or (own["public"], own["commitment"]) != expected:
-            raise Refusal(400, "this site is not among the sites, or its keys were changed on their way")
+            raise Refusal(422, "this site is not among the sites, or its keys were changed on their way")
         self._check_sites([self._key, *peers])
         for peer, sent in peers.items():
             public, sealed = _hex(sent["public"]), _hex(sent["share"])
@@ -176,7 +176,7 @@ class SiteRounds:
                 key = agreed_key(self._private, peer, b"shares " + context)
                 text = unseal(key, sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], context)
             except ValueError as error:
-                raise Refusal(400, f"what site {peer.hex()} sent was changed on its way") from error
+                raise Refusal(422, f"what site {peer.hex()} sent was changed on its way") from error
             current.shares[peer] = text[:SHARE_BYTES], text[SHARE_BYTES:]
         return {peer: _hex(sent["public"]) for peer, sent in peers.items()}
 
@@ -189,11 +189,11 @@ class SiteRounds:
 
     def _shares_of(self, current: _Round, message: Any) -> dict[str, Any]:
         if "counts" not in current.replies:
-            raise Refusal(400, "shares are given away after the masked counts")
+            raise Refusal(422, "shares are given away after the masked counts")
         included = [_hex(key) for key in message["included"]]
         self._check_sites(included)
         if not set(included) <= set(current.shares):
-            raise Refusal(400, "a site is in the sum that did not take part")
+            raise Refusal(422, "a site is in the sum that did not take part")
         shares = {
             key.hex(): (of_seed if key in included else of_private).hex()
             for key, (of_private, of_seed) in current.shares.items()
@@ -202,7 +202,7 @@ class SiteRounds:
 
     def _check_sites(self, keys: list[bytes]) -> None:
         if len(set(keys)) < len(keys) or not set(keys) <= set(self._group.keys):
-            raise Refusal(400, "the sites must be different ones of the group")
+            raise Refusal(422, "the sites must be different ones of the group")
         n_missing = len(self._group.keys) - len(keys)
         if n_missing > self._group.missing:
             raise Refusal(
