@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 from pathlib import Path
 
@@ -65,3 +66,25 @@ def test_a_port_that_is_taken(visits: str, capsys: pytest.CaptureFixture[str]) -
 
 def test_what_is_not_there(visits: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert "no column 'agian'" in complaint(capsys, visits, "--target", "agian")
+
+
+def test_the_key_of_a_site_is_made_and_printed(visits: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["serve", visits, "--target", "again", "--group-key", str(tmp_path / "site.key")]
+    with pytest.raises(SystemExit):
+        run([*words, "--json"])
+    key = json.loads(capsys.readouterr().out)["key"]
+    with pytest.raises(SystemExit):
+        run(words)
+    assert capsys.readouterr().out.splitlines()[0] == key
+    assert len(key) == 64
+    assert key not in (tmp_path / "site.key").read_text()
+
+
+def test_groups_that_are_none(visits: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    group = tmp_path / "group"
+    group.write_text("".join(f"{number:064x}\n" for number in range(3)))
+    words = [visits, "--target", "again", "--port", "0", "--group", str(group)]
+    assert "without --group-key" in complaint(capsys, *words)
+    words += ["--group-key", str(tmp_path / "site.key")]
+    assert "is not in its group" in complaint(capsys, *words)
+    assert "but a sum needs 3" in complaint(capsys, *words, "--group-missing", "1")

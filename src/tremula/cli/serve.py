@@ -108,6 +108,8 @@ def serve(
     if group is None and group_key is not None:
         _print_key(group_key, as_json)
         return
+    if group is not None and group_key is None:
+        raise InvalidInput("--group was given without --group-key, the file of this site's key: give both")
     token = None if token_file is None else _read_token(token_file)
     files = _check_security(host, certificate, key, client_ca, token)
     address, name = _address(url, table)
