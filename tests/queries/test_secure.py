@@ -113,7 +113,7 @@ def test_masks_of_two_sites_cancel() -> None:
 # --- sums ---
 
 
-@pytest.mark.parametrize("n_sites", [3, 5])
+@pytest.mark.parametrize("n_sites", [3, 5, pytest.param(20, marks=pytest.mark.slow)])
 def test_sums_and_the_model_are_those_of_the_pooled_rows(n_sites: int) -> None:
     tables = [in_memory(part) for part in parts(n_sites)]
     union = in_memory(rows())
@@ -257,7 +257,7 @@ def change_peer(name: str, place: int) -> Change:
 def test_keys_and_shares_that_were_changed_on_their_way_are_found_out(
     three: list[Running], name: str, place: int
 ) -> None:
-    assert_refused(three, change_peer(name, place), "was changed on its way")
+    assert_refused(three, change_peer(name, place), r"what site \w+ sent was changed on its way")
 
 
 def test_sites_that_are_asked_different_questions_do_not_give_a_sum(three: list[Running]) -> None:
