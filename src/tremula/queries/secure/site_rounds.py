@@ -18,12 +18,11 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from tremula.errors import InvalidInput, QueryFailed
 from tremula.queries.question import Question, Schema
-from tremula.queries.remote.messages import ImpossibleQuestions, cells_asked, digest, read_questions, read_schema
+from tremula.queries.remote.messages import ImpossibleQuestions, digest, read_questions, read_schema
 from tremula.queries.remote.refusal import Refusal
 from tremula.queries.secure.group import Group, own_key
 from tremula.queries.secure.masks import (
@@ -39,6 +38,7 @@ from tremula.queries.secure.masks import (
 )
 from tremula.queries.secure.messages import ROUND, WORD, check_keys, check_message, check_peers
 from tremula.queries.secure.shares import SECRET_BYTES, SHARE_BYTES, share_secret
+from tremula.queries.secure.words import as_words
 from tremula.queries.site_schemas import SiteCodes
 
 KEPT_ROUNDS = 4
@@ -153,7 +153,7 @@ class SiteRounds:
         except InvalidInput as error:
             raise Refusal(422 if isinstance(error, ImpossibleQuestions) else 400, str(error)) from error
         publics = self._open_shares(current, message)
-        words = _as_words(merged, codes, questions, count)
+        words = as_words(merged, codes, questions, count)
         context = mask_context(message)
         words += mask_words(derived_key(current.seed, SELF_MASK + context), len(words))
         for peer, public in publics.items():
@@ -244,30 +244,6 @@ def mask_context(message: Any) -> bytes:
 
 def _share_context(name: str, sender: bytes, receiver: bytes, public: bytes, bound: bytes) -> bytes:
     return b"|".join((name.encode(), sender, receiver, public, bound))
-
-
-def _as_words(
-    merged: Schema, codes: SiteCodes, questions: list[Question], count: Callable[[list[Question]], list[NDArray[Any]]]
-) -> NDArray[np.uint64]:
-    """Return the counts of all questions in one row of words; levels that the site does not have are 0."""
-    translated = [codes.to_site(question) for question in questions]
-    answers = iter(count([question for question in translated if question is not None]))
-    cells = [
-        np.zeros(cells_asked(merged, question), dtype=np.int64)
-        if own is None
-        else _asked(merged, question, codes.from_site(question, next(answers)))
-        for own, question in zip(translated, questions)
-    ]
-    row = np.concatenate([np.zeros(0, dtype=np.int64), *cells])
-    if (row < 0).any():
-        raise Refusal(403, "this site does not know all counts, and unknown ones cannot be added up", "QueryRefused")
-    return row.astype(np.uint64)
-
-
-def _asked(schema: Schema, question: Question, answer: NDArray[Any]) -> NDArray[Any]:
-    if question.joint:
-        return answer.ravel()
-    return np.concatenate([answer[schema.cells(attribute)] for attribute in question.attributes]).ravel()
 
 
 def _hex(text: str) -> bytes:
