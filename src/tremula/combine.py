@@ -98,6 +98,22 @@ def largest(shares: np.ndarray) -> np.ndarray:
     return np.asarray((shares >= best - 1e-12 * np.abs(best)).argmax(axis=1))
 
 
+def split_outputs(shares: np.ndarray, n_classes: Sequence[int]) -> list[np.ndarray]:
+    """Return the shares of the classes of each of several targets, which stand side by side.
+
+    Examples
+    --------
+    >>> split_outputs(np.array([[0.2, 0.8, 1.0, 0.0, 0.0]]), [2, 3])
+    [array([[0.2, 0.8]]), array([[1., 0., 0.]])]
+    """
+    return np.split(shares, np.cumsum(n_classes)[:-1], axis=1)
+
+
+def largest_of_each(shares: np.ndarray, n_classes: Sequence[int]) -> np.ndarray:
+    """Return the class of the largest share of each of several targets, shape (n_rows, n_targets)."""
+    return np.column_stack([largest(part) for part in split_outputs(shares, n_classes)])
+
+
 class RowSums:
     """Weighted sums of predictions, row by row, where each member predicts only its out-of-bag rows.
 

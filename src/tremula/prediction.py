@@ -1,7 +1,7 @@
 """The methods `predict`, `predict_proba` and their staged forms, written once for all estimators of tremula.
 
 An estimator reads a table by `_read_table` and gives all its outputs by `_predict_outputs`: class probabilities, or one
-column of values. An ensemble adds `_staged_outputs`.
+column of values; for several targets, the outputs of one target after the other. An ensemble adds `_staged_outputs`.
 """
 
 from __future__ import annotations
@@ -12,8 +12,36 @@ from typing import Any
 
 import numpy as np
 
-from tremula.combine import Member, largest
+from sklearn.utils.validation import check_is_fitted
+
+from tremula.combine import Member, largest, largest_of_each, split_outputs
 from tremula.persistence.soundness import require, require_labels
+
+
+def labels_of(classes: Any, outputs: np.ndarray) -> np.ndarray:
+    """Return the most probable class of each row; of several targets, whose classes are a list, a column for each.
+
+    Examples
+    --------
+    >>> labels_of([np.array([3, 4]), np.array([7, 8, 9])], np.array([[0.4, 0.6, 0.5, 0.2, 0.3]]))
+    array([[4, 7]])
+    """
+    if not isinstance(classes, list):
+        return np.asarray(classes[largest(outputs)])
+    codes = largest_of_each(outputs, [len(labels) for labels in classes])
+    has_words = {labels.dtype.kind in "USO" for labels in classes}
+    columns = [labels[column] for labels, column in zip(classes, codes.T)]
+    return np.column_stack([column.astype(object) for column in columns] if len(has_words) > 1 else columns)
+
+
+def by_target(classes: Any, outputs: np.ndarray) -> Any:
+    """Return class probabilities, of several targets as a list."""
+    return split_outputs(outputs, [len(each) for each in classes]) if isinstance(classes, list) else outputs
+
+
+def numbers_of(outputs: np.ndarray) -> np.ndarray:
+    """Return one number for each row; of several targets, a column for each."""
+    return outputs[:, 0] if outputs.shape[1] == 1 else outputs
 
 
 class OutputsMixin:
@@ -46,22 +74,33 @@ class StagedOutputsMixin(OutputsMixin):
 class ClassPredictionMixin(OutputsMixin):
     """Predictions of a classifier."""
 
-    classes_: np.ndarray
-    n_classes_: int
+    # An array and a number; of several targets, a list of each.
+    classes_: Any
+    n_classes_: Any
 
     def _check_stored(self) -> None:
-        require_labels("classes", self.classes_, sortable=True)
-        require(len(self.classes_) > 0, "there are no classes")
-        require(getattr(self, "n_classes_", len(self.classes_)) == len(self.classes_), "n_classes_ is wrong")
+        several = isinstance(self.classes_, list)
+        require(not several or len(self.classes_) > 1, "there are no targets")
+        for classes in self.classes_ if several else [self.classes_]:
+            require(isinstance(classes, np.ndarray), "classes are no array")
+            require_labels("classes", classes, sortable=True)
+            require(len(classes) > 0, "there are no classes")
+        counts = [len(each) for each in self.classes_] if several else len(self.classes_)
+        require(getattr(self, "n_classes_", counts) == counts, "n_classes_ is wrong")
+
+    @property
+    def n_outputs_(self) -> int:
+        """Number of targets."""
+        return len(self.classes_) if isinstance(self.classes_, list) else 1
 
     @property
     def _n_outputs(self) -> int:
-        return len(self.classes_)
+        return sum(map(len, self.classes_)) if isinstance(self.classes_, list) else len(self.classes_)
 
     def _predict_codes(self, rows: Any) -> np.ndarray:
         return largest(self._predict_outputs(rows))
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: Any) -> Any:
         """Predict the class probabilities of each row.
 
         Parameters
@@ -71,10 +110,10 @@ class ClassPredictionMixin(OutputsMixin):
         Returns
         -------
         array of shape (n_rows, n_classes)
-            Columns in the order of `classes_`.
+            Columns in the order of `classes_`; a list of such arrays if there are several targets.
         """
         rows = self._read_table(X)
-        return self._predict_outputs(rows)
+        return by_target(self.classes_, self._predict_outputs(rows))
 
     def predict(self, X: Any) -> np.ndarray:
         """Predict the most probable class of each row; ties go to the first class.
@@ -85,14 +124,22 @@ class ClassPredictionMixin(OutputsMixin):
 
         Returns
         -------
-        array of shape (n_rows,)
+        array of shape (n_rows,) or (n_rows, n_targets)
         """
         rows = self._read_table(X)
+        if isinstance(self.classes_, list):
+            return labels_of(self.classes_, self._predict_outputs(rows))
         return np.asarray(self.classes_[self._predict_codes(rows)])
 
 
 class NumberPredictionMixin(OutputsMixin):
     """Predictions of a regressor."""
+
+    @property
+    def n_outputs_(self) -> int:
+        """Number of targets."""
+        check_is_fitted(self)
+        return self._n_outputs
 
     @property
     def _n_outputs(self) -> int:
@@ -107,10 +154,10 @@ class NumberPredictionMixin(OutputsMixin):
 
         Returns
         -------
-        array of shape (n_rows,)
+        array of shape (n_rows,) or (n_rows, n_targets)
         """
         rows = self._read_table(X)
-        return self._predict_outputs(rows)[:, 0]
+        return numbers_of(self._predict_outputs(rows))
 
 
 class StagedClassPredictionMixin(ClassPredictionMixin, StagedOutputsMixin):
@@ -125,12 +172,14 @@ class StagedClassPredictionMixin(ClassPredictionMixin, StagedOutputsMixin):
 
         Returns
         -------
-        array of shape (n_members, n_rows)
+        array of shape (n_members, n_rows) or (n_members, n_rows, n_targets)
         """
         rows = self._read_table(X)
+        if isinstance(self.classes_, list):
+            return np.array([labels_of(self.classes_, member.predict_values(rows)) for member in self.members_])
         return np.asarray(self.classes_[np.array([member.predict_codes(rows) for member in self.members_])])
 
-    def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
+    def staged_predict_proba(self, X: Any) -> Iterator[Any]:
         """Yield the class probabilities of each row by the first member, by the first two, and so on.
 
         Parameters
@@ -140,9 +189,11 @@ class StagedClassPredictionMixin(ClassPredictionMixin, StagedOutputsMixin):
         Yields
         ------
         array of shape (n_rows, n_classes)
+            A list of such arrays if there are several targets.
         """
         rows = self._read_table(X)
-        yield from self._staged_outputs(rows)
+        for outputs in self._staged_outputs(rows):
+            yield by_target(self.classes_, outputs)
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
         """Yield the class of each row by the first member, by the first two, and so on.
@@ -153,10 +204,11 @@ class StagedClassPredictionMixin(ClassPredictionMixin, StagedOutputsMixin):
 
         Yields
         ------
-        array of shape (n_rows,)
+        array of shape (n_rows,) or (n_rows, n_targets)
         """
-        for probabilities in self.staged_predict_proba(X):
-            yield self.classes_[largest(probabilities)]
+        rows = self._read_table(X)
+        for outputs in self._staged_outputs(rows):
+            yield labels_of(self.classes_, outputs)
 
 
 class StagedNumberPredictionMixin(NumberPredictionMixin, StagedOutputsMixin):
@@ -171,10 +223,10 @@ class StagedNumberPredictionMixin(NumberPredictionMixin, StagedOutputsMixin):
 
         Returns
         -------
-        array of shape (n_members, n_rows)
+        array of shape (n_members, n_rows) or (n_members, n_rows, n_targets)
         """
         rows = self._read_table(X)
-        return np.array([member.predict_values(rows)[:, 0] for member in self.members_])
+        return np.array([numbers_of(member.predict_values(rows)) for member in self.members_])
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
         """Yield the value of each row by the first member, by the first two, and so on.
@@ -185,8 +237,8 @@ class StagedNumberPredictionMixin(NumberPredictionMixin, StagedOutputsMixin):
 
         Yields
         ------
-        array of shape (n_rows,)
+        array of shape (n_rows,) or (n_rows, n_targets)
         """
         rows = self._read_table(X)
         for values in self._staged_outputs(rows):
-            yield values[:, 0]
+            yield numbers_of(values)

@@ -21,7 +21,8 @@ from tremula._kernels.criteria cimport (
     VARIANCE, choose_x_log_x, fill_logarithm_tables, is_information, quick_x_log_x, x_log_x_of_many,
 )
 from tremula._kernels.grower cimport (
-    COUNTED, MEASURED, N_ROWS_KINDS, WEIGHTED, WIDE, Cut, Frame, Grower, GroupKey, Middle, Record, Segment,
+    COUNTED, MEASURED, N_ROWS_KINDS, SEVERAL_CLASSES, SEVERAL_NUMBERS, WEIGHTED, WIDE, Cut, Frame, Grower, GroupKey,
+    Middle, Record, Segment,
 )
 from tremula._kernels.medians cimport measure_root
 from tremula._kernels.nodes cimport Node
@@ -33,7 +34,7 @@ from tremula._kernels.statistics cimport (
 )
 from tremula._kernels.walks cimport (
     COLLECTING_WALK_OF, WALK_COUNTED_GAINS, WALK_COUNTED_SQUARES, WALK_COUNTED_TERMS, WALK_MEASURED_SUMS, WALK_MEDIANS,
-    WALK_OF, WALK_STATISTICS, WALK_WEIGHTED_GAINS, WALK_WEIGHTED_TERMS,
+    WALK_OF, WALK_SEVERAL_COUNTS, WALK_SEVERAL_SUMS, WALK_STATISTICS, WALK_WEIGHTED_GAINS, WALK_WEIGHTED_TERMS,
 )
 from tremula._kernels.walks_weighted cimport CUTS_OF_RUNS
 from tremula._kernels.words cimport CLASS_BITS, count_of_mark, mark_bits, rank_mask_of, row_mask_of
@@ -57,7 +58,14 @@ CRITERIA = {
     "absolute_error": ABSOLUTE_ERROR,
 }
 INFORMATION = tuple(name for name, code in CRITERIA.items() if is_information(code))
-ROWS_KINDS = {"counted": COUNTED, "weighted": WEIGHTED, "wide": WIDE, "measured": MEASURED}
+ROWS_KINDS = {
+    "counted": COUNTED,
+    "weighted": WEIGHTED,
+    "wide": WIDE,
+    "measured": MEASURED,
+    "several classes": SEVERAL_CLASSES,
+    "several numbers": SEVERAL_NUMBERS,
+}
 WALKS = {
     "counted gains": WALK_COUNTED_GAINS,
     "counted squares": WALK_COUNTED_SQUARES,
@@ -66,6 +74,8 @@ WALKS = {
     "weighted terms": WALK_WEIGHTED_TERMS,
     "measured sums": WALK_MEASURED_SUMS,
     "medians": WALK_MEDIANS,
+    "several counts": WALK_SEVERAL_COUNTS,
+    "several sums": WALK_SEVERAL_SUMS,
     "statistics": WALK_STATISTICS,
 }
 
@@ -278,11 +288,33 @@ cdef describe_rows(Grower* g, object rows, int64_t n_rows):
     g.rows.term_unit = rows.term_unit
     g.rows.n_classes = rows.n_classes
     g.rows.n_statistics = 3 if g.rows.kind == MEASURED else g.rows.n_classes
+    if rows.targets is not None:
+        describe_targets(g, rows.targets)
     if target_ranks is not None:
         g.rows.n_statistics = 5
         g.medians.n_targets = targets.shape[0] - 1
         g.medians.ranks = &target_ranks[0]
         g.medians.targets = &targets[0]
+
+
+cdef describe_targets(Grower* g, object targets):
+    """Point to the arrays of several targets."""
+    cdef const int32_t[:, ::1] codes = targets.codes
+    cdef const double[:, ::1] numbers = targets.numbers
+    cdef const double[::1] least_variances = targets.least_variances
+    g.targets.n_outputs = targets.n_outputs
+    g.targets.are_counted = targets.are_counted
+    g.rows.n_statistics = 1 + g.targets.n_outputs
+    if codes is not None:
+        g.rows.kind = SEVERAL_CLASSES
+        g.targets.n_targets = codes.shape[1]
+        g.targets.codes = &codes[0, 0]
+    else:
+        g.rows.kind = SEVERAL_NUMBERS
+        g.targets.n_targets = numbers.shape[1]
+        g.targets.numbers = &numbers[0, 0]
+        g.targets.least_variances = &least_variances[0]
+        g.rows.n_statistics += g.targets.n_targets
 
 
 cdef int64_t copy_rows(Grower* g, Arena* arena, object rows) except -1:
@@ -307,7 +339,7 @@ cdef int64_t copy_rows(Grower* g, Arena* arena, object rows) except -1:
                     g.rows.records[row].weight = weights[row]
                     if g.rows.kind == WIDE:
                         g.rows.records[row].target.code = g.rows.codes[row]
-                    else:
+                    elif g.rows.kind == MEASURED:
                         g.rows.records[row].target.number = target[row]
             n_present += present[row]
     return n_present
@@ -472,7 +504,7 @@ def grow(object columns, object rows, object rules, object bit_generator, object
     -------
     nodes, statistics, subsets : arrays
         Leaves have index -1. Statistics are class weights, or weight, sum and sum of squares of the target; for the
-        absolute error also its median and the sum of absolute differences from it.
+        absolute error also its median and the sum of absolute differences from it; of several targets see `targets`.
     """
     cdef Grower g
     cdef Arena arena

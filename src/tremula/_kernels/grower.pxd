@@ -14,6 +14,8 @@ cdef extern from "walks.h" nogil:
         WEIGHTED
         WIDE
         MEASURED
+        SEVERAL_CLASSES
+        SEVERAL_NUMBERS
         N_ROWS_KINDS
 
 cdef enum:
@@ -81,10 +83,10 @@ cdef struct Rows:
     int64_t n_rows
     int64_t n_classes
     # Per node: one per class; or weight, sum and sum of squares of the target, for the absolute error also their median
-    # and the sum of absolute differences from it.
+    # and the sum of absolute differences from it; of several targets see `targets`.
     int64_t n_statistics
     double total_weight
-    Record* records             # by row, where rows are WIDE or MEASURED
+    Record* records             # by row, unless rows are COUNTED or WEIGHTED; of several targets the weight alone
     double* weights             # by row, where rows are WEIGHTED
     const int32_t* codes        # class by row, unless rows are MEASURED
     const uint8_t* present      # by row: has positive weight
@@ -217,9 +219,19 @@ cdef struct Medians:
     Middle* after               # by place in a list
     uint64_t* words             # a list in another order
 
+cdef struct Targets:
+    # Where rows have several targets, see `targets`.
+    int64_t n_targets
+    int64_t n_outputs           # classes of all targets together, or numbers
+    const int32_t* codes        # by row and target: the output of its class
+    const double* numbers       # by row and target
+    const double* least_variances       # by target: a node is a leaf if no number varies more
+    bint are_counted            # weights are whole, and so small that their squares are added without error
+
 cdef struct Grower:
     Rules rules
     Rows rows
+    Targets targets
     Columns columns
     Output output               # the tree so far
     Pending pending             # nodes that wait to be split

@@ -8,6 +8,7 @@ from tremula._kernels.criteria cimport worth_of, x_log_x
 from tremula._kernels.cuts cimport consider
 from tremula._kernels.grower cimport MEASURED, Cut, Grower, GroupKey, Known, Stretch
 from tremula._kernels.statistics cimport add_words, weight_of, within_of
+from tremula._kernels.targets cimport has_several
 from tremula._kernels.walks_statistics cimport is_allowed
 
 
@@ -54,7 +55,7 @@ cdef inline int by_key(const void* a, const void* b) noexcept nogil:
 
 
 cdef inline void order_groups(Grower* g, int64_t code) noexcept nogil:
-    """Levels by the share of class `code`, or by the mean target."""
+    """Levels by the share of class `code`, by the mean target, or by that of the output `code` of several targets."""
     cdef int64_t group, place
     cdef GroupKey item
     cdef const double* statistics
@@ -63,6 +64,8 @@ cdef inline void order_groups(Grower* g, int64_t code) noexcept nogil:
         g.groups.order[group].group = group
         if g.rows.kind == MEASURED:
             g.groups.order[group].key = statistics[1] / statistics[0]
+        elif has_several(g):
+            g.groups.order[group].key = statistics[1 + code] / statistics[0]
         else:
             g.groups.order[group].key = statistics[code] / weight_of(g, statistics)
     if g.groups.n_groups > 32:
@@ -78,7 +81,7 @@ cdef inline void order_groups(Grower* g, int64_t code) noexcept nogil:
 
 
 cdef inline int64_t judge_subsets(Grower* g, const Known* known, Cut* best) noexcept nogil:
-    """Cuts of the levels in the order of one class's share; with more than two classes, of each class in turn.
+    """Cuts of the levels in the order of one class's share; with more than two classes or several targets, of each in turn.
 
     The place of a cut is `code * n_groups + number of levels in the first branch`.
     """
@@ -87,6 +90,8 @@ cdef inline int64_t judge_subsets(Grower* g, const Known* known, Cut* best) noex
     cdef double weight, other, within
     cdef double least = known.min_side - 1e-9
     cdef const double* statistics
+    if has_several(g):
+        n_orders = g.targets.n_outputs
     for code in range(n_orders):
         order_groups(g, code)
         memset(g.walk.left, 0, g.rows.n_statistics * sizeof(double))

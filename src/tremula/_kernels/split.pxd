@@ -15,6 +15,7 @@ from tremula._kernels.nodes cimport MISSING_FIRST, MISSING_SECOND, MULTIWAY_SPLI
 from tremula._kernels.nominal cimport order_groups, tabulate_groups
 from tremula._kernels.partition cimport BOTH, NEITHER, already_divided, divide_lists, divide_rows, flag_rows
 from tremula._kernels.statistics cimport add_row, add_words, weight_of
+from tremula._kernels.targets cimport are_constant, has_several
 from tremula._kernels.unsorted cimport part_by_threshold
 
 
@@ -153,6 +154,8 @@ cdef inline bint is_terminal(Grower* g, const double* statistics, double weight,
         squares = statistics[2] - statistics[1] * statistics[1] / weight
         # What rounding leaves of a constant target, or small variance.
         return squares <= 1e-14 * statistics[2] or squares / weight <= g.rules.min_variance
+    if has_several(g):
+        return are_constant(g, statistics, weight)
     for code in range(g.rows.n_classes):
         n_present += statistics[code] > 0.0
     return n_present < 2

@@ -1,4 +1,4 @@
-"""Statistics of rows: class weights, or weight, sum and sum of squares of a numeric target."""
+"""Statistics of rows: class weights, or weight, sum and sum of squares of a numeric target; see also `targets`."""
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.string cimport memset
@@ -8,6 +8,7 @@ from tremula._kernels.criteria cimport (
     unit_of_worth, x_log_x,
 )
 from tremula._kernels.grower cimport COUNTED, MEASURED, WEIGHTED, WIDE, Grower, Known, Stretch
+from tremula._kernels.targets cimport add_targets, has_several, within_targets
 from tremula._kernels.words cimport class_in, count_in, count_of_mark
 
 
@@ -40,6 +41,8 @@ cdef inline void add_row(Grower* g, uint32_t row, double weight, double* statist
         statistics[0] += weight
         statistics[1] += weight * y
         statistics[2] += weight * y * y
+    elif has_several(g):
+        add_targets(g, row, weight, statistics)
     else:
         statistics[g.rows.codes[row]] += weight
 
@@ -75,6 +78,9 @@ cdef inline void add_words(Grower* g, const uint64_t* words, int64_t start, int6
     elif g.rows.kind == WIDE:
         for p in range(start, end):
             statistics[code_of(g, True, words[p])] += word_weight(g, True, words[p])
+    elif has_several(g):
+        for p in range(start, end):
+            add_targets(g, words[p] & g.columns.row_mask, word_weight(g, True, words[p]), statistics)
     else:
         for p in range(start, end):
             w = g.rows.records[words[p] & g.columns.row_mask].weight
@@ -89,7 +95,7 @@ cdef inline void add_words(Grower* g, const uint64_t* words, int64_t start, int6
 cdef inline double weight_of(Grower* g, const double* statistics) noexcept nogil:
     cdef double total = 0.0
     cdef int64_t code
-    if g.rows.kind == MEASURED:
+    if g.rows.kind >= MEASURED:
         return statistics[0]
     for code in range(g.rows.n_classes):
         total += statistics[code]
@@ -109,6 +115,8 @@ cdef inline double within_of(Grower* g, const double* statistics, double weight)
             return statistics[1] * statistics[1] / weight
         # The absolute error does not follow from statistics, see `medians`.
         return poisson_term(weight, statistics[1]) if g.rules.criterion == POISSON else 0.0
+    if has_several(g):
+        return within_targets(g, statistics, weight)
     for code in range(g.rows.n_classes):
         if statistics[code] > 0.0:
             total += term_of(g.rules.criterion, statistics[code])

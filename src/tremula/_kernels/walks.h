@@ -9,6 +9,8 @@ enum RowsKind {
     WEIGHTED = 1,           /* classes; a multiplicity of 0 in the word stands for a real weight, looked up by row */
     WIDE = 2,               /* classes and real weights, both looked up by row: they do not fit into the word */
     MEASURED = 3,           /* a numeric target and real weights, both looked up by row */
+    SEVERAL_CLASSES = 4,    /* several targets, each of classes, and real weights, all looked up by row */
+    SEVERAL_NUMBERS = 5,    /* several numeric targets and real weights, all looked up by row */
     N_ROWS_KINDS
 };
 
@@ -33,12 +35,14 @@ enum Walk {
     WALK_WEIGHTED_TERMS,
     WALK_MEASURED_SUMS,
     WALK_MEDIANS,
+    WALK_SEVERAL_COUNTS,
+    WALK_SEVERAL_SUMS,
     WALK_STATISTICS,
     N_WALKS
 };
 
 /* A node of WEIGHTED rows whose multiplicities are all in the words is looked up as COUNTED. Trees with constraints take
-   WALK_STATISTICS instead of any walk but WALK_MEDIANS. */
+   WALK_STATISTICS instead of any walk but WALK_MEDIANS, and so do SEVERAL_CLASSES whose weights are not whole. */
 static const uint8_t WALK_OF[N_ROWS_KINDS][N_CRITERIA] = {
     [COUNTED] = {
         [ENTROPY] = WALK_COUNTED_GAINS,
@@ -64,6 +68,16 @@ static const uint8_t WALK_OF[N_ROWS_KINDS][N_CRITERIA] = {
         [POISSON] = WALK_STATISTICS,
         [ABSOLUTE_ERROR] = WALK_MEDIANS,
     },
+    [SEVERAL_CLASSES] = {
+        [ENTROPY] = WALK_STATISTICS,
+        [GAIN_RATIO] = WALK_STATISTICS,
+        [SYMMETRIC_UNCERTAINTY] = WALK_STATISTICS,
+        [GINI] = WALK_SEVERAL_COUNTS,
+    },
+    [SEVERAL_NUMBERS] = {
+        [VARIANCE] = WALK_SEVERAL_SUMS,
+        [POISSON] = WALK_STATISTICS,
+    },
 };
 
 /* The walk that keeps every cut instead of the best, whatever the criterion. */
@@ -72,6 +86,8 @@ static const uint8_t COLLECTING_WALK_OF[N_ROWS_KINDS] = {
     [WEIGHTED] = WALK_WEIGHTED_TERMS,
     [WIDE] = WALK_WEIGHTED_TERMS,
     [MEASURED] = NO_WALK,
+    [SEVERAL_CLASSES] = NO_WALK,
+    [SEVERAL_NUMBERS] = NO_WALK,
 };
 
 #endif

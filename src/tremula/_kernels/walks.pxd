@@ -14,6 +14,7 @@ from tremula._kernels.medians cimport walk_medians
 from tremula._kernels.walks_counted cimport walk_counted_gains, walk_counted_squares, walk_counted_terms
 from tremula._kernels.walks_measured cimport walk_measured_sums
 from tremula._kernels.walks_statistics cimport walk_statistics
+from tremula._kernels.walks_targets cimport walk_several_counts, walk_several_sums
 from tremula._kernels.walks_weighted cimport walk_weighted_gains, walk_weighted_runs, walk_weighted_terms
 
 cdef extern from "walks.h" nogil:
@@ -26,10 +27,12 @@ cdef extern from "walks.h" nogil:
         WALK_WEIGHTED_TERMS
         WALK_MEASURED_SUMS
         WALK_MEDIANS
+        WALK_SEVERAL_COUNTS
+        WALK_SEVERAL_SUMS
         WALK_STATISTICS
         N_WALKS
-    const uint8_t WALK_OF[4][8]
-    const uint8_t COLLECTING_WALK_OF[4]
+    const uint8_t WALK_OF[6][8]
+    const uint8_t COLLECTING_WALK_OF[6]
 
 
 cdef inline int64_t counted_gains(Grower* g, const Stretch* list, const Known* known, Cut* best) noexcept nogil:
@@ -68,6 +71,12 @@ cdef inline int64_t walk(Grower* g, bint collect, const Stretch* list, const Kno
     if chosen == WALK_MEDIANS:
         return walk_medians(g, False, list, known, best)
     if chosen == WALK_STATISTICS or g.columns.directions != NULL:
+        return walk_statistics(g, list, known, best)
+    if chosen == WALK_SEVERAL_SUMS:
+        return walk_several_sums(g, list, known, best)
+    if chosen == WALK_SEVERAL_COUNTS:
+        if g.targets.are_counted:
+            return walk_several_counts(g, list, known, best)
         return walk_statistics(g, list, known, best)
     if chosen == WALK_COUNTED_GAINS:
         return counted_gains(g, list, known, best)

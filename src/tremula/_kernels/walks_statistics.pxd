@@ -11,12 +11,15 @@ from tremula._kernels.cuts cimport consider
 from tremula._kernels.grower cimport Cut, Grower, Known, Stretch
 from tremula._kernels.monotonic cimport direction_of_place, keeps_order
 from tremula._kernels.statistics cimport add_words, weight_of, within_of
+from tremula._kernels.targets cimport has_several, have_positive_sums
 
 
 cdef inline bint is_allowed(Grower* g, const Known* known, const double* left, const double* right,
                             int direction) noexcept nogil:
     """Whether a cut keeps the constraints, and both sides have a target above 0 if their logarithm counts."""
     cdef double nothing = 1e-13 * known.statistics[1]       # what rounding may leave of 0
+    if has_several(g):
+        return g.rules.criterion != POISSON or have_positive_sums(g, known.statistics, left, right)
     if g.rules.criterion == POISSON and (left[1] <= nothing or right[1] <= nothing):
         return False
     return g.columns.directions == NULL or keeps_order(g, known, left, right, direction)

@@ -44,11 +44,25 @@ def _is_usable(target: Array) -> npt.NDArray[np.bool_]:
     return is_present(target) if target.dtype.kind == "O" else target == target
 
 
+def _check_one_column(target: Any) -> None:
+    """Refuse several targets, with a word on who takes them."""
+    shape = getattr(target, "shape", ())
+    if isinstance(target, list | tuple) and len(target) and isinstance(target[0], list | tuple | np.ndarray):
+        shape = (len(target), len(target[0]))
+    if len(shape) == 2 and shape[1] > 1:
+        raise InvalidTarget(
+            f"y should be a 1d array here, but it has shape {tuple(shape)}, that is {shape[1]} targets for each row. CART "
+            "trees, random forests, extra trees and bagging of CART trees take several; for other estimators use "
+            "sklearn.multioutput.MultiOutputClassifier or MultiOutputRegressor, which fit one for each target"
+        )
+
+
 def _as_vector(y: Any, n_rows: int) -> Array:
     """Return y as a 1-D array, checked for its length and for missing values."""
     if y is None:
         raise InvalidTarget("fit requires y to be passed, but the target y is None: give one value for each row of X")
     target = _unwrap_series(y)
+    _check_one_column(target)
     if not is_numeric_array(target, 1):
         try:
             target = column_or_1d(target, warn=True)
@@ -92,6 +106,18 @@ def _encode_labels(labels: Array) -> tuple[Array, npt.NDArray[np.int32]]:
     return classes, np.fromiter(map(code_of.__getitem__, values), dtype=np.int32, count=len(values))
 
 
+def read_labels(y: Any, n_rows: int) -> tuple[Array, npt.NDArray[np.int32]]:
+    """Return the classes of a target and the code of each row's class; there may be one class only."""
+    classes, codes = _encode_labels(_as_vector(y, n_rows))
+    fractions = [label for label in classes.tolist() if isinstance(label, float) and not label.is_integer()]
+    if fractions:
+        raise InvalidTarget(
+            f"Unknown label type: continuous. y holds {show(fractions)}, but a classifier needs discrete classes: "
+            "use a regressor, or give classes as whole numbers or strings"
+        )
+    return classes, codes
+
+
 def read_classes(y: Any, n_rows: int, weights: Floats | None = None) -> tuple[Array, npt.NDArray[np.int32]]:
     """Return the classes of a target, sorted and of the type given, and the code of each row's class.
 
@@ -100,13 +126,7 @@ def read_classes(y: Any, n_rows: int, weights: Floats | None = None) -> tuple[Ar
     >>> read_classes(["yes", "no", "yes"], n_rows=3)
     (array(['no', 'yes'], dtype='<U3'), array([1, 0, 1], dtype=int32))
     """
-    classes, codes = _encode_labels(_as_vector(y, n_rows))
-    fractions = [label for label in classes.tolist() if isinstance(label, float) and not label.is_integer()]
-    if fractions:
-        raise InvalidTarget(
-            f"Unknown label type: continuous. y holds {show(fractions)}, but a classifier needs discrete classes: "
-            "use a regressor, or give classes as whole numbers or strings"
-        )
+    classes, codes = read_labels(y, n_rows)
     counted = codes if weights is None else codes[weights > 0]
     if (counted == counted[0]).all():
         rows = "1 row" if len(counted) == 1 else f"all {len(counted)} rows"
@@ -187,6 +207,12 @@ def read_further_target(y: Any, n_rows: int, weights: Floats | None = None) -> F
     return target
 
 
+def is_constant(target: Floats, weights: Floats | None = None) -> bool:
+    """Return whether all rows of positive weight have the same number."""
+    counted = target if weights is None else target[weights > 0]
+    return bool(counted.min() == counted.max())
+
+
 def read_target(y: Any, n_rows: int, weights: Floats | None = None) -> Floats:
     """Return a numeric target as float64.
 
@@ -197,7 +223,7 @@ def read_target(y: Any, n_rows: int, weights: Floats | None = None) -> Floats:
     """
     target = read_further_target(y, n_rows, weights)
     counted = target if weights is None else target[weights > 0]
-    if counted.min() == counted.max():
+    if is_constant(target, weights):
         rows = "1 sample" if len(counted) == 1 else f"all {len(counted)} samples"
         raise ConstantTarget(
             f"y is {counted[0]} in {rows} of positive weight: a regressor needs a target of two values or more"

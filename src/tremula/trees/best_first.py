@@ -6,6 +6,7 @@ best first would have made are kept.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from heapq import heappop, heappush
 
 import numpy as np
@@ -48,7 +49,12 @@ def node_impurities(statistics: np.ndarray, criterion: Criterion) -> np.ndarray:
     return np.asarray(-(statistics * logarithms).sum(axis=1))
 
 
-def keep_best_splits(grown: GrownTree, max_leaf_nodes: int | None, criterion: Criterion) -> GrownTree:
+def keep_best_splits(
+    grown: GrownTree,
+    max_leaf_nodes: int | None,
+    criterion: Criterion,
+    impurities_of: Callable[[np.ndarray, Criterion], np.ndarray] = node_impurities,
+) -> GrownTree:
     """Return the tree that growing best first would have given, with at most so many leaves.
 
     Of the leaves that could be split, the one whose split decreases the impurity most is split next; of equals the one
@@ -61,6 +67,8 @@ def keep_best_splits(grown: GrownTree, max_leaf_nodes: int | None, criterion: Cr
     max_leaf_nodes : int or None
         None keeps all splits.
     criterion : Criterion
+    impurities_of : callable
+        From the statistics of nodes to weight times impurity of each.
 
     Examples
     --------
@@ -76,7 +84,7 @@ def keep_best_splits(grown: GrownTree, max_leaf_nodes: int | None, criterion: Cr
     nodes = grown.nodes
     if max_leaf_nodes is None or np.count_nonzero(nodes["n_branches"]) < max_leaf_nodes:
         return grown
-    impurities = node_impurities(grown.statistics, criterion)
+    impurities = impurities_of(grown.statistics, criterion)
     children, parents = children_and_parents(nodes)
     decreases = impurities - np.bincount(parents, weights=impurities[children], minlength=len(nodes))
     is_cut = nodes["n_branches"] > 0

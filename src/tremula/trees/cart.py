@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -20,9 +21,17 @@ from tremula.persistence.registry import storable
 from tremula.seeds import RandomState
 from tremula.trees.best_first import keep_best_splits
 from tremula.trees.columns import Columns
-from tremula.trees.combinations import check_bins, check_classes, check_counts, check_medians, way_of_levels
+from tremula.trees.combinations import (
+    check_bins,
+    check_classes,
+    check_counts,
+    check_medians,
+    check_targets,
+    way_of_levels,
+)
 from tremula.trees.criteria import CLASSIFICATION, REGRESSION, REGRESSION_NAMES, Criterion, find_criterion
 from tremula.trees.growing import grow_classification_tree, grow_regression_tree
+from tremula.trees.growing_several import grow_for_targets, impurities_of_targets, output_means, prune_for_targets
 from tremula.trees.grown_tree import GrownTree, mean_and_variance, node_means, node_predictions, tree_of_means
 from tremula.trees.learner import HeldOut, PrunedOnHeldOutRows, TreeClassifier, TreeRegressor
 from tremula.trees.monotonic import keep_order, read_directions
@@ -75,6 +84,14 @@ class _CART(PrunedOnHeldOutRows):
     pruned_sequence_: PrunedSequence
 
     _criteria: ClassVar[dict[str, Criterion]]
+    _takes_several_targets = True
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        if tags.classifier_tags is not None:
+            tags.classifier_tags.multi_label = True
+        return tags
 
     @property
     def _criterion(self) -> Criterion:
@@ -122,6 +139,32 @@ class _CART(PrunedOnHeldOutRows):
             ),
             **others,
         )
+
+    def _grow_for_targets(
+        self,
+        columns: Columns,
+        target: np.ndarray,
+        n_classes: int,
+        weights: np.ndarray | None,
+        random: np.random.Generator,
+        attributes: np.ndarray | None,
+    ) -> Tree:
+        """Grow and prune one tree for several targets; classes are given as outputs."""
+        check_targets(self.criterion, self.max_bins, self.ccp_alpha, columns.directions)
+        rules = self._rules(columns, weights, tolerance=ROUNDING if n_classes else 0.0)
+        centre = np.zeros(n_classes or target.shape[1])
+        if self.criterion == "poisson":
+            for column in target.T:
+                check_counts(column)
+        elif not n_classes:
+            centre = np.average(target, axis=0, weights=weights)
+            target = target - centre
+        grown = grow_for_targets(columns, target, n_classes, weights, rules, random, attributes)
+        impurities = partial(impurities_of_targets, len(centre))
+        grown = keep_best_splits(grown, self.max_leaf_nodes, self._criterion, impurities)
+        grown = prune_for_targets(grown, target, n_classes, float(self.ccp_alpha))
+        means = output_means(grown.statistics, len(centre)) + centre
+        return Tree.from_node_means(grown.nodes, means, grown.subsets, columns.n_levels, strict=False)
 
     def _check_held_out(self, held_out: HeldOut | None) -> None:
         if held_out is not None and self.ccp_alpha != "validation":
@@ -204,7 +247,9 @@ class CARTClassifier(_CART, TreeClassifier):
     tree_ : Tree
         The tree as flat arrays.
     classes_ : array
-        The class labels.
+        The class labels; of several targets, a list of arrays.
+    n_outputs_ : int
+        Number of targets.
     pruned_sequence_ : PrunedSequence
         Costs of a leaf and losses of the subtrees, if `ccp_alpha` was chosen.
 
@@ -277,6 +322,8 @@ class CARTClassifier(_CART, TreeClassifier):
         held_out: HeldOut | None = None,
     ) -> Tree:
         """Grow and prune a tree from sorted columns, class codes and row weights."""
+        if codes.ndim == 2:
+            return self._grow_for_targets(columns, codes, n_classes, weights, random, attributes)
         check_classes(n_classes, columns.directions)
         self._check_held_out(held_out)
         rules = self._rules(columns, weights, tolerance=ROUNDING)
@@ -321,6 +368,8 @@ class CARTRegressor(_CART, TreeRegressor):
     ----------
     tree_ : Tree
         The tree as flat arrays.
+    n_outputs_ : int
+        Number of targets.
     pruned_sequence_ : PrunedSequence
         Costs of a leaf and losses of the subtrees, if `ccp_alpha` was chosen.
 
@@ -392,6 +441,8 @@ class CARTRegressor(_CART, TreeRegressor):
         held_out: HeldOut | None = None,
     ) -> Tree:
         """Grow and prune a tree from sorted columns, a target and row weights."""
+        if target.ndim == 2:
+            return self._grow_for_targets(columns, target, 0, weights, random, attributes)
         self._check_held_out(held_out)
         centre, variance = mean_and_variance(target, weights)
         rules = self._rules(columns, weights, min_variance=1e-13 * variance)

@@ -43,6 +43,23 @@ def check_classes(n_classes: int, directions: np.ndarray | None) -> None:
         )
 
 
+def check_targets(criterion: str, max_bins: int | None, ccp_alpha: float | str, directions: np.ndarray | None) -> None:
+    """Refuse what a tree for several targets cannot be grown with."""
+    refused = {
+        f"criterion={criterion!r}": criterion in ("absolute_error", "fifth_root_variance"),
+        f"max_bins={max_bins}": max_bins is not None,
+        f"ccp_alpha={ccp_alpha!r}": isinstance(ccp_alpha, str),
+        "monotonic_cst": directions is not None,
+    }
+    instead = ("criterion='squared_error'", "max_bins=None", "a number for ccp_alpha", "monotonic_cst=None")
+    for (given, is_refused), other in zip(refused.items(), instead):
+        if is_refused:
+            raise InvalidParameter(
+                f"{given} was given, but y has several targets, and a tree for all of them cannot be grown with it: set "
+                f"{other}, or fit a model for each target by sklearn.multioutput"
+            )
+
+
 def check_counts(target: np.ndarray) -> None:
     """Refuse targets that are no counts or rates."""
     if not (target.min() >= 0.0 and target.sum() > 0.0):

@@ -63,7 +63,7 @@ def grow_classification_tree(
     else:
         rows = rows_of_classes(columns, np.ascontiguousarray(codes, np.int32), n_classes, weights, rules)
         grown = grow_from_lists(columns, rows, rules, random, attributes)
-    grown = _in_given_columns(grown, columns, levels)
+    grown = in_given_columns(grown, columns, levels)
     return refill_classes(grown, given, codes, weights) if levels else grown
 
 
@@ -90,11 +90,11 @@ def grow_regression_tree(
     else:
         rows = rows_of_numbers(target, weights, rules)
         grown = grow_from_lists(columns, rows, rules, random, attributes)
-    grown = _in_given_columns(grown, columns, levels)
+    grown = in_given_columns(grown, columns, levels)
     return refill_targets(grown, given, target, weights) if levels else grown
 
 
-def _in_given_columns(grown: GrownTree, columns: Columns, levels: list[NumberedLevels]) -> GrownTree:
+def in_given_columns(grown: GrownTree, columns: Columns, levels: list[NumberedLevels]) -> GrownTree:
     """Name the columns and levels of the table that was given, not twins and numbers that stood for them."""
     if levels and columns.base is not None:
         with in_memory(columns.base.n_levels):

@@ -50,13 +50,29 @@ class KernelColumns(NamedTuple):
     directions: np.ndarray | None
 
 
+class KernelTargets(NamedTuple):
+    """Several targets as the growing kernel takes them.
+
+    Either `codes`, by row and target the output of its class, or `numbers` are given. A node is a leaf if the variance
+    of no number is above its `least_variances`. `are_counted` weights are whole, and their squares are added without
+    error.
+    """
+
+    codes: np.ndarray | None
+    numbers: np.ndarray | None
+    least_variances: np.ndarray | None
+    n_outputs: int
+    are_counted: bool
+
+
 class KernelRows(NamedTuple):
     """The rows as the growing kernel takes them.
 
     Either `codes`, the class of each row, or a numeric `target` is given. `weights` is None where `marks` says all;
     `marks` has class and multiplicity of each row, multiplicity 0 where its weight is in `weights`, and is None if they
     do not fit. `terms` is a table of the criterion's f(count) in fixed point, in units of `term_unit`, if every
-    multiplicity is in `marks`; its row m has what a multiplicity of m adds to f(count).
+    multiplicity is in `marks`; its row m has what a multiplicity of m adds to f(count). With several `targets`, no other
+    field but `weights` is given.
     """
 
     codes: np.ndarray | None
@@ -68,6 +84,7 @@ class KernelRows(NamedTuple):
     n_classes: int
     target_ranks: np.ndarray | None = None
     targets_in_order: np.ndarray | None = None
+    targets: KernelTargets | None = None
 
 
 def _marks(codes: np.ndarray, weights: np.ndarray) -> np.ndarray:

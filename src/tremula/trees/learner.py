@@ -15,6 +15,13 @@ from sklearn.exceptions import NotFittedError
 
 from tremula.data.class_weights import weigh_classes
 from tremula.data.encoding import ColumnEncoder
+from tremula.data.several_targets import (
+    check_one_class_weight,
+    read_class_targets,
+    read_number_targets,
+    target_columns,
+    weigh_class_targets,
+)
 from tremula.data.target import (
     check_validation_pair,
     read_classes,
@@ -23,6 +30,7 @@ from tremula.data.target import (
     read_target,
     read_weights,
 )
+from tremula.errors import InvalidParameter
 from tremula.parameters import check_parameters
 from tremula.prediction import ClassPredictionMixin, NumberPredictionMixin, OutputsMixin
 from tremula.seeds import make_generator
@@ -46,6 +54,8 @@ class TreeLearner(FittedTreeMixin, OutputsMixin, BaseEstimator):
 
     # A numeric split does not separate values that are closer than this.
     _value_gap: ClassVar[float] = 0.0
+    # Whether `grow` takes a target of several columns.
+    _takes_several_targets: ClassVar[bool] = False
 
     categorical_features: Any
     encoder_: ColumnEncoder
@@ -104,6 +114,13 @@ class TreeLearner(FittedTreeMixin, OutputsMixin, BaseEstimator):
         encoder, values = self._learn_columns(X, self.categorical_features)
         return encoder, values, read_weights(sample_weight, len(values))
 
+    def _several_columns(self, y: Any, X_val: Any) -> list[Any] | None:
+        """Return the columns of several targets, if there are several and the learner takes them."""
+        columns = target_columns(y) if self._takes_several_targets else None
+        if columns is not None and X_val is not None:
+            raise InvalidParameter("X_val was given, but y has several targets, which a tree is not pruned for: leave X_val out")
+        return columns
+
     def _read_held_out(self, encoder: ColumnEncoder, X_val: Any, y_val: Any) -> np.ndarray | None:
         """Return the values of the rows to prune on, or None if none were given."""
         return self._encode_columns(encoder, X_val) if check_validation_pair(X_val, y_val) else None
@@ -130,8 +147,8 @@ class PrunedOnHeldOutRows(TreeLearner):
         ----------
         X : array, data frame or table of shape (n_rows, n_attributes)
             Numbers and, in frames, nominal columns; NaN and null are missing values.
-        y : array of shape (n_rows,)
-            Class labels of any type, or finite numbers.
+        y : array of shape (n_rows,) or (n_rows, n_targets)
+            Class labels of any type, or finite numbers. CART trees take several targets.
         sample_weight : array of shape (n_rows,), optional
             Row weights.
         X_val, y_val : optional
@@ -149,7 +166,6 @@ class TreeClassifier(ClassifierMixin, ClassPredictionMixin, TreeLearner):
     """Base of the tree classifiers."""
 
     class_weight: Any
-    classes_: np.ndarray
 
     @abstractmethod
     def grow(
@@ -165,6 +181,10 @@ class TreeClassifier(ClassifierMixin, ClassPredictionMixin, TreeLearner):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any) -> Self:
         encoder, values, weights = self._read_training_rows(X, sample_weight)
+        targets = self._several_columns(y, X_val)
+        if targets is not None:
+            return self._fit_targets(encoder, values, targets, weights)
+        check_one_class_weight(self.class_weight)
         classes, codes = read_classes(y, len(values), weights)
         weights = weigh_classes(self.class_weight, classes, codes, weights)
         held_out: dict[str, Any] = {}
@@ -177,12 +197,27 @@ class TreeClassifier(ClassifierMixin, ClassPredictionMixin, TreeLearner):
         self.encoder_, self.classes_, self.n_classes_ = encoder, classes, len(classes)
         return self
 
+    def _fit_targets(
+        self, encoder: ColumnEncoder, values: np.ndarray, targets: list[Any], weights: np.ndarray | None
+    ) -> Self:
+        """Grow one tree for several targets."""
+        classes, codes = read_class_targets(targets, len(values), weights)
+        weights = weigh_class_targets(self.class_weight, classes, codes, weights)
+        columns, n_classes = self._sort_for_fit(encoder, values), [len(each) for each in classes]
+        self.tree_ = self.grow(columns, codes, sum(n_classes), weights, self._generator())
+        self.encoder_, self.classes_, self.n_classes_ = encoder, classes, n_classes
+        return self
+
     def _predict_codes(self, rows: np.ndarray) -> np.ndarray:
         return self.tree_.predict_codes(rows)
 
 
 class TreeRegressor(RegressorMixin, NumberPredictionMixin, TreeLearner):
     """Base of the tree regressors."""
+
+    @property
+    def _n_outputs(self) -> int:
+        return self.tree_.n_outputs if self._takes_several_targets else 1
 
     @abstractmethod
     def grow(
@@ -197,7 +232,11 @@ class TreeRegressor(RegressorMixin, NumberPredictionMixin, TreeLearner):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any) -> Self:
         encoder, values, weights = self._read_training_rows(X, sample_weight)
-        target = read_target(y, len(values), weights)
+        targets = self._several_columns(y, X_val)
+        if targets is not None:
+            target = read_number_targets(targets, len(values), weights)
+        else:
+            target = read_target(y, len(values), weights)
         held_out: dict[str, Any] = {}
         rows = self._read_held_out(encoder, X_val, y_val)
         if rows is not None:

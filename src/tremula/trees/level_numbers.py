@@ -29,6 +29,8 @@ MAX_NUMBERS = 256
 # them says little of a level, only if there are fewer rows for each level.
 FEW_LEVELS = 5
 ROWS_PER_LEVEL = 5
+# Several targets are treated as more than two classes are.
+MANY_OUTPUTS = 3
 # What a split does with a missing level, as a threshold of a split of levels.
 NO_BRANCH, FIRST_BRANCH, SECOND_BRANCH = np.nan, 1.0, 2.0
 
@@ -79,22 +81,25 @@ def number_levels(
     Parameters
     ----------
     columns : Columns
-    target : array (n_rows,)
-        Codes of classes, or numbers.
+    target : array (n_rows,) or (n_rows, n_targets)
+        Codes of classes, or numbers; of several targets the outputs of their classes, or numbers.
     weights : array (n_rows,)
     n_classes : int
         0 for a numeric target.
     random : numpy.random.Generator
-        Draws the folds, and the class of the statistics if there are more than two. Not used if no level gets a number.
+        Draws the folds, and the class of the statistics if there are more than two, or a target or a class of one if
+        there are several. Not used if no level gets a number.
     """
-    numbered = numbered_columns(columns, n_classes)
+    numbered = numbered_columns(columns, n_classes if target.ndim == 1 else MANY_OUTPUTS)
     if not len(numbered):
         return columns, []
     values, levels, folds = columns.values.copy(), [], None
     known_codes: list[CodedColumns] = []
     weights = weights.astype(np.float64)
     if columns.nominal != "codes":
-        if n_classes:
+        if target.ndim == 2:
+            target = _drawn_output(target, n_classes, random)
+        elif n_classes:
             target = target == (1 if n_classes == 2 else random.integers(n_classes))
         folds = random.integers(N_FOLDS, size=columns.n_rows)
         target = weights * target
@@ -107,6 +112,12 @@ def number_levels(
         values[:, column], numbers = _in_bins(values[:, column], numbers, weights)
         levels.append(_numbered(columns, int(column), numbers))
     return columns.with_numbers(numbered, values, join_codes(known_codes, len(numbered))), levels
+
+
+def _drawn_output(target: np.ndarray, n_classes: int, random: np.random.Generator) -> np.ndarray:
+    """Return one of several numeric targets, or whether rows are of one class of one of several targets."""
+    drawn = random.integers(n_classes or target.shape[1])
+    return np.asarray((target == drawn).any(axis=1) if n_classes else target[:, drawn])
 
 
 def _in_bins(values: np.ndarray, numbers: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -45,6 +45,28 @@ def refill_targets(grown: GrownTree, columns: Columns, target: np.ndarray, weigh
     return _refill(grown, columns, sums, sum_divided if len(divided) else None, is_target=True)
 
 
+def refill_several(grown: GrownTree, columns: Columns, sums: np.ndarray, weights: np.ndarray) -> GrownTree:
+    """Return the tree with the statistics of several targets of the rows that reach each node.
+
+    Parameters
+    ----------
+    grown : GrownTree
+    columns : Columns
+    sums : float64 array (n_rows, n_statistics)
+        What a row of weight 1 adds to the statistics; 1 in the first column.
+    weights : array (n_rows,)
+    """
+    tree = _tree_of(grown.nodes, grown, columns)
+    leaves, whole, divided = _leaves_of(tree, columns.values, weights)
+    added = [np.bincount(leaves, weights[whole] * column, tree.n_nodes) for column in sums[whole].T]
+
+    def sum_divided(tree: Tree) -> np.ndarray:
+        rows, of_rows = columns.values[divided], weights[divided]
+        return np.column_stack([tree.moments(rows, column, of_rows)[:, 1] for column in sums[divided].T])
+
+    return _refill(grown, columns, np.column_stack(added), sum_divided if len(divided) else None, is_target=True)
+
+
 def _tree_of(nodes: np.ndarray, grown: GrownTree, columns: Columns) -> Tree:
     """Return a tree that sends rows to nodes, without values."""
     return Tree(nodes, np.zeros((1, grown.statistics.shape[1])), grown.subsets, columns.n_levels, strict=False)

@@ -31,7 +31,7 @@ class Tree:
         branches; its `index` is its first entry in `subsets`, and its threshold is 1 or 2 if missing values take the
         first or the second branch.
     values : float64 array of shape (n_value_rows, n_outputs)
-        Class distributions that sum to 1, or mean targets; leaves may share a row.
+        Class distributions that sum to 1, those of several targets side by side, or mean targets; leaves may share a row.
     subsets : uint8 array
         For every split of levels into two groups, the branch of each level: 0, 1, or 2 for a level unseen at the node.
     n_levels : int32 array
@@ -94,13 +94,15 @@ class Tree:
     ) -> Tree:
         """Make a regression tree from the mean target of every node; `index` of the leaves is set in a copy.
 
-        A leaf whose mean is NaN has that of its nearest ancestor with a mean.
+        A leaf whose mean is NaN has that of its nearest ancestor with a mean. `means` of several targets have a column
+        for each; a tree for several targets of classes has a column for each class of each target.
         """
         nodes, means = copy_nodes(nodes), np.asarray(means, dtype=np.float64)
         leaves = np.flatnonzero(nodes["n_branches"] == 0)
         nodes["index"][leaves] = np.arange(len(leaves))
-        sources = nearest_reached(nodes, leaves, ~np.isnan(means))
-        return cls(nodes, means[sources, None], subsets, n_levels, strict)
+        means = means.reshape(len(nodes), -1)
+        sources = nearest_reached(nodes, leaves, ~np.isnan(means[:, 0]))
+        return cls(nodes, means[sources], subsets, n_levels, strict)
 
     @property
     def attribute(self) -> NDArray[np.int32]:
@@ -149,7 +151,7 @@ class Tree:
 
     @property
     def n_outputs(self) -> int:
-        """Number of classes; 1 for a regression tree."""
+        """Number of classes; 1 for a regression tree; of several targets, their classes or numbers together."""
         return int(self.values.shape[1])
 
     @cached_property
