@@ -18,6 +18,16 @@ from tremula.combine import Member, largest, largest_of_each, split_outputs
 from tremula.persistence.soundness import require, require_labels
 
 
+def labels_of_codes(classes: Any, codes: np.ndarray) -> np.ndarray:
+    """Return the labels of class codes; of several targets, of outputs (n_rows, n_targets)."""
+    if not isinstance(classes, list):
+        return np.asarray(classes[codes])
+    starts = np.cumsum([0, *(len(labels) for labels in classes[:-1])])
+    has_words = {labels.dtype.kind in "USO" for labels in classes}
+    columns = [labels[column] for labels, column in zip(classes, (codes - starts).T)]
+    return np.column_stack([column.astype(object) for column in columns] if len(has_words) > 1 else columns)
+
+
 def labels_of(classes: Any, outputs: np.ndarray) -> np.ndarray:
     """Return the most probable class of each row; of several targets, whose classes are a list, a column for each.
 
@@ -28,10 +38,8 @@ def labels_of(classes: Any, outputs: np.ndarray) -> np.ndarray:
     """
     if not isinstance(classes, list):
         return np.asarray(classes[largest(outputs)])
-    codes = largest_of_each(outputs, [len(labels) for labels in classes])
-    has_words = {labels.dtype.kind in "USO" for labels in classes}
-    columns = [labels[column] for labels, column in zip(classes, codes.T)]
-    return np.column_stack([column.astype(object) for column in columns] if len(has_words) > 1 else columns)
+    n_classes = [len(labels) for labels in classes]
+    return labels_of_codes(classes, largest_of_each(outputs, n_classes) + np.cumsum([0, *n_classes[:-1]]))
 
 
 def by_target(classes: Any, outputs: np.ndarray) -> Any:

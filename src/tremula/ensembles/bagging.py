@@ -56,6 +56,8 @@ class BaggingClassifier(DrawnGroupsMixin, EnsembleClassifier):
     array([0, 0, 0])
     """
 
+    _leaves_targets_alone = True
+
     def __init__(
         self,
         estimator: Any = None,
@@ -121,6 +123,8 @@ class BaggingRegressor(DrawnGroupsMixin, EnsembleRegressor):
     >>> BaggingRegressor(n_estimators=10, random_state=0).fit(X, y).predict(X[:3]).shape
     (3,)
     """
+
+    _leaves_targets_alone = True
 
     def __init__(
         self,

@@ -43,6 +43,7 @@ class _Forest(DrawnGroupsMixin, Ensemble):
     min_weight_fraction_leaf: float
 
     _tree: ClassVar[type[CARTClassifier | CARTRegressor]]
+    _leaves_targets_alone = True
 
     def _default_estimator(self) -> BaseEstimator:
         return self._tree(

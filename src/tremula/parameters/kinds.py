@@ -139,7 +139,12 @@ def class_weights(*words: str) -> Kind:
     """Take None, one of some words, or a dict with a weight for each class."""
 
     def check(name: str, given: Any) -> None:
-        if isinstance(given, Mapping):
+        if isinstance(given, list):  # of several targets
+            for number, of_target in enumerate(given):
+                if not isinstance(of_target, Mapping):
+                    raise InvalidParameter(f"{name}[{number}]={of_target!r} was given; expected a dict for each target")
+                check(f"{name}[{number}]", of_target)
+        elif isinstance(given, Mapping):
             for label, weight in given.items():
                 check_finite(f"{name}[{label!r}]", weight)
         elif given is not None and not (isinstance(given, str) and given in words):
@@ -148,7 +153,7 @@ def class_weights(*words: str) -> Kind:
                 f"{name}={given!r} was given; expected None, {listed}, or a dict such as {{'ill': 5, 'healthy': 1}}"
             )
 
-    return Kind(", ".join(["dict", *map(quoted, words)]) + " or None", check)
+    return Kind(", ".join(["dict", "list of dict", *map(quoted, words)]) + " or None", check)
 
 
 def _check_scoring(name: str, given: Any) -> None:

@@ -35,10 +35,10 @@ class Sample:
 
     Attributes
     ----------
-    target : array (n_rows,)
-        Class codes, or a numeric target.
+    target : array (n_rows,) or (n_rows, n_targets)
+        Class codes, or a numeric target; of several targets the outputs of their classes, or numbers.
     n_classes : int
-        Number of classes; 0 for a numeric target.
+        Number of classes, of several targets together; 0 for a numeric target.
     n_attributes : int
         Number of columns of the table.
     weights : array (n_rows,) or None
@@ -69,6 +69,16 @@ class Sample:
     def n_rows(self) -> int:
         """Number of rows of the table."""
         return len(self.target)
+
+    @property
+    def has_several_targets(self) -> bool:
+        """Whether each row has several targets."""
+        return self.target.ndim == 2
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of columns that predictions have."""
+        return self.n_classes or (int(self.target.shape[1]) if self.has_several_targets else 1)
 
     def eligible_rows(self) -> np.ndarray:
         """Return the rows that can be drawn: those of positive weight."""

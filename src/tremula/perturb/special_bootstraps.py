@@ -43,6 +43,11 @@ class BalancedBootstrap(Perturbation):
         """Raise InvalidParameter if the target is a number."""
         if not sample.n_classes:
             raise InvalidParameter("a balanced bootstrap draws rows of every class, and y has numbers: use Bootstrap")
+        if sample.has_several_targets:
+            raise InvalidParameter(
+                f"a balanced bootstrap draws rows of every class of one target, and y has {sample.target.shape[1]}: use "
+                "bootstrap=True"
+            )
 
     def apply(self, sample: Sample, draw: Draw) -> Sample:
         """Multiply the copies of each row by how often it is drawn."""

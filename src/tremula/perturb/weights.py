@@ -39,6 +39,8 @@ class BalancedWeights(Perturbation):
     def apply(self, sample: Sample, draw: Draw) -> Sample:
         """Multiply the weights of rows by those of their classes."""
         copies = np.ones(sample.n_rows, np.int64) if sample.copies is None else sample.copies
-        counts = np.bincount(sample.target, weights=copies, minlength=sample.n_classes)
-        of_rows = balanced_weights(counts)[sample.target]
+        of_rows = np.ones(sample.n_rows)
+        for target in sample.target.reshape(sample.n_rows, -1).T:  # several targets have classes of their own
+            counts = np.bincount(target, weights=copies, minlength=sample.n_classes)
+            of_rows = of_rows * balanced_weights(counts)[target]
         return replace(sample, weights=of_rows if sample.weights is None else sample.weights * of_rows)

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier, is_regressor
+from sklearn.metrics import r2_score
 from sklearn.utils import get_tags
 
 from tremula.combine import Member, RowSums
@@ -23,7 +24,7 @@ from tremula.ensembles.base.drawing_record import DrawingRecordMixin
 from tremula.ensembles.base.groups import check_draws_groups
 from tremula.ensembles.base.member import Trainer
 from tremula.ensembles.base.member_sum import TreeSumMixin
-from tremula.ensembles.base.oob_scoring import OutOfBagClassifier, OutOfBagRegressor, score_rows
+from tremula.ensembles.base.oob_scoring import OutOfBagClassifier, OutOfBagRegressor, score_rows, stack_targets
 from tremula.ensembles.base.out_of_bag import BATCH, OutOfBag
 from tremula.ensembles.base.permutation_importances import PermutationImportancesMixin
 from tremula.ensembles.base.prediction import CombinedPredictionMixin
@@ -38,7 +39,13 @@ from tremula.persistence.soundness import require, require_numbers
 from tremula.perturb.sample import Perturbation, Sample
 from tremula.perturb.special_bootstraps import row_draws
 from tremula.perturb.weights import BalancedWeights
-from tremula.prediction import StagedClassPredictionMixin, StagedNumberPredictionMixin
+from tremula.prediction import (
+    StagedClassPredictionMixin,
+    StagedNumberPredictionMixin,
+    by_target,
+    labels_of_codes,
+    numbers_of,
+)
 from tremula.seeds import make_root_seed
 
 OOB_ATTRIBUTES = (
@@ -104,7 +111,14 @@ class Ensemble(
         if hasattr(self.estimator, "__sklearn_tags__"):
             taken = get_tags(self.estimator).input_tags
             tags.input_tags.allow_nan, tags.input_tags.sparse = taken.allow_nan, taken.sparse
+        tags.target_tags.multi_output = self._takes_targets()
+        if tags.classifier_tags is not None:
+            tags.classifier_tags.multi_label = self._takes_targets()
         return tags
+
+    @abstractmethod
+    def _takes_targets(self) -> bool:
+        """Return whether members learn several targets."""
 
     def _check_parameters(self) -> None:
         check_parameters(self)
@@ -149,7 +163,7 @@ class Ensemble(
         sample = self._read_sample(y, sample_weight, n_rows, n_attributes, bool(self._members_to_keep()))
         sample = self._with_groups(sample, groups)
         tasks = MemberTasks(self, X, y, sample_weight)
-        self._fit_members(trainer, sample, max(sample.n_classes, 1), tasks)
+        self._fit_members(trainer, sample, sample.n_outputs, tasks)
         tasks.end()
 
     def _with_groups(self, sample: Sample, groups: Any) -> Sample:
@@ -223,7 +237,9 @@ class Ensemble(
         """Return the out-of-bag predictions so far; None if they are not needed."""
         if not self.oob_score and self.n_estimators != "auto":
             return None
-        out_of_bag = OutOfBag(sample.target, n_outputs, self.combine, sample.n_classes > 0)
+        counts = getattr(self, "n_classes_", None)
+        of_targets = counts if isinstance(counts, list) else None
+        out_of_bag = OutOfBag(sample.target, n_outputs, self.combine, sample.n_classes > 0, of_targets)
         if members:
             if not hasattr(self, "_oob_total"):
                 raise InvalidParameter(
@@ -297,12 +313,14 @@ class EnsembleClassifier(ClassifierMixin, ClassTargetMixin, StagedClassPredictio
             )
 
     def _set_oob_predictions(self, out_of_bag: OutOfBag) -> None:
-        self.oob_decision_function_ = out_of_bag.sums.means()
+        means = out_of_bag.sums.means()
+        self.oob_decision_function_ = stack_targets(by_target(self.classes_, means))
         if isinstance(self.oob_score, bool | np.bool_):
             self.oob_score_ = 1.0 - out_of_bag.loss()
             return
-        answers = OutOfBagClassifier(self.classes_, self._as_outputs(self.oob_decision_function_))
-        self.oob_score_ = score_rows(self.oob_score, answers, out_of_bag.sums.rows, self.classes_[out_of_bag.target])
+        answers = OutOfBagClassifier(self.classes_, self._as_outputs(means))
+        labels = labels_of_codes(self.classes_, out_of_bag.target)
+        self.oob_score_ = score_rows(self.oob_score, answers, out_of_bag.sums.rows, labels)
 
 
 class EnsembleRegressor(RegressorMixin, NumberTargetMixin, StagedNumberPredictionMixin, Ensemble):
@@ -310,6 +328,10 @@ class EnsembleRegressor(RegressorMixin, NumberTargetMixin, StagedNumberPredictio
 
     combine = "average"
     oob_prediction_: np.ndarray
+
+    @property
+    def _n_outputs(self) -> int:
+        return int(getattr(self.members_[0], "n_outputs", 1))
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -320,10 +342,14 @@ class EnsembleRegressor(RegressorMixin, NumberTargetMixin, StagedNumberPredictio
             )
 
     def _set_oob_predictions(self, out_of_bag: OutOfBag) -> None:
-        self.oob_prediction_ = out_of_bag.sums.means()[:, 0]
+        self.oob_prediction_ = numbers_of(out_of_bag.sums.means())
         if not isinstance(self.oob_score, bool | np.bool_):
             answers = OutOfBagRegressor(self.oob_prediction_)
             self.oob_score_ = score_rows(self.oob_score, answers, out_of_bag.sums.rows, out_of_bag.target)
+            return
+        if out_of_bag.target.ndim == 2:
+            rows = out_of_bag.sums.rows
+            self.oob_score_ = float(r2_score(out_of_bag.target[rows], self.oob_prediction_[rows]))
             return
         spread = float(out_of_bag.target[out_of_bag.sums.rows].var())
         self.oob_score_ = 1.0 - out_of_bag.loss() / spread if spread > 0 else float("nan")

@@ -14,24 +14,24 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
-from tremula.combine import largest
 from tremula.errors import InvalidParameter
+from tremula.prediction import by_target, labels_of
 
 
 class OutOfBagClassifier(ClassifierMixin, BaseEstimator):
     """Answers with known class probabilities of rows, which are given by their numbers."""
 
-    def __init__(self, classes: NDArray[Any], shares: NDArray[np.float64]) -> None:
+    def __init__(self, classes: Any, shares: NDArray[np.float64]) -> None:
         self.classes = self.classes_ = classes
         self.shares = shares
 
     def predict(self, X: NDArray[np.intp]) -> NDArray[Any]:
         """Class of each row."""
-        return np.asarray(self.classes_[largest(self.shares[X])])
+        return labels_of(self.classes_, self.shares[X])
 
-    def predict_proba(self, X: NDArray[np.intp]) -> NDArray[np.float64]:
+    def predict_proba(self, X: NDArray[np.intp]) -> Any:
         """Class probabilities of each row."""
-        return self.shares[X]
+        return by_target(self.classes_, self.shares[X])
 
 
 class OutOfBagRegressor(RegressorMixin, BaseEstimator):
@@ -43,6 +43,26 @@ class OutOfBagRegressor(RegressorMixin, BaseEstimator):
     def predict(self, X: NDArray[np.intp]) -> NDArray[np.float64]:
         """Prediction of each row."""
         return self.predictions[X]
+
+
+def stack_targets(shares: Any) -> NDArray[np.float64]:
+    """Return class probabilities of several targets as one array (n_rows, n_classes, n_targets), as scikit-learn does.
+
+    Classes that a target does not have are 0. Probabilities of one target are returned as they are.
+
+    Examples
+    --------
+    >>> stack_targets([np.array([[0.2, 0.8]]), np.array([[0.5, 0.3, 0.2]])])
+    array([[[0.2, 0.5],
+            [0.8, 0.3],
+            [0. , 0.2]]])
+    """
+    if not isinstance(shares, list):
+        return np.asarray(shares)
+    stacked = np.zeros((len(shares[0]), max(each.shape[1] for each in shares), len(shares)))
+    for number, each in enumerate(shares):
+        stacked[:, : each.shape[1], number] = each
+    return stacked
 
 
 def score_rows(scoring: Any, answers: Any, rows: NDArray[np.intp], target: NDArray[Any]) -> float:

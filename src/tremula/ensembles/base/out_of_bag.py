@@ -5,9 +5,11 @@ Each row is predicted by the members that did not train on it, and by no other.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from tremula.combine import Member, RowSums, add_predictions, largest
+from tremula.combine import Member, RowSums, add_predictions, largest, largest_of_each
 from tremula.losses import squared_errors, zero_one_losses
 
 # "auto": members come in batches, until the loss has stayed within a band over this many of them.
@@ -20,16 +22,26 @@ class OutOfBag:
 
     Parameters
     ----------
-    target : array (n_rows,)
+    target : array (n_rows,) or (n_rows, n_targets)
     n_outputs : int
     combine : {"vote", "average"}
     is_classifier : bool
+    n_classes : sequence of int, optional
+        Number of classes of each of several targets.
     """
 
-    def __init__(self, target: np.ndarray, n_outputs: int, combine: str, is_classifier: bool) -> None:
+    def __init__(
+        self,
+        target: np.ndarray,
+        n_outputs: int,
+        combine: str,
+        is_classifier: bool,
+        n_classes: Sequence[int] | None = None,
+    ) -> None:
         self.target = target
         self.combine = combine
         self.is_classifier = is_classifier
+        self.n_classes = n_classes
         self.sums = RowSums(len(target), n_outputs)
         self.inbag_counts: list[np.ndarray] = []
         self.trace: list[tuple[int, float]] = []
@@ -43,10 +55,19 @@ class OutOfBag:
             self.sums.add(rows, predictions)
 
     def loss(self) -> float:
-        """Return the error rate, or the mean squared error, over the rows that are out of bag for some member."""
+        """Return the error rate, or the mean squared error, over the rows that are out of bag for some member.
+
+        Of several targets, a row is wrong if one of its classes is, and squared errors are averaged over targets.
+        """
         rows = self.sums.rows
         if not len(rows):
             return float("nan")
+        if self.n_classes is not None:
+            starts = np.cumsum([0, *self.n_classes[:-1]])
+            is_wrong = largest_of_each(self.sums.total[rows], self.n_classes) + starts != self.target[rows]
+            return float(np.mean(is_wrong.any(axis=1)))
+        if self.target.ndim == 2:
+            return float(np.mean(squared_errors(self.target[rows].ravel(), self.sums.means(rows).ravel())))
         if self.is_classifier:
             return float(np.mean(zero_one_losses(self.target[rows], largest(self.sums.total[rows]))))
         return float(np.mean(squared_errors(self.target[rows], self.sums.means(rows)[:, 0])))
