@@ -81,7 +81,9 @@ cdef inline void order_groups(Grower* g, int64_t code) noexcept nogil:
 
 
 cdef inline int64_t judge_subsets(Grower* g, const Known* known, Cut* best) noexcept nogil:
-    """Cuts of the levels in the order of one class's share; with more than two classes or several targets, of each in turn.
+    """Cuts of the levels in the order of one class's share; with more than two classes, of each class in turn.
+
+    With several targets the levels are ordered by each class of each target, or by each number, in turn.
 
     The place of a cut is `code * n_groups + number of levels in the first branch`.
     """

@@ -31,6 +31,19 @@ cdef inline void add_targets(Grower* g, int64_t row, double weight, double* stat
             statistics[1 + codes[t]] += weight
 
 
+cdef inline void add_sums(Grower* g, int64_t row, double weight, double* statistics) noexcept nogil:
+    """As `add_targets`, but for the squares of numbers, which no split is judged by."""
+    cdef int64_t t, n = g.targets.n_targets
+    cdef const double* numbers
+    if g.rows.kind == SEVERAL_CLASSES:
+        add_targets(g, row, weight, statistics)
+        return
+    numbers = g.targets.numbers + row * n
+    statistics[0] += weight
+    for t in range(n):
+        statistics[1 + t] += weight * numbers[t]
+
+
 cdef inline double within_targets(Grower* g, const double* statistics, double weight) noexcept nogil:
     """The mean over the targets of what one branch adds to `within`."""
     cdef const double* sums = statistics + 1

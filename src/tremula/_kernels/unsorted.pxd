@@ -11,6 +11,7 @@ from libc.string cimport memcpy, memset
 from tremula._kernels.columns cimport value_at
 from tremula._kernels.grower cimport COUNTED, Frame, Grower
 from tremula._kernels.statistics cimport add_row, weight_of_row
+from tremula._kernels.targets cimport add_sums, has_several
 from tremula._kernels.words cimport class_of_mark, count_of_mark, mark_bits, word_of
 
 cdef enum:
@@ -114,10 +115,15 @@ cdef inline bint gather_values(Grower* g, const Frame* frame, int64_t attribute)
 
 
 cdef inline void add_first(Grower* g, const Frame* frame, double threshold, double* statistics) noexcept nogil:
-    """Add the rows whose gathered value is at most the threshold to the statistics, without a branch on values."""
+    """Add the rows whose gathered value is at most the threshold to the statistics; of one target without a branch."""
     cdef const uint32_t* rows = g.unsorted.rows + frame.start
     cdef int64_t i, code, n = frame.end - frame.start
     cdef uint16_t mark
+    if has_several(g):
+        for i in range(n):
+            if g.unsorted.values[i] <= threshold:
+                add_sums(g, rows[i], g.rows.records[rows[i]].weight, statistics)
+        return
     if g.rows.kind != COUNTED:
         for i in range(n):
             add_row(g, rows[i], weight_of_row(g, rows[i]) * (g.unsorted.values[i] <= threshold), statistics)

@@ -42,7 +42,7 @@ enum Walk {
 };
 
 /* A node of WEIGHTED rows whose multiplicities are all in the words is looked up as COUNTED. Trees with constraints take
-   WALK_STATISTICS instead of any walk but WALK_MEDIANS, and so do SEVERAL_CLASSES whose weights are not whole. */
+   WALK_STATISTICS instead of any walk but WALK_MEDIANS; so do SEVERAL_CLASSES with weights that are not whole. */
 static const uint8_t WALK_OF[N_ROWS_KINDS][N_CRITERIA] = {
     [COUNTED] = {
         [ENTROPY] = WALK_COUNTED_GAINS,

@@ -9,7 +9,7 @@ from tremula._kernels.grower cimport Cut, Grower, Known, Stretch
 
 
 cdef inline int64_t walk_several_counts(Grower* g, const Stretch* list, const Known* known, Cut* best) noexcept nogil:
-    """Classes and whole weights: sums of squares are kept up to date without error; returns the number of cuts tried."""
+    """Classes and whole weights: sums of squares are updated without error; returns the number of cuts tried."""
     cdef const uint64_t* words = list.words
     cdef const double* whole = known.statistics + 1
     cdef const int32_t* codes

@@ -18,6 +18,7 @@ import tremula as tm
 from tremula.cli.foreign_files import check_lightgbm, check_xgboost
 from tremula.cli.foreign_trees import CHECKED_TYPES, check_foreign_trees
 from tremula.data.column import show
+from tremula.data.several_targets import check_one_target
 from tremula.data.table_schema import TableSchema
 from tremula.errors import (
     ColumnMismatch,
@@ -67,6 +68,7 @@ def load_model(path: Path, trust: bool = False) -> Any:
         raise UnsupportedModel(
             f"{str(path)!r} holds a {type(model).__name__}, which does not predict: save the fitted estimator itself"
         )
+    check_one_target(model, "the command line")
     return model
 
 

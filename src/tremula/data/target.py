@@ -51,8 +51,8 @@ def _check_one_column(target: Any) -> None:
         shape = (len(target), len(target[0]))
     if len(shape) == 2 and shape[1] > 1:
         raise InvalidTarget(
-            f"y should be a 1d array here, but it has shape {tuple(shape)}, that is {shape[1]} targets for each row. CART "
-            "trees, random forests, extra trees and bagging of CART trees take several; for other estimators use "
+            f"y should be a 1d array here, but it has shape {tuple(shape)}, that is {shape[1]} targets for each row. "
+            "CART trees, random forests, extra trees and bagging of CART trees take several; for other estimators use "
             "sklearn.multioutput.MultiOutputClassifier or MultiOutputRegressor, which fit one for each target"
         )
 

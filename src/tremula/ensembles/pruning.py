@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from tremula.data.several_targets import check_one_target
 from tremula.data.target import read_further_target, read_known_classes
 from tremula.ensembles.base.ensemble import OOB_ATTRIBUTES, Ensemble, EnsembleClassifier
 from tremula.ensembles.cost_complexity import Judges, PricedTree
@@ -106,6 +107,7 @@ def _priced_trees(model: Ensemble) -> list[PricedTree]:
     if not isinstance(model, Ensemble):
         raise InvalidParameter(f"model is a {type(model).__name__}: give a fitted ensemble of tremula, such as bagging")
     check_is_fitted(model, "members_")
+    check_one_target(model, "pruning on validation rows")
     trees = [member for member in model.members_ if isinstance(member, Tree)]
     if len(trees) < len(model.members_):
         raise InvalidParameter(

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tremula.data.encoding import ColumnEncoder
 from tremula.data.names import attribute_name
+from tremula.data.several_targets import check_one_target
 from tremula.explanations.tree_reader import read_trees
 from tremula.smoothing.models.tables import table_like
 
@@ -79,6 +80,7 @@ def encoder_of(model: Any) -> ColumnEncoder:
 
 def answers_of(model: Any, X: Any, output: int) -> Floats:
     """Return the predictions of a model, or the probabilities of one class."""
+    check_one_target(model, "a figure of one case")
     if hasattr(model, "classes_"):
         return np.asarray(model.predict_proba(X)[:, output])
     return np.asarray(model.predict(X), dtype=np.float64)

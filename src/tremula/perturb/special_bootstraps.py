@@ -45,8 +45,8 @@ class BalancedBootstrap(Perturbation):
             raise InvalidParameter("a balanced bootstrap draws rows of every class, and y has numbers: use Bootstrap")
         if sample.has_several_targets:
             raise InvalidParameter(
-                f"a balanced bootstrap draws rows of every class of one target, and y has {sample.target.shape[1]}: use "
-                "bootstrap=True"
+                "a balanced bootstrap draws rows of every class of one target, and y has "
+                f"{sample.target.shape[1]}: use bootstrap=True"
             )
 
     def apply(self, sample: Sample, draw: Draw) -> Sample:

@@ -55,7 +55,7 @@ def check_targets(criterion: str, max_bins: int | None, ccp_alpha: float | str, 
     for (given, is_refused), other in zip(refused.items(), instead):
         if is_refused:
             raise InvalidParameter(
-                f"{given} was given, but y has several targets, and a tree for all of them cannot be grown with it: set "
+                f"{given} was given, but y has several targets, and one tree for all cannot be grown with it: set "
                 f"{other}, or fit a model for each target by sklearn.multioutput"
             )
 

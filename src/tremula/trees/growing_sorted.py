@@ -71,8 +71,8 @@ class KernelRows(NamedTuple):
     Either `codes`, the class of each row, or a numeric `target` is given. `weights` is None where `marks` says all;
     `marks` has class and multiplicity of each row, multiplicity 0 where its weight is in `weights`, and is None if they
     do not fit. `terms` is a table of the criterion's f(count) in fixed point, in units of `term_unit`, if every
-    multiplicity is in `marks`; its row m has what a multiplicity of m adds to f(count). With several `targets`, no other
-    field but `weights` is given.
+    multiplicity is in `marks`; its row m has what a multiplicity of m adds to f(count). With several `targets`, no
+    other field but `weights` is given.
     """
 
     codes: np.ndarray | None

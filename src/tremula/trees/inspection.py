@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
 from tremula.data.encoding import ColumnEncoder
+from tremula.data.several_targets import check_one_target
 from tremula.data.table_input import TableInputMixin
 from tremula.errors import UnsupportedModel
 from tremula.trees.export.plotting import plot_tree
@@ -73,6 +74,7 @@ class FittedTreeMixin(TableInputMixin):
             The leaves hold models, as those of `M5Regressor`, instead of constants.
         """
         check_is_fitted(self, "tree_")
+        check_one_target(self, "a sum of trees, which smoothing and explanations need,")
         if not isinstance(self.tree_, Tree):
             raise UnsupportedModel(
                 f"{type(self).__name__} has models in the leaves of its tree, so it is not a sum of trees: use another "
@@ -83,6 +85,7 @@ class FittedTreeMixin(TableInputMixin):
     def as_member_sum(self) -> MemberSum:
         """Return the tree as a sum of one member, the form that exports write; also of `M5Regressor`."""
         check_is_fitted(self, "tree_")
+        check_one_target(self, "export")
         return mean_of_members([self.tree_], getattr(self.tree_, "n_outputs", 1))
 
     def export_text(self, *, decimals: int | None = 3, max_depth: int | None = None, show_weights: bool = True) -> str:
@@ -123,6 +126,7 @@ class FittedTreeMixin(TableInputMixin):
             level that training did not see; the expression is then much shorter.
         """
         check_is_fitted(self)
+        check_one_target(self, "export_sql")
         return export_sql(self.tree_, *self._names(), output=output, missing=missing)
 
     def plot(
@@ -145,6 +149,7 @@ class FittedTreeMixin(TableInputMixin):
 
     def _export(self, export: Callable[..., Any], **options: Any) -> Any:
         check_is_fitted(self)
+        check_one_target(self, "a tree as text, graph or figure")
         tree, answers = self._exported_tree()
         return export(tree, *self._names(), **options, answers=answers)
 

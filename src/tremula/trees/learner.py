@@ -118,7 +118,10 @@ class TreeLearner(FittedTreeMixin, OutputsMixin, BaseEstimator):
         """Return the columns of several targets, if there are several and the learner takes them."""
         columns = target_columns(y) if self._takes_several_targets else None
         if columns is not None and X_val is not None:
-            raise InvalidParameter("X_val was given, but y has several targets, which a tree is not pruned for: leave X_val out")
+            raise InvalidParameter(
+                "X_val was given, but y has several targets, and a tree for all is not pruned on held-out rows: leave "
+                "X_val and y_val out"
+            )
         return columns
 
     def _read_held_out(self, encoder: ColumnEncoder, X_val: Any, y_val: Any) -> np.ndarray | None:

@@ -31,7 +31,8 @@ class Tree:
         branches; its `index` is its first entry in `subsets`, and its threshold is 1 or 2 if missing values take the
         first or the second branch.
     values : float64 array of shape (n_value_rows, n_outputs)
-        Class distributions that sum to 1, those of several targets side by side, or mean targets; leaves may share a row.
+        Class distributions that sum to 1, those of several targets side by side, or mean targets. Leaves may share a
+        row.
     subsets : uint8 array
         For every split of levels into two groups, the branch of each level: 0, 1, or 2 for a level unseen at the node.
     n_levels : int32 array

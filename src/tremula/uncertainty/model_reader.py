@@ -13,6 +13,7 @@ from sklearn.base import is_classifier, is_regressor
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from tremula.data.several_targets import check_one_target
 from tremula.data.target import read_known_classes, read_target
 from tremula.ensembles.base.member import PerClassMember, with_noise
 from tremula.ensembles.base.training import Drawing
@@ -66,6 +67,7 @@ def read_trained(model: Any, X: Any, y: Any, sample_weight: Any, n_jobs: int | N
     if isinstance(model, Pipeline):
         return _read_pipeline(model, X, y, sample_weight, n_jobs)
     check_is_fitted(model)
+    check_one_target(model, "what is told from the rows that members left out")
     if hasattr(model, "_read_rows_of_fit"):
         return _read_own(model, X, y, sample_weight, n_jobs)
     if not hasattr(model, "estimators_samples_"):

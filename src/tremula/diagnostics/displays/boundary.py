@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from tremula.data.names import attribute_name
+from tremula.data.several_targets import check_one_target
 from tremula.data.take import take_rows
 from tremula.diagnostics.displays.style import MARKERS, PALETTE, canvas, legend_above
 from tremula.errors import InvalidInput, InvalidParameter
@@ -141,6 +142,7 @@ class BoundaryDisplay:
         if not hasattr(estimator, "classes_"):
             check_is_fitted(estimator)
             raise InvalidParameter(f"{type(estimator).__name__} has no classes_: give a classifier")
+        check_one_target(estimator, "a decision boundary")
         names, points = _two_columns(X, features)
         axes = [_axis(column, name, resolution) for column, name in zip(points.T, names)]
         grid = _grid(X, names, features, reference, np.stack(np.meshgrid(*axes), axis=-1).reshape(-1, 2))

@@ -11,6 +11,7 @@ from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier, OutputCo
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from tremula.data.several_targets import check_one_target
 from tremula.errors import InvalidInput
 
 # Their parts answer other questions than the whole does, one class against the rest or the like.
@@ -54,6 +55,7 @@ def member_predictions(ensemble: Any, X: Any) -> np.ndarray:
             "of predictions (n_members, n_rows)"
         )
     check_is_fitted(ensemble)
+    check_one_target(ensemble, "kappa")
     if is_regressor(ensemble):
         raise InvalidInput(f"{type(ensemble).__name__} predicts numbers: kappa compares classes, give a classifier")
     if hasattr(ensemble, "predict_members"):

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from tremula.combine import Member
+from tremula.data.several_targets import check_one_target
 from tremula.errors import UnsupportedModel
 from tremula.trees.m5.model_tree import ModelTree
 from tremula.trees.member_sum import MemberSum, mean_of_members, sum_of_members
@@ -47,6 +48,7 @@ class TreeSumMixin:
         (5, True)
         """
         check_is_fitted(self, "members_")
+        check_one_target(self, "a sum of trees, which smoothing and explanations need,")
         members: Any = self.members_
         weights = np.asarray(getattr(self, "member_weights_", np.ones(len(members))), dtype=np.float64)
         votes = self._votes()
@@ -70,6 +72,7 @@ class TreeSumMixin:
             The members are estimators of another kind than tremula's trees, or a regressor for each class and vote.
         """
         check_is_fitted(self, "members_")
+        check_one_target(self, "export")
         members: Any = self.members_
         weights = np.asarray(getattr(self, "member_weights_", np.ones(len(members))), dtype=np.float64)
         votes = self._votes()

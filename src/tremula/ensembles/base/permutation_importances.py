@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tremula.combine import Member
 from tremula.data.names import attribute_names
+from tremula.data.several_targets import check_one_target
 from tremula.data.take import take_columns, take_rows
 from tremula.display import ShortTable, ShownAsTable
 from tremula.ensembles.base.member import EstimatorMember
@@ -228,6 +229,7 @@ class PermutationImportancesMixin:
         array([0. , 0.5, 0. ])
         """
         check_is_fitted(self, "members_")
+        check_one_target(self, "permutation_importances")
         check_number("n_repeats", n_repeats, 1, whole=True)
         if not self._draws_rows():
             raise InvalidParameter(

@@ -37,7 +37,7 @@ class TargetsMixin:
     _leaves_targets_alone: ClassVar[bool] = False
 
     def _takes_targets(self) -> bool:
-        """Return whether members learn several targets: in ensembles that leave targets alone, of trees that take them."""
+        """Return whether members learn several targets: trees that take them, in ensembles that leave targets alone."""
         if not self._leaves_targets_alone:
             return False
         estimator: Any = self._member_estimator()  # type: ignore[attr-defined]

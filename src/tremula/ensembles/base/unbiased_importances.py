@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from tremula.data.several_targets import check_one_target
 from tremula.data.take import take_rows
 from tremula.display import ShortTable, ShownAsTable
 from tremula.ensembles.base.training import Drawing
@@ -173,6 +174,7 @@ class UnbiasedImportancesMixin:
         array([-0.04,  0.07])
         """
         check_is_fitted(self, "members_")
+        check_one_target(self, "unbiased_importances")
         members: Sequence[Any] = self.members_
         if not self._draws_rows():
             raise InvalidParameter(f"the members of {type(self).__name__} are trained on all rows, none is out of bag")
