@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-
 from sklearn.utils.validation import check_is_fitted
 
 from tremula.combine import Member, largest, largest_of_each, split_outputs

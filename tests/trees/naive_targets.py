@@ -1,4 +1,4 @@
-"""What a split is worth to several targets, from the definitions: slow and obvious, for the kernel to be compared with."""
+"""What a split is worth to several targets, from the definitions: slow and obvious, to compare the kernel with."""
 
 from __future__ import annotations
 

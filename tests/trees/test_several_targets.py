@@ -33,7 +33,9 @@ def draw(seed: int, criterion: str) -> tuple[Targets, np.ndarray, np.ndarray, fl
     """A small table: numbers with ties, a nominal attribute, some values missing; targets; weights; least side."""
     random = np.random.default_rng(seed)
     n_rows = int(random.integers(4, 16))
-    values = np.column_stack([random.integers(5, size=n_rows), random.normal(size=n_rows), random.integers(4, size=n_rows)])
+    values = np.column_stack(
+        [random.integers(5, size=n_rows), random.normal(size=n_rows), random.integers(4, size=n_rows)]
+    )
     values[random.random(values.shape) < (0.0, 0.2)[seed % 2]] = np.nan
     n_targets = int(random.integers(2, 4))
     if criterion in CLASSIFICATION:
@@ -209,7 +211,8 @@ def test_columns_of_different_types_keep_their_labels() -> None:
     y = pd.DataFrame({"size": np.where(Y[:, 0] > 0, "large", "small"), "count": np.digitize(Y[:, 1], [1, 4]) + 5})
     tree = tm.CARTClassifier().fit(X, y)
     assert [each.tolist() for each in tree.classes_] == [["large", "small"], [5, 6, 7]]
-    assert tree.n_classes_ == [2, 3] and tree.n_outputs_ == 2
+    assert tree.n_classes_ == [2, 3]
+    assert tree.n_outputs_ == 2
     assert (tree.predict(X) == y.to_numpy()).all()
     assert [each.shape for each in tree.predict_proba(X)] == [(60, 2), (60, 3)]
     again = tm.CARTClassifier().fit(X, y.to_numpy().tolist())
@@ -239,7 +242,8 @@ def test_one_column_is_one_target() -> None:
     X, Y = distinct_table(0, 60)
     with pytest.warns(UserWarning, match="column-vector"):
         tree = tm.CARTRegressor().fit(X, Y[:, :1])
-    assert tree.n_outputs_ == 1 and tree.predict(X).shape == (60,)
+    assert tree.n_outputs_ == 1
+    assert tree.predict(X).shape == (60,)
 
 
 def test_class_weights_multiply_over_targets_as_in_scikit_learn() -> None:

@@ -52,12 +52,14 @@ def read_class_targets(
     ([array(['no', 'yes'], dtype='<U3'), array([7, 8])], array([[0, 2],
            [1, 3]], dtype=int32))
     """
-    classes, codes, n_constant = [], [], 0
+    classes: list[Array] = []
+    codes: list[npt.NDArray[np.int32]] = []
+    n_constant = 0
     for number, column in enumerate(columns):
         labels, own_codes = _read(number, read_labels, column, n_rows)
         counted = own_codes if weights is None else own_codes[weights > 0]
         n_constant += bool((counted == counted[0]).all())
-        codes.append(own_codes + sum(map(len, classes)))
+        codes.append(own_codes + sum(len(each) for each in classes))
         classes.append(labels)
     if n_constant == len(classes):
         raise OneClassTarget(
@@ -148,5 +150,3 @@ def check_one_target(model: Any, purpose: str) -> None:
             "target: fit a model for each target, for example by sklearn.multioutput.MultiOutputClassifier or "
             "MultiOutputRegressor, and use its estimators_"
         )
-
-

@@ -46,12 +46,12 @@ def _is_usable(target: Array) -> npt.NDArray[np.bool_]:
 
 def _check_one_column(target: Any) -> None:
     """Refuse several targets, with a word on who takes them."""
-    shape = getattr(target, "shape", ())
+    shape: tuple[int, ...] = tuple(getattr(target, "shape", ()))
     if isinstance(target, list | tuple) and len(target) and isinstance(target[0], list | tuple | np.ndarray):
         shape = (len(target), len(target[0]))
     if len(shape) == 2 and shape[1] > 1:
         raise InvalidTarget(
-            f"y should be a 1d array here, but it has shape {tuple(shape)}, that is {shape[1]} targets for each row. "
+            f"y should be a 1d array here, but it has shape {shape}, that is {shape[1]} targets for each row. "
             "CART trees, random forests, extra trees and bagging of CART trees take several; for other estimators use "
             "sklearn.multioutput.MultiOutputClassifier or MultiOutputRegressor, which fit one for each target"
         )

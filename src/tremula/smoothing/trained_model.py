@@ -13,7 +13,6 @@ from sklearn.utils import get_tags
 
 from tremula.combine import largest
 from tremula.data.encoding import ColumnEncoder
-from tremula.data.several_targets import check_one_target
 from tremula.data.take import take_rows
 from tremula.errors import InvalidInput, InvalidParameter, UnsupportedModel
 from tremula.smoothing.decision_threshold import (
@@ -299,7 +298,6 @@ def wrap_model(
     unread : str, optional
         Why the trees were not read with the training rows, empty if they were; None if that is not known.
     """
-    check_one_target(model, "smoothing")
     inner, threshold = model, None
     if settings.combine == "average":
         inner, threshold = read_threshold(model, X, known_threshold)

@@ -91,7 +91,7 @@ def output_means(statistics: np.ndarray, n_outputs: int) -> np.ndarray:
     """Return the share of each class, or the mean of each number, in every node; NaN where no row is."""
     weight = statistics[:, :1]
     sums = statistics[:, 1 : 1 + n_outputs]
-    return np.divide(sums, weight, out=np.full(sums.shape, np.nan), where=weight > 0)
+    return np.asarray(np.divide(sums, weight, out=np.full(sums.shape, np.nan), where=weight > 0))
 
 
 def impurities_of_targets(n_outputs: int, statistics: np.ndarray, criterion: Criterion) -> np.ndarray:
