@@ -33,9 +33,8 @@ def draw(seed: int, criterion: str) -> tuple[Targets, np.ndarray, np.ndarray, fl
     """A small table: numbers with ties, a nominal attribute, some values missing; targets; weights; least side."""
     random = np.random.default_rng(seed)
     n_rows = int(random.integers(4, 16))
-    values = np.column_stack(
-        [random.integers(5, size=n_rows), random.normal(size=n_rows), random.integers(4, size=n_rows)]
-    )
+    numbers, levels = random.integers(5, size=n_rows), random.integers(4, size=n_rows)
+    values = np.column_stack([numbers, random.normal(size=n_rows), levels])
     values[random.random(values.shape) < (0.0, 0.2)[seed % 2]] = np.nan
     n_targets = int(random.integers(2, 4))
     if criterion in CLASSIFICATION:

@@ -139,10 +139,8 @@ def class_weights(*words: str) -> Kind:
     """Take None, one of some words, or a dict with a weight for each class."""
 
     def check(name: str, given: Any) -> None:
-        if isinstance(given, list):  # of several targets
+        if isinstance(given, list) and all(isinstance(each, Mapping) for each in given):  # of several targets
             for number, of_target in enumerate(given):
-                if not isinstance(of_target, Mapping):
-                    raise InvalidParameter(f"{name}[{number}]={of_target!r} was given; expected a dict for each target")
                 check(f"{name}[{number}]", of_target)
         elif isinstance(given, Mapping):
             for label, weight in given.items():
@@ -150,7 +148,8 @@ def class_weights(*words: str) -> Kind:
         elif given is not None and not (isinstance(given, str) and given in words):
             listed = ", ".join(map(repr, words))
             raise InvalidParameter(
-                f"{name}={given!r} was given; expected None, {listed}, or a dict such as {{'ill': 5, 'healthy': 1}}"
+                f"{name}={given!r} was given; expected None, {listed}, or a dict such as {{'ill': 5, 'healthy': 1}}, a "
+                "list of such dicts if y has several targets"
             )
 
     return Kind(", ".join(["dict", "list of dict", *map(quoted, words)]) + " or None", check)
