@@ -112,8 +112,6 @@ class Ensemble(
             taken = get_tags(self.estimator).input_tags
             tags.input_tags.allow_nan, tags.input_tags.sparse = taken.allow_nan, taken.sparse
         tags.target_tags.multi_output = self._takes_targets()
-        if tags.classifier_tags is not None:
-            tags.classifier_tags.multi_label = self._takes_targets()
         return tags
 
     @abstractmethod
@@ -279,6 +277,11 @@ class EnsembleClassifier(ClassifierMixin, ClassTargetMixin, StagedClassPredictio
     """Base of the ensembles that learn classes."""
 
     oob_decision_function_: np.ndarray
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = self._takes_targets()
+        return tags
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
