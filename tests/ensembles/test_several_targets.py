@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.metrics import accuracy_score, mean_absolute_error, r2_score
+from sklearn.multioutput import MultiOutputClassifier
 from sklearn.tree import DecisionTreeRegressor
 from typer.testing import CliRunner
 
@@ -163,6 +164,12 @@ def test_as_many_members_as_needed() -> None:
 
 
 # ---- refusals
+
+
+def test_the_way_out_that_refusals_name() -> None:
+    by_target = MultiOutputClassifier(tm.C45Classifier()).fit(X, CLASSES)
+    np.testing.assert_array_equal(by_target.predict(X)[:, 1], tm.C45Classifier().fit(X, CLASSES[:, 1]).predict(X))
+
 
 OTHERS = [
     tm.AdaBoostM1Classifier(),

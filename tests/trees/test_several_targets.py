@@ -256,8 +256,15 @@ def test_class_weights_multiply_over_targets_as_in_scikit_learn() -> None:
         assert weighed.tree_ == by_rows.tree_
     with pytest.raises(InvalidParameter, match="a list with a dict for"):
         tm.CARTClassifier(class_weight={0: 2.0}).fit(X, labels)
-    with pytest.raises(InvalidParameter, match="which is for several targets"):
-        tm.CARTClassifier(class_weight=[{0: 2.0}, {0: 2.0}]).fit(X, labels[:, 0])
+    for kind in (
+        tm.CARTClassifier,
+        tm.C45Classifier,
+        tm.REPTreeClassifier,
+        tm.ID3Classifier,
+        tm.RandomForestClassifier,
+    ):
+        with pytest.raises(InvalidParameter, match="which is for several targets"):
+            kind(class_weight=[{0: 2.0}, {0: 2.0}]).fit(X, labels[:, 0])
 
 
 @pytest.mark.parametrize(

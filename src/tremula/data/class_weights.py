@@ -52,6 +52,10 @@ def weigh_classes(
     """
     if class_weight is None:
         return weights
+    if isinstance(class_weight, list):
+        raise InvalidParameter(
+            f"class_weight is a list of {len(class_weight)}, which is for several targets, but y has one: give a dict"
+        )
     if isinstance(class_weight, Mapping):
         of_class = _given_weights(class_weight, classes)
     else:

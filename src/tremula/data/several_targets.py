@@ -122,14 +122,6 @@ def weigh_class_targets(
     return weights
 
 
-def check_one_class_weight(class_weight: Any) -> None:
-    """Refuse a list of class weights if y has one target."""
-    if isinstance(class_weight, list):
-        raise InvalidParameter(
-            f"class_weight is a list of {len(class_weight)}, which is for several targets, but y has one: give a dict"
-        )
-
-
 def has_several_targets(model: Any) -> bool:
     """Return whether a fitted model predicts several targets."""
     return int(getattr(model, "n_outputs_", 1)) > 1

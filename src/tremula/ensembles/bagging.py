@@ -42,7 +42,9 @@ class BaggingClassifier(DrawnGroupsMixin, EnsembleClassifier):
     members_ : list
         The trained members: trees, or fitted estimators.
     classes_ : array
-        The class labels.
+        The class labels; of several targets, a list of arrays.
+    n_outputs_ : int
+        Number of targets, several only with CART trees as members.
     oob_score_ : float
         Out-of-bag accuracy, if `oob_score`. `oob_decision_function_` has the out-of-bag class distributions, and
         `inbag_counts_` the number of times that each member drew each row.
@@ -111,6 +113,8 @@ class BaggingRegressor(DrawnGroupsMixin, EnsembleRegressor):
     ----------
     members_ : list
         The trained members: trees, or fitted estimators.
+    n_outputs_ : int
+        Number of targets, several only with CART trees as members.
     oob_score_ : float
         Out-of-bag R squared, if `oob_score`. `oob_prediction_` has the out-of-bag predictions, and `inbag_counts_` the
         number of times that each member drew each row.

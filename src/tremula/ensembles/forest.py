@@ -97,7 +97,9 @@ class RandomForestClassifier(_RandomForest, EnsembleClassifier):
     members_ : list
         The trained members: trees, or fitted estimators.
     classes_ : array
-        The class labels.
+        The class labels; of several targets, a list of arrays.
+    n_outputs_ : int
+        Number of targets.
     oob_score_ : float
         Out-of-bag accuracy, if `oob_score`. `oob_decision_function_` has the out-of-bag class distributions, and
         `inbag_counts_` the number of times that each member drew each row.
@@ -179,6 +181,8 @@ class RandomForestRegressor(_RandomForest, EnsembleRegressor):
     ----------
     members_ : list
         The trained members: trees, or fitted estimators.
+    n_outputs_ : int
+        Number of targets.
     oob_score_ : float
         Out-of-bag R squared, if `oob_score`. `oob_prediction_` has the out-of-bag predictions, and `inbag_counts_` the
         number of times that each member drew each row.
@@ -258,7 +262,9 @@ class ExtraTreesClassifier(_ExtraTrees, EnsembleClassifier):
     members_ : list
         The trained members: trees, or fitted estimators.
     classes_ : array
-        The class labels.
+        The class labels; of several targets, a list of arrays.
+    n_outputs_ : int
+        Number of targets.
     oob_score_ : float
         Out-of-bag accuracy, if `oob_score`. `oob_decision_function_` has the out-of-bag class distributions.
 
@@ -339,6 +345,8 @@ class ExtraTreesRegressor(_ExtraTrees, EnsembleRegressor):
     ----------
     members_ : list
         The trained members: trees, or fitted estimators.
+    n_outputs_ : int
+        Number of targets.
     oob_score_ : float
         Out-of-bag R squared, if `oob_score`. `oob_prediction_` has the out-of-bag predictions.
 

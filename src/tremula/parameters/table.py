@@ -69,6 +69,7 @@ AMOUNT_OF_NOISE = (
 CLASS_WEIGHT = (
     "Weights of the classes, by which the weights of their rows are multiplied; 1 for a class that the dict lacks. "
     '"balanced" gives every class the same weight in total: n_rows / (n_classes * rows of the class). '
+    "A list has a dict for each of several targets. "
 )
 CLASS_WEIGHT_OF_MEMBERS = Parameter(
     class_weights("balanced", "balanced_subsample"),

@@ -16,7 +16,6 @@ from sklearn.exceptions import NotFittedError
 from tremula.data.class_weights import weigh_classes
 from tremula.data.encoding import ColumnEncoder
 from tremula.data.several_targets import (
-    check_one_class_weight,
     read_class_targets,
     read_number_targets,
     target_columns,
@@ -187,7 +186,6 @@ class TreeClassifier(ClassifierMixin, ClassPredictionMixin, TreeLearner):
         targets = self._several_columns(y, X_val)
         if targets is not None:
             return self._fit_targets(encoder, values, targets, weights)
-        check_one_class_weight(self.class_weight)
         classes, codes = read_classes(y, len(values), weights)
         weights = weigh_classes(self.class_weight, classes, codes, weights)
         held_out: dict[str, Any] = {}

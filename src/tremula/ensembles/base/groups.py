@@ -34,8 +34,9 @@ class DrawnGroupsMixin(AllOrNothingFitMixin):
         Parameters
         ----------
         X : array, data frame or table of shape (n_rows, n_attributes)
-        y : array of shape (n_rows,)
-            Class labels of any type for a classifier, finite numbers for a regressor.
+        y : array of shape (n_rows,) or (n_rows, n_targets)
+            Class labels of any type for a classifier, finite numbers for a regressor. Forests, extra trees and bagging
+            of CART trees take several targets.
         sample_weight : array of shape (n_rows,), optional
             Row weights.
         groups : array of shape (n_rows,), optional

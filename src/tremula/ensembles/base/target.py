@@ -9,7 +9,6 @@ import numpy as np
 from tremula.data.class_weights import weigh_classes
 from tremula.data.column import show
 from tremula.data.several_targets import (
-    check_one_class_weight,
     read_class_targets,
     read_number_targets,
     target_columns,
@@ -57,7 +56,6 @@ class ClassTargetMixin(TargetsMixin):
         """Return the classes, and the codes of rows; of several targets a list of classes, and the outputs of rows."""
         columns = target_columns(y) if self._takes_targets() else None
         if columns is None:
-            check_one_class_weight(self.class_weight)
             return read_classes(y, n_rows, weights)
         if self.combine == "vote":
             raise InvalidParameter(
