@@ -82,7 +82,7 @@ def divide(grown: GrownTree, node: Any, pieces: Pieces, table: Targets) -> tuple
 @pytest.mark.parametrize("criterion", NAIVE)
 def test_every_split_is_a_best_one(criterion: str) -> None:
     n_splits = 0
-    for seed in range(30):
+    for seed in range(20):
         table, target, weights, min_side = draw(seed, criterion)
         grown = grow(table, target, weights, min_side)
         is_class = criterion in CLASSIFICATION
@@ -104,7 +104,7 @@ def test_every_split_is_a_best_one(criterion: str) -> None:
             assert worth([*known[0], *known[1]], known, table) == pytest.approx(best, abs=2e-9 * scale)
             n_splits += 1
             waiting += [(int(node["first_child"]) + branch, whole[branch]) for branch in (0, 1)]
-    assert n_splits > 70
+    assert n_splits > 45
 
 
 # ---- one target given twice
