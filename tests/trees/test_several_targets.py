@@ -16,6 +16,8 @@ import tremula as tm
 from tremula.errors import ConstantTarget, InvalidParameter, InvalidTarget, OneClassTarget
 from tremula.trees.columns import read_columns
 from tremula.trees.criteria import CLASSIFICATION, REGRESSION
+from tremula.trees.export.labels import number_text
+from tremula.trees.export.sql import export_sql
 from tremula.trees.growing_several import grow_for_targets, row_statistics
 from tremula.trees.grown_tree import GrownTree
 from tremula.trees.rules import Rules
@@ -283,6 +285,16 @@ def test_what_one_tree_for_all_cannot_do_is_refused(given: dict[str, Any]) -> No
     X, Y = distinct_table(0, 60)
     with pytest.raises(InvalidParameter, match="several targets, and one tree for all cannot be grown with it"):
         tm.CARTRegressor(**given).fit(X, Y)
+
+
+def test_a_bare_tree_shows_all_outputs() -> None:
+    """It does not know of targets, and must not take the largest number for a class."""
+    X, Y = distinct_table(0, 60)
+    tree = tm.CARTRegressor(max_leaf_nodes=2).fit(X, np.round(Y)).tree_
+    leaf = ", ".join(number_text(value, 3) for value in tree.values[0])
+    assert leaf in tree._repr_html_()
+    with pytest.raises(ValueError, match="the tree has 3 outputs, of several targets"):
+        export_sql(tree)
 
 
 def test_held_out_rows_are_refused() -> None:

@@ -64,10 +64,11 @@ class Wording:
         """Class distribution or mean of every node."""
         return self.tree.node_values()
 
-    @property
+    @cached_property
     def is_classifier(self) -> bool:
-        """Whether values are class distributions."""
-        return self.class_names is not None or self.tree.n_outputs > 1
+        """Whether values are class distributions; those of several targets are more than one distribution, or none."""
+        is_distribution = bool(np.allclose(self.tree.values.sum(axis=1), 1.0))
+        return self.class_names is not None or (self.tree.n_outputs > 1 and is_distribution)
 
     def attribute(self, node: int) -> str:
         """Return the name of the attribute tested at a split."""
@@ -116,12 +117,12 @@ class Wording:
         return str(code) if self.class_names is None else str(self.class_names[code])
 
     def prediction(self, node: int) -> str:
-        """Return the prediction of a node: its most probable class, of ties the first, or its mean."""
+        """Return the prediction of a node: its most probable class, of ties the first, or the mean of each output."""
         if self.answers is not None and self.tree.is_leaf[node]:
             return self.answers[int(self.tree.nodes["index"][node])]
         if self.is_classifier:
             return self.class_name(int(self.node_values[node].argmax()))
-        return number_text(self.node_values[node, 0], self.decimals)
+        return ", ".join(number_text(value, self.decimals) for value in self.node_values[node])
 
     def support(self, node: int) -> str:
         """Return the training weight of a node, and the share of the predicted class if it is below 1."""

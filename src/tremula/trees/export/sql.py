@@ -72,6 +72,8 @@ def export_sql(
     END
     """
     words = Wording(tree, feature_names, class_names, levels)
+    if tree.n_outputs > 1 and not words.is_classifier:
+        raise ValueError(f"the tree has {tree.n_outputs} outputs, of several targets: export a tree of one target")
     output = output or ("class" if words.is_classifier else "value")
     if output not in OUTPUTS or (output == "value") == words.is_classifier:
         expected = "'class' or 'probabilities'" if words.is_classifier else "'value'"
