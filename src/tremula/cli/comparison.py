@@ -21,7 +21,7 @@ from tremula.cli.model_saving import OTHER_ENDING, write_fitted
 from tremula.cli.options import check_task_and_jobs, split_words
 from tremula.cli.output_names import free_name
 from tremula.cli.start_time import start_of_command
-from tremula.cli.time_order import in_time_order, propose_time
+from tremula.cli.time_order import COVERED, in_time_order, propose_time
 from tremula.cli.until_clear import validate_until_clear
 from tremula.cli.working import reading_of, working
 from tremula.errors import InvalidParameter, TremulaError
@@ -109,7 +109,7 @@ def _read_all(options: Mapping[str, Any], in_time: bool) -> tuple[list[Reading],
     if not in_time:
         return readings, [propose_time(reading) if options["cv"] is None else [] for reading in readings]
     ordered = [in_time_order(reading) for reading in readings]
-    return [reading for reading, _ in ordered], [notes for _, notes in ordered]
+    return [reading for reading, _ in ordered], [[*notes, COVERED] for _, notes in ordered]
 
 
 # --- the plan ---

@@ -9,6 +9,7 @@ from tremula.lab.datasets.reader import Reading
 
 TIME_ORDER = "time order"  # the finding of the data check
 PROPOSAL = "The rows are in time order: --cv time tests each method on the future of the rows that it is trained on."
+COVERED = "In time order, worse means worse in the time that the rows cover; the guide has the level of the tests."
 KEPT = "The folds are in the order of the rows, which is taken for that of time, as there are no dates."
 
 

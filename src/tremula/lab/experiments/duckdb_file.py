@@ -29,6 +29,7 @@ CONFIG: dict[str, bool | int] = {
 PATIENCE = 300.0  # seconds to retry while another process has the file open
 PAUSES = (0.002, 0.03)  # seconds between two attempts, random so that two processes do not stay in step
 BLOCK_SIZE = 16384  # DuckDB's smallest: results are small, and its default blocks have 262144 bytes
+STORAGE_VERSION = "v1.2.0"  # the oldest DuckDB that may be installed can read what a newer one writes
 LOCKED = ("Could not set lock", "already attached", "being used by another process")
 
 
@@ -180,7 +181,7 @@ class DuckFile:
             raise StoreError(f"no folder {str(folder)!r} for {self.path.name!r}: create the folder first")
         draft = folder / f".{self.path.name}.{secrets.token_hex(4)}"
         try:
-            with self._attached(draft, f"(BLOCK_SIZE {BLOCK_SIZE})") as connection:
+            with self._attached(draft, f"(BLOCK_SIZE {BLOCK_SIZE}, STORAGE_VERSION '{STORAGE_VERSION}')") as connection:
                 connection.execute(self.schema)
             _put_in_place(draft, self.path)
         except OSError as error:

@@ -24,6 +24,8 @@ FILE_READERS: dict[str, tuple[str, dict[str, Any]]] = {
 FILE_ENGINES = ("duckdb", "sqlite")
 PASSWORD_OPTION = re.compile(r"((?:password|passwd|pwd|token|secret)=)([^&]+)", re.IGNORECASE)
 HIDDEN = "***"
+DUCKDB_TABLES = """SELECT DISTINCT table_name FROM information_schema.tables
+    WHERE table_catalog IN (current_database(), 'temp') AND table_schema = current_schema() ORDER BY ALL"""
 LONGEST_PAUSE = 5.0  # seconds before a query is sent again
 
 
@@ -112,7 +114,7 @@ def without_password(url: str) -> str:
 
 def find_table(connection: Any, name: str | None) -> Any:
     """Return a table by its name; errors list the tables of the database."""
-    names = connection.list_tables()
+    names = table_names(connection)
     if not names:
         raise UnknownTable("the database has no table that you can read: check its URL and your access rights")
     if name is None:
@@ -121,6 +123,16 @@ def find_table(connection: Any, name: str | None) -> Any:
         hint = did_you_mean(name, names) or ": name one of these"
         raise UnknownTable(f"no table {name!r} in the database (has {show(names)}){hint}")
     return connection.table(name)
+
+
+def table_names(connection: Any) -> list[str]:
+    """Return the tables that a name without a schema can mean.
+
+    DuckDB is asked directly: ibis 12 asks by a method that DuckDB 2 does not have.
+    """
+    if connection.name != "duckdb":
+        return list(connection.list_tables())
+    return [name for (name,) in connection.con.sql(DUCKDB_TABLES).fetchall()]
 
 
 # A connection runs one query at a time, but the tables of several sites may share one connection.
@@ -191,7 +203,7 @@ class Database:
             self.on_query(sql)
         if self.engine == "duckdb":
             # ibis would parse the SQL, which takes longer than the query itself if it has a thousand paths.
-            return self.backend.con.execute(sql).to_arrow_table()
+            return self.backend.con.sql(sql).to_arrow_table()
         return self.backend.sql(sql).to_pyarrow()
 
     def close(self) -> None:
