@@ -82,10 +82,7 @@ def run_comparison(options: Mapping[str, Any]) -> None:
     reading, plan = readings[0], plans[readings[0].dataset.name]
     summary, validation = measure(reading)
     ranked = rank_methods(plan.methods, reading.dataset, validation, plan.metric)
-    if outputs.report and not options["quick"]:
-        summary["analyses"] = _run_analyses(reading, ranked, validation, results, jobs)
-    attributes = summary.get("analyses", {}).get("attributes")
-    summary["best_method"] = describe_best(ranked[0], reading.dataset, validation, attributes)
+    summary |= _analyse(reading, ranked, validation, results, options, outputs)
     with working(f"training {ranked[0].label} on all rows"):
         best, error = _try_to_write_best(ranked[0], reading, plan.seed, outputs.model)
     if error is not None:
@@ -95,6 +92,22 @@ def run_comparison(options: Mapping[str, Any]) -> None:
     _show(summary | _about_the_run(begin, jobs), outputs, best, as_json)
     if error is not None:
         raise error
+
+
+def _analyse(
+    reading: Reading,
+    ranked: list[Method],
+    validation: CrossValidation,
+    results: Store | None,
+    options: Mapping[str, Any],
+    outputs: _Outputs,
+) -> dict[str, Any]:
+    """Return what the page says of the best method, and its analyses unless the user is in a hurry."""
+    added: dict[str, Any] = {}
+    if outputs.report and not options["quick"]:
+        added["analyses"] = _run_analyses(reading, ranked, validation, results, options["jobs"])
+    attributes = added.get("analyses", {}).get("attributes")
+    return added | {"best_method": describe_best(ranked[0], reading.dataset, validation, attributes)}
 
 
 def _read_all(options: Mapping[str, Any], in_time: bool) -> tuple[list[Reading], list[list[str]]]:

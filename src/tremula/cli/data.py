@@ -214,7 +214,17 @@ def _some(words: list[str], n_all: int) -> str:
     return ", ".join(shown) + (f" and {n_all - len(shown)} more" if n_all > len(shown) else "")
 
 
-WORDS: dict[str, Callable[[Mapping[str, Any]], str]] = {"numeric": _words_of_numbers, "nominal": _words_of_levels}
+def _words_of_dates(column: Mapping[str, Any]) -> str:
+    if column["median"] is None:
+        return "all missing"
+    return f"{column['smallest']} to {column['largest']}, median {column['median']}, {column['different']:,} different"
+
+
+WORDS: dict[str, Callable[[Mapping[str, Any]], str]] = {
+    "numeric": _words_of_numbers,
+    "date": _words_of_dates,
+    "nominal": _words_of_levels,
+}
 
 
 def _print_origin(console: Console, origin: Mapping[str, Any], is_here: bool) -> None:

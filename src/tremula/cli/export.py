@@ -13,7 +13,7 @@ from rich.console import Console
 
 import tremula as tm
 from tremula.cli.model_files import check_place, load_model
-from tremula.cli.options import split_words
+from tremula.cli.options import ModelFileArgument, TrustOption, split_words
 from tremula.errors import InvalidParameter
 from tremula.persistence.atomic_write import write_atomically
 
@@ -73,42 +73,46 @@ WRITERS = {
 }
 
 
+ToOption = Annotated[Format, typer.Option(help="What to write.", show_default=False)]
+OutOption = Annotated[
+    Path | None, typer.Option("--out", "-o", help="File to write.", show_default="MODEL with another extension")
+]
+DtypeOption = Annotated[
+    str | None, typer.Option(help="ONNX, treelite: precision, float64 or float32.", show_default="float64")
+]
+MissingOption = Annotated[
+    str | None,
+    typer.Option(
+        help="What rows get whose missing values take several branches. ONNX: none (NaN) or shares (the model's "
+        "answer); SQL: shares or null (NULL).",
+        show_default="none for ONNX, shares for SQL",
+    ),
+]
+DialectOption = Annotated[
+    str | None,
+    typer.Option(help="SQL: duckdb, postgres, sqlite, mysql, bigquery, snowflake or spark.", show_default="duckdb"),
+]
+TableOption = Annotated[str | None, typer.Option(help="SQL: table of a database.", show_default="rows")]
+KeepOption = Annotated[
+    str | None,
+    typer.Option(help="SQL: columns to copy, comma-separated, such as a key.", show_default="all columns"),
+]
+TitleOption = Annotated[str | None, typer.Option(help="HTML: heading of the page.", show_default="the target")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print what was written as JSON.")]
+
+
 def export(
-    model: Annotated[
-        Path,
-        typer.Argument(
-            metavar="MODEL", help="File of a model, written by tremula fit, compare or smooth, or by tm.save."
-        ),
-    ],
-    to: Annotated[Format, typer.Option(help="What to write.", show_default=False)],
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="File to write.", show_default="MODEL with another extension")
-    ] = None,
-    dtype: Annotated[
-        str | None, typer.Option(help="ONNX, treelite: precision, float64 or float32.", show_default="float64")
-    ] = None,
-    missing: Annotated[
-        str | None,
-        typer.Option(
-            help="What rows get whose missing values take several branches. ONNX: none (NaN) or shares (the model's "
-            "answer); SQL: shares or null (NULL).",
-            show_default="none for ONNX, shares for SQL",
-        ),
-    ] = None,
-    dialect: Annotated[
-        str | None,
-        typer.Option(help="SQL: duckdb, postgres, sqlite, mysql, bigquery, snowflake or spark.", show_default="duckdb"),
-    ] = None,
-    table: Annotated[str | None, typer.Option(help="SQL: table of a database.", show_default="rows")] = None,
-    keep: Annotated[
-        str | None,
-        typer.Option(help="SQL: columns to copy, comma-separated, such as a key.", show_default="all columns"),
-    ] = None,
-    title: Annotated[str | None, typer.Option(help="HTML: heading of the page.", show_default="the target")] = None,
-    trust: Annotated[
-        bool, typer.Option("--trust", help="Also read files that can run arbitrary code, such as .joblib.")
-    ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print what was written as JSON.")] = False,
+    model: ModelFileArgument,
+    to: ToOption,
+    out: OutOption = None,
+    dtype: DtypeOption = None,
+    missing: MissingOption = None,
+    dialect: DialectOption = None,
+    table: TableOption = None,
+    keep: KeepOption = None,
+    title: TitleOption = None,
+    trust: TrustOption = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Write a trained model for another program.
 

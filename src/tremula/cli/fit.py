@@ -49,43 +49,52 @@ OUT_OF_BAG = "out-of-bag rows"
 TUNED_OUT_OF_BAG = ("aspen", "smeared-bagging")  # these choose their settings on out-of-bag rows
 
 
+DataArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATA",
+        help="A CSV, TSV, ARFF or Parquet file, a table of a database (duckdb:///folder/file.duckdb#table), or the "
+        "name of a dataset.",
+    ),
+]
+MethodOption = Annotated[
+    str,
+    typer.Option(
+        help=f"Method to train. Classification: {', '.join(METHODS)}. Regression: {', '.join(REGRESSION_METHODS)}. "
+        "Or a method of another library, such as sklearn-boosting, lightgbm or xgboost.",
+    ),
+]
+CvOption = Annotated[
+    str | None,
+    typer.Option(
+        help="Estimate the error by cross-validation: number of folds (10), repetitions and folds (5x2), or time.",
+        show_default="out-of-bag rows, else 5 folds",
+    ),
+]
+OutOption = Annotated[
+    Path,
+    typer.Option("--out", "-o", help="File to write; the extension may also be .joblib or .skops."),
+]
+SeedOption = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Same seed, same model.")]
+JobsOption = Annotated[
+    int, typer.Option(help="Number of members or folds trained in parallel; -1 uses all processors.")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print the results as JSON.")]
+
+
 def fit(
-    data: Annotated[
-        str,
-        typer.Argument(
-            metavar="DATA",
-            help="A CSV, TSV, ARFF or Parquet file, a table of a database (duckdb:///folder/file.duckdb#table), or the "
-            "name of a dataset.",
-        ),
-    ],
+    data: DataArgument,
     target: TargetOption = None,
-    method: Annotated[
-        str,
-        typer.Option(
-            help=f"Method to train. Classification: {', '.join(METHODS)}. Regression: {', '.join(REGRESSION_METHODS)}. "
-            "Or a method of another library, such as sklearn-boosting, lightgbm or xgboost.",
-        ),
-    ] = DEFAULT_METHOD,
+    method: MethodOption = DEFAULT_METHOD,
     task: TaskOption = None,
-    cv: Annotated[
-        str | None,
-        typer.Option(
-            help="Estimate the error by cross-validation: number of folds (10), repetitions and folds (5x2), or time.",
-            show_default="out-of-bag rows, else 5 folds",
-        ),
-    ] = None,
+    cv: CvOption = None,
     drop: DropOption = None,
     use: UseOption = None,
     table: TableOption = None,
-    out: Annotated[
-        Path,
-        typer.Option("--out", "-o", help="File to write; the extension may also be .joblib or .skops."),
-    ] = DEFAULT_FILE,
-    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Same seed, same model.")] = 0,
-    jobs: Annotated[
-        int, typer.Option(help="Number of members or folds trained in parallel; -1 uses all processors.")
-    ] = 1,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
+    out: OutOption = DEFAULT_FILE,
+    seed: SeedOption = 0,
+    jobs: JobsOption = 1,
+    as_json: JsonOption = False,
 ) -> None:
     """Train one method on all rows and save it.
 
@@ -96,10 +105,9 @@ def fit(
     check_place(out)
     check_ending(out)
     wanted_folds = None if cv is None else read_folds(cv)
+    dropped, used = split_words(drop), split_words(use)
     with working(reading_of(data)):
-        reading = read_data(
-            data, target, task=task, drop=split_words(drop), table=table, check=True, use=split_words(use)
-        )
+        reading = read_data(data, target, task=task, drop=dropped, table=table, check=True, use=used)
     notes: list[str] = []
     if wanted_folds is not None and wanted_folds.in_time:
         reading, notes = in_time_order(reading)

@@ -1,6 +1,7 @@
 """Options shared by several commands, and their checks."""
 
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -35,6 +36,14 @@ UseOption = Annotated[
     str | None, typer.Option(help="Columns to use although the data check leaves them out, comma-separated.")
 ]
 TableOption = Annotated[str | None, typer.Option(help="Table of the database, if it is not part of the URL.")]
+ModelFileArgument = Annotated[
+    Path,
+    typer.Argument(metavar="MODEL", help="File of a model, written by tremula fit, compare or smooth, or by tm.save."),
+]
+TrustOption = Annotated[
+    bool,
+    typer.Option("--trust", help="Also read files that can run arbitrary code, such as .joblib: only those you trust."),
+]
 
 
 def check_task_and_jobs(task: str | None, jobs: int) -> None:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 from tremula.cli.model_files import check_place, column_names, load_model, own_levels, plain_name
-from tremula.cli.options import split_words
+from tremula.cli.options import ModelFileArgument, TableOption, TrustOption, split_words
 from tremula.cli.terminal import write_data
 from tremula.cli.uncertain_answers import UncertainAnswers
 from tremula.data.column import show
@@ -36,49 +36,53 @@ ENDINGS = (".csv", ".parquet")
 SEEN = " (a fair estimate only for rows not used for training)."
 
 
+DataArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATA",
+        help="A CSV, TSV, ARFF or Parquet file, or a table of a database (duckdb:///folder/file.duckdb#table). "
+        "Columns are matched by name; further columns are ignored.",
+    ),
+]
+OutOption = Annotated[
+    Path | None,
+    typer.Option("--out", "-o", help="CSV or Parquet file to write.", show_default="CSV on standard output"),
+]
+ProbabilitiesOption = Annotated[bool, typer.Option("--probabilities", help="Add the probability of each class.")]
+IntervalOption = Annotated[
+    float | None, typer.Option(help="Add an interval that contains the number with this probability, such as 0.9.")
+]
+QuantilesOption = Annotated[
+    str | None, typer.Option(help="Add quantiles of the number, comma-separated, such as 0.05,0.5,0.95.")
+]
+SetOption = Annotated[
+    float | None,
+    typer.Option("--set", help="Add a set of classes that contains the class with this probability, such as 0.9."),
+]
+TrainingOption = Annotated[
+    str | None,
+    typer.Option(
+        help="Rows that the model was trained on, for --interval, --quantiles and --set.",
+        show_default="the file that the model was trained on",
+    ),
+]
+KeepOption = Annotated[str | None, typer.Option(help="Columns of DATA to copy, comma-separated, such as a key.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print the predictions as JSON.")]
+
+
 def predict(
-    model: Annotated[
-        Path,
-        typer.Argument(
-            metavar="MODEL", help="File of a model, written by tremula fit, compare or smooth, or by tm.save."
-        ),
-    ],
-    data: Annotated[
-        str,
-        typer.Argument(
-            metavar="DATA",
-            help="A CSV, TSV, ARFF or Parquet file, or a table of a database (duckdb:///folder/file.duckdb#table). "
-            "Columns are matched by name; further columns are ignored.",
-        ),
-    ],
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="CSV or Parquet file to write.", show_default="CSV on standard output"),
-    ] = None,
-    probabilities: Annotated[bool, typer.Option("--probabilities", help="Add the probability of each class.")] = False,
-    interval: Annotated[
-        float | None, typer.Option(help="Add an interval that contains the number with this probability, such as 0.9.")
-    ] = None,
-    quantiles: Annotated[
-        str | None, typer.Option(help="Add quantiles of the number, comma-separated, such as 0.05,0.5,0.95.")
-    ] = None,
-    label_set: Annotated[
-        float | None,
-        typer.Option("--set", help="Add a set of classes that contains the class with this probability, such as 0.9."),
-    ] = None,
-    training: Annotated[
-        str | None,
-        typer.Option(
-            help="Rows that the model was trained on, for --interval, --quantiles and --set.",
-            show_default="the file that the model was trained on",
-        ),
-    ] = None,
-    keep: Annotated[str | None, typer.Option(help="Columns of DATA to copy, comma-separated, such as a key.")] = None,
-    table: Annotated[str | None, typer.Option(help="Table of the database, if it is not part of the URL.")] = None,
-    trust: Annotated[
-        bool, typer.Option("--trust", help="Also read files that can run arbitrary code, such as .joblib.")
-    ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the predictions as JSON.")] = False,
+    model: ModelFileArgument,
+    data: DataArgument,
+    out: OutOption = None,
+    probabilities: ProbabilitiesOption = False,
+    interval: IntervalOption = None,
+    quantiles: QuantilesOption = None,
+    label_set: SetOption = None,
+    training: TrainingOption = None,
+    keep: KeepOption = None,
+    table: TableOption = None,
+    trust: TrustOption = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Predict for the rows of a file or table.
 
@@ -89,14 +93,7 @@ def predict(
     if out is not None:
         _check_out(out)
     fitted = _as_estimator(load_model(model, trust))
-    if probabilities and not hasattr(fitted, "predict_proba"):
-        raise InvalidParameter(
-            f"{str(model)!r} predicts numbers, which have no probabilities: leave out --probabilities"
-        )
-    if not is_table(data):
-        raise InvalidInput(
-            f"{data!r} is not a file of rows: give the path of a CSV, ARFF or Parquet file, or a database"
-        )
+    _check_question(fitted, model, data, probabilities)
     with open_table(data, table) as relation:
         names = [*_names_of_answers(fitted, probabilities), *uncertain.names]
         copied = _check_kept(relation, split_words(keep), names)
@@ -112,6 +109,18 @@ def predict(
     for line in (*notes, *judged):
         Console(stderr=True, soft_wrap=True).print(line, markup=False, highlight=False)
     _write(answers, out, as_json)
+
+
+def _check_question(fitted: Any, model: Path, data: str, probabilities: bool) -> None:
+    """Raise an error if the model has no probabilities, or the data is no table."""
+    if probabilities and not hasattr(fitted, "predict_proba"):
+        raise InvalidParameter(
+            f"{str(model)!r} predicts numbers, which have no probabilities: leave out --probabilities"
+        )
+    if not is_table(data):
+        raise InvalidInput(
+            f"{data!r} is not a file of rows: give the path of a CSV, ARFF or Parquet file, or a database"
+        )
 
 
 def _check_out(out: Path) -> None:

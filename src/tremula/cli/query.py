@@ -16,8 +16,22 @@ from rich.console import Console
 from rich.table import Table
 
 import tremula as tm
+from tremula.cli.database_options import (
+    SCHEMES,
+    Bins,
+    Columns,
+    DatabaseTable,
+    MinCount,
+    Nominal,
+    Privacy,
+    RoundTo,
+    TargetColumn,
+    TaskOfCounts,
+    column_choices,
+    database_address,
+)
 from tremula.cli.model_files import check_ending, check_place, write_model
-from tremula.cli.options import TaskOrAuto, split_words
+from tremula.cli.options import TaskOrAuto
 from tremula.errors import InvalidInput, TremulaError, listed
 from tremula.lab.datasets.tables import FORMATS
 from tremula.lab.datasets.typed_table import open_typed_table
@@ -27,9 +41,6 @@ from tremula.queries import GuardedOracle, connect
 from tremula.queries.sql.database import duckdb_table, without_password
 from tremula.queries.sql.plan import Plan, plan_queries
 
-# Schemes of database files given without one, by file extension.
-SCHEMES = dict.fromkeys((".duckdb", ".ddb"), "duckdb") | dict.fromkeys((".sqlite", ".sqlite3", ".db"), "sqlite")
-READ_ONLY = "?read_only=True"
 # Names of sqlglot's dialects where they differ from the engine's.
 DIALECTS = {"pyspark": "spark"}
 SHOWN_SQL = 1200  # printed characters of a query
@@ -39,56 +50,50 @@ PUBLIC = (
 )
 
 
+UrlArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="URL",
+        help="URL of a database as in ibis (duckdb://file, sqlite://file, postgresql://user@host/base), a database "
+        "file, or a CSV, ARFF or Parquet file; #table may follow.",
+        show_default=False,
+    ),
+]
+MembersOption = Annotated[int, typer.Option(min=1, help="Number of trees.")]
+MaxDepthOption = Annotated[
+    int, typer.Option(min=1, help="Maximum depth of a tree, and number of passes over the table.")
+]
+DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Print the planned queries and send none.")]
+OutOption = Annotated[Path, typer.Option("--out", "-o", help="File for the model.")]
+SqlOption = Annotated[Path | None, typer.Option(help="File for the model as one SQL query.", show_default=False)]
+LogOption = Annotated[Path | None, typer.Option(help="File for all queries sent.", show_default=False)]
+LedgerOption = Annotated[
+    Path | None, typer.Option(help="JSON file for all questions and whether they were answered.", show_default=False)
+]
+SeedOption = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Determines every random choice except the noise.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print the results as JSON instead of text.")]
+
+
 def query(
-    url: Annotated[
-        str,
-        typer.Argument(
-            metavar="URL",
-            help="URL of a database as in ibis (duckdb://file, sqlite://file, postgresql://user@host/base), a database "
-            "file, or a CSV, ARFF or Parquet file; #table may follow.",
-            show_default=False,
-        ),
-    ],
-    target: Annotated[str, typer.Option(help="Column to predict.", show_default=False)],
-    table: Annotated[str | None, typer.Option(help="Table of a database.")] = None,
-    columns: Annotated[
-        str | None,
-        typer.Option(help="Columns to learn from, comma-separated.", show_default="all but the target"),
-    ] = None,
-    nominal: Annotated[
-        str, typer.Option(help="Integer columns to treat as nominal, comma-separated.", show_default=False)
-    ] = "",
-    task: Annotated[TaskOrAuto, typer.Option(help="Task; auto uses the type of the target column.")] = TaskOrAuto.auto,
-    members: Annotated[int, typer.Option(min=1, help="Number of trees.")] = 20,
-    max_depth: Annotated[
-        int, typer.Option(min=1, help="Maximum depth of a tree, and number of passes over the table.")
-    ] = 8,
-    bins: Annotated[int, typer.Option(min=2, help="Number of bins of a numeric column.")] = 32,
-    min_count: Annotated[
-        int, typer.Option(min=0, help="Give away no count below this number; smaller ones are merged.")
-    ] = 0,
-    round_to: Annotated[
-        int | None, typer.Option(min=1, help="Round counts to multiples of this number.", show_default=False)
-    ] = None,
-    privacy: Annotated[
-        float | None,
-        typer.Option(
-            help="Privacy budget, epsilon: noise is added to every count so that all counts together stay within it.",
-            show_default=False,
-        ),
-    ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the planned queries and send none.")] = False,
-    out: Annotated[Path, typer.Option("--out", "-o", help="File for the model.")] = Path("model.tremula"),
-    sql: Annotated[Path | None, typer.Option(help="File for the model as one SQL query.", show_default=False)] = None,
-    log: Annotated[Path | None, typer.Option(help="File for all queries sent.", show_default=False)] = None,
-    ledger: Annotated[
-        Path | None,
-        typer.Option(help="JSON file for all questions and whether they were answered.", show_default=False),
-    ] = None,
-    seed: Annotated[
-        int, typer.Option(min=0, max=2**32 - 1, help="Determines every random choice except the noise.")
-    ] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON instead of text.")] = False,
+    url: UrlArgument,
+    target: TargetColumn,
+    table: DatabaseTable = None,
+    columns: Columns = None,
+    nominal: Nominal = "",
+    task: TaskOfCounts = TaskOrAuto.auto,
+    members: MembersOption = 20,
+    max_depth: MaxDepthOption = 8,
+    bins: Bins = 32,
+    min_count: MinCount = 0,
+    round_to: RoundTo = None,
+    privacy: Privacy = None,
+    dry_run: DryRunOption = False,
+    out: OutOption = Path("model.tremula"),
+    sql: SqlOption = None,
+    log: LogOption = None,
+    ledger: LedgerOption = None,
+    seed: SeedOption = 0,
+    as_json: JsonOption = False,
 ) -> None:
     """Learn an ensemble of trees from counts that a database returns (simulated bagging). No row leaves the database.
 
@@ -99,12 +104,7 @@ def query(
     files = _check_files(out, sql, log, ledger)
     if privacy is not None:
         check_number("--privacy", privacy, 0.0, above=True)
-    chosen: dict[str, Any] = {
-        "attributes": None if columns is None else split_words(columns),
-        "categorical_features": split_words(nominal),
-        "n_bins": bins,
-        "task": task.value,
-    }
+    chosen = column_choices(columns, nominal, bins, task)
     guard = {"min_count": min_count, "round_to": round_to, "epsilon": privacy}
     parameters = {"n_estimators": members, "max_depth": max_depth, "random_state": seed}
     report: dict[str, Any] = {"url": without_password(address), "table": name, "target": target}
@@ -120,9 +120,13 @@ def query(
             model, asked = _learn(source, name, target, chosen | read, guard, ledger, parameters, sent)
     write_model(model, out)
     if sql is not None:
-        write_atomically(sql, (model.export_sql(name or url, DIALECTS.get(plan.engine, plan.engine)) + "\n").encode())
+        _write_sql(model, sql, name or url, plan.engine)
     report |= asked | {"wrote": [str(file) for file in files]}
     print(json.dumps(report, indent=2, ensure_ascii=False)) if as_json else _print_asked(report)
+
+
+def _write_sql(model: Any, file: Path, table: str, engine: str) -> None:
+    write_atomically(file, (model.export_sql(table, DIALECTS.get(engine, engine)) + "\n").encode())
 
 
 # --- arguments ---
@@ -151,21 +155,15 @@ def _check_files(out: Path, *others: Path | None) -> list[Path]:
 
 
 def _address(url: str, table: str | None) -> tuple[str, str | None]:
-    """Return the URL with its scheme, and the table; a DuckDB file is opened read-only."""
-    address, mark, after = url.partition("#")
-    if mark and table is not None and table != after:
-        raise InvalidInput(f"the table is {after!r} in the URL and {table!r} in --table: give only one of them")
-    if "://" not in address and Path(address).suffix.lower() in SCHEMES:
-        address = f"{SCHEMES[Path(address).suffix.lower()]}://{address}"
-    if address.startswith("duckdb://") and "?" not in address and address not in ("duckdb://", "duckdb://:memory:"):
-        address += READ_ONLY
+    """Return the URL with its scheme, and the table; raise an error if it is no database and no file of rows."""
+    address, name = database_address(url, table)
     if "://" not in address and Path(address).suffix.lower() not in FORMATS:
         endings = listed([*SCHEMES, *FORMATS])
         raise InvalidInput(
             f"{url!r} is neither the URL of a database, such as duckdb://file or postgresql://user@host/base, nor a "
             f"file ending in {endings}: give one of these"
         )
-    return address, table or after or None
+    return address, name
 
 
 @contextmanager

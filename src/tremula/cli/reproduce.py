@@ -30,27 +30,39 @@ MISSES = ("better", "worse", "smaller", "larger", "outside", "does not hold")
 VERDICTS = ("within", "holds", *MISSES, "not comparable")
 
 
+PaperArgument = Annotated[
+    str | None, typer.Argument(help=f"Paper: {', '.join(PAPERS)}.", show_default="list the papers")
+]
+OnlyOption = Annotated[
+    str | None, typer.Option(help="Parts of the paper, comma-separated, such as table1,table2.", show_default="all")
+]
+DatasetsOption = Annotated[
+    str | None, typer.Option(help="Only these datasets, semicolon-separated.", show_default="all")
+]
+MethodsOption = Annotated[str | None, typer.Option(help="Only these methods, semicolon-separated.", show_default="all")]
+QuickOption = Annotated[bool, typer.Option("--quick", help="Few datasets, folds and members; takes minutes.")]
+FullOption = Annotated[bool, typer.Option("--full", help="The sizes of the paper; takes hours to days.")]
+ResultsOption = Annotated[Path, typer.Option(help="DuckDB file for the results.")]
+OutOption = Annotated[Path, typer.Option(help="Folder for Markdown, CSV and PNG files.")]
+JobsOption = Annotated[int, typer.Option(help="Number of cells measured in parallel; -1 uses all processors.")]
+RetryOption = Annotated[bool, typer.Option("--retry", help="Measure cells again that failed before.")]
+StoredOption = Annotated[bool, typer.Option("--stored", help="Show the stored results and measure nothing.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print the tables as JSON.")]
+
+
 def reproduce(
-    paper: Annotated[
-        str | None, typer.Argument(help=f"Paper: {', '.join(PAPERS)}.", show_default="list the papers")
-    ] = None,
-    only: Annotated[
-        str | None, typer.Option(help="Parts of the paper, comma-separated, such as table1,table2.", show_default="all")
-    ] = None,
-    datasets: Annotated[
-        str | None, typer.Option(help="Only these datasets, semicolon-separated.", show_default="all")
-    ] = None,
-    methods: Annotated[
-        str | None, typer.Option(help="Only these methods, semicolon-separated.", show_default="all")
-    ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Few datasets, folds and members; takes minutes.")] = False,
-    full: Annotated[bool, typer.Option("--full", help="The sizes of the paper; takes hours to days.")] = False,
-    results: Annotated[Path, typer.Option(help="DuckDB file for the results.")] = DEFAULT_STORE,
-    out: Annotated[Path, typer.Option(help="Folder for Markdown, CSV and PNG files.")] = DEFAULT_FOLDER,
-    jobs: Annotated[int, typer.Option(help="Number of cells measured in parallel; -1 uses all processors.")] = 1,
-    retry: Annotated[bool, typer.Option("--retry", help="Measure cells again that failed before.")] = False,
-    stored: Annotated[bool, typer.Option("--stored", help="Show the stored results and measure nothing.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the tables as JSON.")] = False,
+    paper: PaperArgument = None,
+    only: OnlyOption = None,
+    datasets: DatasetsOption = None,
+    methods: MethodsOption = None,
+    quick: QuickOption = False,
+    full: FullOption = False,
+    results: ResultsOption = DEFAULT_STORE,
+    out: OutOption = DEFAULT_FOLDER,
+    jobs: JobsOption = 1,
+    retry: RetryOption = False,
+    stored: StoredOption = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Measure the tables and figures of a paper again and compare them with the published ones.
 
@@ -60,11 +72,7 @@ def reproduce(
     if paper is None:
         _list_papers()
         return
-    if quick and full:
-        raise typer.BadParameter("--quick and --full exclude each other")
-    if jobs == 0:
-        raise typer.BadParameter("--jobs 0 is not possible: give 1 or more, or -1 for all processors")
-    budget: Budget = "quick" if quick else "full" if full else "default"
+    budget = _budget(quick, full, jobs)
     chosen_paper = load_paper(paper)
     parts = find_parts(chosen_paper, split_words(only))
     chosen = _narrow(parts, budget, split_words(datasets, ";"), split_words(methods, ";"))
@@ -86,6 +94,19 @@ def reproduce(
         _print_status(f"updated {page}")
     if as_json:
         print(json.dumps(_as_json(chosen_paper, budget, command, shown), indent=2, ensure_ascii=False))
+    _leave_if_failed(n_failed)
+
+
+def _budget(quick: bool, full: bool, jobs: int) -> Budget:
+    """Return the budget; raise an error for options that exclude each other, and for zero jobs."""
+    if quick and full:
+        raise typer.BadParameter("--quick and --full exclude each other")
+    if jobs == 0:
+        raise typer.BadParameter("--jobs 0 is not possible: give 1 or more, or -1 for all processors")
+    return "quick" if quick else "full" if full else "default"
+
+
+def _leave_if_failed(n_failed: int) -> None:
     if n_failed:
         _print_status(f"failed cells: {n_failed}; the notes give the reasons, and --retry measures them again")
         raise typer.Exit(EXIT_CELLS_FAILED)

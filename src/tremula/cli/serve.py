@@ -3,12 +3,25 @@
 import json
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
 
-from tremula.cli.options import TaskOrAuto, split_words
+from tremula.cli.database_options import (
+    Bins,
+    Columns,
+    DatabaseTable,
+    MinCount,
+    Nominal,
+    Privacy,
+    RoundTo,
+    TargetColumn,
+    TaskOfCounts,
+    column_choices,
+    database_address,
+)
+from tremula.cli.options import TaskOrAuto
 from tremula.errors import InvalidInput
 from tremula.queries import GuardedOracle, connect
 from tremula.queries.remote.client import LOCAL
@@ -17,87 +30,89 @@ from tremula.queries.remote.site import Site
 from tremula.queries.secure.group import read_group, read_group_key
 from tremula.queries.secure.masks import public_key
 
-# Schemes of database files given without one, by file extension.
-SCHEMES = dict.fromkeys((".duckdb", ".ddb"), "duckdb") | dict.fromkeys((".sqlite", ".sqlite3", ".db"), "sqlite")
 PUBLIC = (
     "Columns, levels, quantiles and classes are told to every client exactly, even those of a single row; only counts "
     "are guarded."
 )
 
 
+UrlArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="URL",
+        help="URL of a database as in ibis, a database file, or a CSV or Parquet file; #table may follow.",
+        show_default=False,
+    ),
+]
+CutsOption = Annotated[
+    Path | None,
+    typer.Option(help="JSON file with the cuts of numeric columns, on which all sites agree.", show_default=False),
+]
+HostOption = Annotated[str, typer.Option(help="Address to listen on.")]
+PortOption = Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes a free one.")]
+CertificateOption = Annotated[
+    Path | None, typer.Option(help="File of the site's certificate (PEM), for HTTPS.", show_default=False)
+]
+KeyOption = Annotated[Path | None, typer.Option(help="File of its private key.", show_default=False)]
+ClientCaOption = Annotated[
+    Path | None, typer.Option(help="File of the certificates that sign those of clients.", show_default=False)
+]
+TokenFileOption = Annotated[
+    Path | None, typer.Option(help="File with the token that clients must send.", show_default=False)
+]
+MaxRequestsOption = Annotated[
+    int | None, typer.Option(min=1, help="Requests answered in a minute.", show_default=False)
+]
+MaxQuestionsOption = Annotated[
+    int | None, typer.Option(min=1, help="Different questions answered in all; needs --audit.", show_default=False)
+]
+AuditOption = Annotated[
+    Path | None, typer.Option(help="File to which all requests are added, without counts.", show_default=False)
+]
+CubeRowsOption = Annotated[
+    int, typer.Option(min=0, help="Keep a table of up to this many rows in memory, which is faster.")
+]
+GroupOption = Annotated[
+    Path | None,
+    typer.Option(
+        help="File with the keys of all sites, one a line: this site gives away only sums over all of them.",
+        show_default=False,
+    ),
+]
+GroupKeyOption = Annotated[
+    Path | None,
+    typer.Option(help="File of this site's key in the group; made if there is none.", show_default=False),
+]
+GroupMissingOption = Annotated[int, typer.Option(min=0, help="Sites of the group that a sum may lack if they fail.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print the address as JSON instead of text.")]
+
+
 def serve(
-    url: Annotated[
-        str,
-        typer.Argument(
-            metavar="URL",
-            help="URL of a database as in ibis, a database file, or a CSV or Parquet file; #table may follow.",
-            show_default=False,
-        ),
-    ],
-    target: Annotated[str, typer.Option(help="Column to predict.", show_default=False)],
-    table: Annotated[str | None, typer.Option(help="Table of a database.")] = None,
-    columns: Annotated[
-        str | None,
-        typer.Option(help="Columns to learn from, comma-separated.", show_default="all but the target"),
-    ] = None,
-    nominal: Annotated[
-        str, typer.Option(help="Integer columns to treat as nominal, comma-separated.", show_default=False)
-    ] = "",
-    task: Annotated[TaskOrAuto, typer.Option(help="Task; auto uses the type of the target column.")] = TaskOrAuto.auto,
-    bins: Annotated[int, typer.Option(min=2, help="Number of bins of a numeric column.")] = 32,
-    cuts: Annotated[
-        Path | None,
-        typer.Option(help="JSON file with the cuts of numeric columns, on which all sites agree.", show_default=False),
-    ] = None,
-    min_count: Annotated[
-        int, typer.Option(min=0, help="Give away no count below this number; smaller ones are merged.")
-    ] = 5,
-    round_to: Annotated[
-        int | None, typer.Option(min=1, help="Round counts to multiples of this number.", show_default=False)
-    ] = None,
-    privacy: Annotated[
-        float | None,
-        typer.Option(help="Privacy budget, epsilon: noise is added to every count.", show_default=False),
-    ] = None,
-    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes a free one.")] = 8443,
-    certificate: Annotated[
-        Path | None, typer.Option(help="File of the site's certificate (PEM), for HTTPS.", show_default=False)
-    ] = None,
-    key: Annotated[Path | None, typer.Option(help="File of its private key.", show_default=False)] = None,
-    client_ca: Annotated[
-        Path | None,
-        typer.Option(help="File of the certificates that sign those of clients.", show_default=False),
-    ] = None,
-    token_file: Annotated[
-        Path | None, typer.Option(help="File with the token that clients must send.", show_default=False)
-    ] = None,
-    max_requests: Annotated[
-        int | None, typer.Option(min=1, help="Requests answered in a minute.", show_default=False)
-    ] = None,
-    max_questions: Annotated[
-        int | None,
-        typer.Option(min=1, help="Different questions answered in all; needs --audit.", show_default=False),
-    ] = None,
-    audit: Annotated[
-        Path | None, typer.Option(help="File to which all requests are added, without counts.", show_default=False)
-    ] = None,
-    cube_rows: Annotated[
-        int, typer.Option(min=0, help="Keep a table of up to this many rows in memory, which is faster.")
-    ] = 0,
-    group: Annotated[
-        Path | None,
-        typer.Option(
-            help="File with the keys of all sites, one a line: this site gives away only sums over all of them.",
-            show_default=False,
-        ),
-    ] = None,
-    group_key: Annotated[
-        Path | None,
-        typer.Option(help="File of this site's key in the group; made if there is none.", show_default=False),
-    ] = None,
-    group_missing: Annotated[int, typer.Option(min=0, help="Sites of the group that a sum may lack if they fail.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the address as JSON instead of text.")] = False,
+    url: UrlArgument,
+    target: TargetColumn,
+    table: DatabaseTable = None,
+    columns: Columns = None,
+    nominal: Nominal = "",
+    task: TaskOfCounts = TaskOrAuto.auto,
+    bins: Bins = 32,
+    cuts: CutsOption = None,
+    min_count: MinCount = 5,
+    round_to: RoundTo = None,
+    privacy: Privacy = None,
+    host: HostOption = "127.0.0.1",
+    port: PortOption = 8443,
+    certificate: CertificateOption = None,
+    key: KeyOption = None,
+    client_ca: ClientCaOption = None,
+    token_file: TokenFileOption = None,
+    max_requests: MaxRequestsOption = None,
+    max_questions: MaxQuestionsOption = None,
+    audit: AuditOption = None,
+    cube_rows: CubeRowsOption = 0,
+    group: GroupOption = None,
+    group_key: GroupKeyOption = None,
+    group_missing: GroupMissingOption = 0,
+    as_json: JsonOption = False,
 ) -> None:
     """Answer questions about a table over the network: its columns and guarded counts, never a row.
 
@@ -112,17 +127,13 @@ def serve(
         raise InvalidInput("--group was given without --group-key, the file of this site's key: give both")
     token = None if token_file is None else _read_token(token_file)
     files = _check_security(host, certificate, key, client_ca, token)
-    address, name = _address(url, table)
-    options: dict[str, Any] = {
-        "attributes": None if columns is None else split_words(columns),
-        "categorical_features": split_words(nominal),
-        "n_bins": bins,
-        "task": task.value,
+    address, name = database_address(url, table)
+    choices = column_choices(columns, nominal, bins, task) | {
         "cuts": None if cuts is None else _read_cuts(cuts),
         "cube_rows": cube_rows,
     }
     worker = ThreadPoolExecutor(1)
-    oracle = worker.submit(lambda: connect(address, name, target=target, **options)).result()
+    oracle = worker.submit(lambda: connect(address, name, target=target, **choices)).result()
     guarded = GuardedOracle(oracle, min_count=min_count, round_to=round_to, epsilon=privacy)
     site = Site(
         guarded,
@@ -192,15 +203,3 @@ def _read_cuts(file: Path) -> dict[str, list[float]]:
         return {str(name): [float(cut) for cut in values] for name, values in cuts.items()}
     except (ValueError, TypeError, AttributeError) as error:
         raise InvalidInput(f"{str(file)!r} is no JSON object of lists of cuts, by column: {error}") from error
-
-
-def _address(url: str, table: str | None) -> tuple[str, str | None]:
-    """Return the URL with its scheme, and the table; a DuckDB file is opened read-only."""
-    address, mark, after = url.partition("#")
-    if mark and table is not None and table != after:
-        raise InvalidInput(f"the table is {after!r} in the URL and {table!r} in --table: give only one of them")
-    if "://" not in address and Path(address).suffix.lower() in SCHEMES:
-        address = f"{SCHEMES[Path(address).suffix.lower()]}://{address}"
-    if address.startswith("duckdb://") and "?" not in address:
-        address += "?read_only=True"
-    return address, table or after or None

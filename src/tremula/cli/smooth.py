@@ -21,8 +21,8 @@ from sklearn.model_selection import train_test_split
 
 import tremula as tm
 from tremula.cli.class_names import doubtful_names
-from tremula.cli.model_files import READERS, TRUST, check_place, load_model, rows_for
-from tremula.cli.options import split_words
+from tremula.cli.model_files import READERS, check_place, load_model, rows_for
+from tremula.cli.options import TrustOption, split_words
 from tremula.cli.smoothed_model_files import choose_place, save_smoothed
 from tremula.cli.unwrapping import model_inside
 from tremula.data.table_schema import TableSchema
@@ -31,7 +31,7 @@ from tremula.errors import InvalidInput, SamplingWarning, counted, listed
 from tremula.lab.comparison.model_pair import Change, compare_classes, compare_numbers
 from tremula.lab.comparison.refit import SCHEMA_ATTRIBUTE
 from tremula.lab.datasets.dataset import Dataset
-from tremula.lab.datasets.reader import read_data
+from tremula.lab.datasets.reader import Reading, read_data
 from tremula.smoothing.models import read_model
 
 LEAST_ROWS = 20
@@ -51,60 +51,71 @@ class Scoring(StrEnum):
     absolute_error = "absolute_error"
 
 
+ModelArgument = Annotated[
+    Path,
+    typer.Argument(
+        metavar="MODEL",
+        help=f"File of a trained model: {', '.join(READERS)}, or one written by tm.save.",
+        show_default=False,
+    ),
+]
+DataOption = Annotated[
+    str,
+    typer.Option(
+        help="Rows not used for training: a file, a table of a database, or the name of a dataset.",
+        show_default=False,
+    ),
+]
+TargetOption = Annotated[
+    str | None, typer.Option(help="Column to predict.", show_default="the target of the model, else as in compare")
+]
+NoiseOption = Annotated[
+    str, typer.Option(help="Amount of noise, in standard deviations of each column; auto chooses it on the rows.")
+]
+TestShareOption = Annotated[
+    float,
+    typer.Option(
+        min=0.1,
+        max=0.9,
+        help="Share of rows used to estimate the gain; the rest are used to choose the noise.",
+    ),
+]
+ScoringOption = Annotated[
+    Scoring | None,
+    typer.Option(help="Loss that chooses the noise.", show_default="log_loss, or squared_error in regression"),
+]
+ClassesOption = Annotated[
+    str | None,
+    typer.Option(
+        help="Names of the classes, comma-separated, in the order of the model's class numbers, if the model "
+        "stores only class numbers.",
+        show_default=False,
+    ),
+]
+OutOption = Annotated[
+    Path | None,
+    typer.Option("--out", "-o", help="File for the smoothed model.", show_default="<model>_soft.tremula"),
+]
+SeedOption = Annotated[
+    int, typer.Option(min=0, max=2**32 - 1, help="Determines which rows are used to estimate the gain.")
+]
+JobsOption = Annotated[int, typer.Option(help="Number of processors; -1 uses all.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print the results as JSON instead of a table.")]
+
+
 def smooth(
-    model: Annotated[
-        Path,
-        typer.Argument(
-            metavar="MODEL",
-            help=f"File of a trained model: {', '.join(READERS)}, or one written by tm.save.",
-            show_default=False,
-        ),
-    ],
-    data: Annotated[
-        str,
-        typer.Option(
-            help="Rows not used for training: a file, a table of a database, or the name of a dataset.",
-            show_default=False,
-        ),
-    ],
-    target: Annotated[
-        str | None, typer.Option(help="Column to predict.", show_default="the target of the model, else as in compare")
-    ] = None,
-    noise: Annotated[
-        str, typer.Option(help="Amount of noise, in standard deviations of each column; auto chooses it on the rows.")
-    ] = "auto",
-    test_share: Annotated[
-        float,
-        typer.Option(
-            min=0.1,
-            max=0.9,
-            help="Share of rows used to estimate the gain; the rest are used to choose the noise.",
-        ),
-    ] = 0.5,
-    scoring: Annotated[
-        Scoring | None,
-        typer.Option(help="Loss that chooses the noise.", show_default="log_loss, or squared_error in regression"),
-    ] = None,
-    classes: Annotated[
-        str | None,
-        typer.Option(
-            help="Names of the classes, comma-separated, in the order of the model's class numbers, if the model "
-            "stores only class numbers.",
-            show_default=False,
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="File for the smoothed model.", show_default="<model>_soft.tremula"),
-    ] = None,
-    trust: Annotated[
-        bool, typer.Option(TRUST, help="Read a pickle, which can run arbitrary code: use only for files you trust.")
-    ] = False,
-    seed: Annotated[
-        int, typer.Option(min=0, max=2**32 - 1, help="Determines which rows are used to estimate the gain.")
-    ] = 0,
-    jobs: Annotated[int, typer.Option(help="Number of processors; -1 uses all.")] = 1,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON instead of a table.")] = False,
+    model: ModelArgument,
+    data: DataOption,
+    target: TargetOption = None,
+    noise: NoiseOption = "auto",
+    test_share: TestShareOption = 0.5,
+    scoring: ScoringOption = None,
+    classes: ClassesOption = None,
+    out: OutOption = None,
+    trust: TrustOption = False,
+    seed: SeedOption = 0,
+    jobs: JobsOption = 1,
+    as_json: JsonOption = False,
 ) -> None:
     """Smooth a trained model: predict the mean of its predictions over small random changes of each row.
 
@@ -120,11 +131,9 @@ def smooth(
     place = choose_place(given, model, out)
     check_place(place)
     is_classifier = _learns_classes(given)
-    reading = read_data(
-        data, target or _trained_target(given), task="classification" if is_classifier else "regression"
-    )
-    rows = reading.dataset
-    problem = _problem(given, rows, names, is_classifier)
+    task = "classification" if is_classifier else "regression"
+    reading = read_data(data, target or _trained_target(given), task=task)
+    problem = _problem(given, reading.dataset, names, is_classifier)
     notes += _check_class_names(given, problem, classes)
     soft, test = _smooth(given, problem, amount, test_share, scoring, seed, jobs)
     changes = _compare(given, soft, problem, test)
@@ -132,9 +141,7 @@ def smooth(
     how = save_smoothed(soft, given, place, reading, names)
     report = {
         "model": str(model),
-        "kind": f"{type(given).__name__} of {type(given).__module__.split('.')[0]}",
-        "data": rows.source,
-        "target": reading.schema.target,
+        **_described(given, reading),
         "rows_choosing": 0 if amount is not None else len(problem.y) - len(test),
         "rows_judging": len(test),
         **_as_dict(soft, changes, len(test)),
@@ -142,6 +149,14 @@ def smooth(
         "out": str(place),
     }
     print(json.dumps(report, indent=2, ensure_ascii=False)) if as_json else _print(report, changes)
+
+
+def _described(model: Any, reading: Reading) -> dict[str, str]:
+    return {
+        "kind": f"{type(model).__name__} of {type(model).__module__.split('.')[0]}",
+        "data": reading.dataset.source,
+        "target": reading.schema.target,
+    }
 
 
 def _as_dict(soft: Any, changes: Sequence[Change], n_rows: int) -> dict[str, Any]:

@@ -43,5 +43,5 @@ def _time_columns(reading: Reading) -> list[str]:
     """Return the date that the rows are in the order of, or all dates."""
     ordered = [finding.columns[0] for finding in reading.findings if finding.kind == TIME_ORDER]
     kinds = zip(reading.schema.names, reading.schema.kinds)
-    dates = [name for name, kind in kinds if kind == "date"]
+    dates = [name for name, kind in kinds if kind.partition(" ")[0] == "date"]  # its form may stand behind
     return [name for name in ordered[:1] if name in dates] or dates

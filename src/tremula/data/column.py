@@ -200,6 +200,20 @@ def _days(dates: Array) -> Floats:
     return np.where(np.isnat(moments), np.nan, moments.astype(np.int64) / MICROSECONDS_A_DAY)
 
 
+def date_text(days: float) -> str:
+    """Return a number of days since 1970 as a date, with the time of day where it has one.
+
+    Examples
+    --------
+    >>> date_text(19874.0), date_text(19874.75)
+    ('2024-05-31', '2024-05-31 18:00')
+    """
+    moment = np.datetime64(round(days * MICROSECONDS_A_DAY), "us")
+    if moment == moment.astype("datetime64[D]"):
+        return str(moment.astype("datetime64[D]"))
+    return str(np.datetime_as_string(moment + np.timedelta64(30, "s"), unit="m")).replace("T", " ")
+
+
 def is_present(objects: Array) -> npt.NDArray[np.bool_]:
     """Return for each Python object of an array whether it is present, that is not a missing value."""
     kinds = set(map(type, objects))

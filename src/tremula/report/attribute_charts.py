@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from tremula.report.chart_style import (
     COLOURS,
     DASHED,
@@ -119,7 +121,7 @@ def effect(summary: Summary, number: int) -> Chart | None:
         title = f"{title} of “{curves[0]['class']}”"
     band = " The band holds the middle 80 % of the rows." if len(curves) == 1 else ""
     rows = "training rows" if analysis["out_of_bag"] else "held-out rows"
-    draw = _draw_levels if shown["kind"] == "nominal" else _draw_numbers
+    draw = {"nominal": _draw_levels, "date": _draw_dates}.get(shown["kind"], _draw_numbers)
     return Chart(
         f"effect_{number + 1}",
         f"Effect of {shown['attribute']}",
@@ -173,9 +175,33 @@ def _marked(shown: Mapping[str, Any]) -> Row:
 
 def _draw_numbers(shown: Mapping[str, Any], title: str, domain: list[float]) -> Row:
     x = quantitative("value", shown["attribute"], scale={"nice": False}, axis={"tickCount": 6})
+    return _draw_line(shown, _points(shown), x, ("value", "value", ",.4"), title, domain)
+
+
+def _draw_dates(shown: Mapping[str, Any], title: str, domain: list[float]) -> Row:
+    """Draw over dates, in universal time, so that a day is the same day everywhere."""
+    axis = {"tickCount": 6, "labelOverlap": True}
+    scale = {"type": "utc", "nice": False}
+    x = {"field": "moment", "type": "temporal", "title": shown["attribute"], "scale": scale, "axis": axis}
+    points = [{**point, "moment": _milliseconds(point["label"])} for point in _points(shown)]
+    return _draw_line(shown, points, x, ("label", "date", ""), title, domain)
+
+
+def _milliseconds(date: str) -> int:
+    return int(np.datetime64(date.replace(" ", "T"), "ms").astype(np.int64))
+
+
+def _draw_line(
+    shown: Mapping[str, Any],
+    points: Sequence[Row],
+    x: Row,
+    value: tuple[str, str, str],
+    title: str,
+    domain: list[float],
+) -> Row:
     y = quantitative("mean", title, scale={"domain": domain})
     marked = _marked(shown)
-    tooltip = hover(("value", "value", ",.4"), ("mean", title, ",.4"), *((("class", "class", ""),) if marked else ()))
+    tooltip = hover(value, ("mean", title, ",.4"), *((("class", "class", ""),) if marked else ()))
     band = layer(
         "area",
         {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}},
@@ -187,7 +213,7 @@ def _draw_numbers(shown: Mapping[str, Any], title: str, domain: list[float]) -> 
         layer("line", {"x": x, "y": y, **colour}),
         layer("point", {"x": x, "y": y, "tooltip": tooltip, **marked}, style={"size": 30}),
     ]
-    return spec(_points(shown), 240, layer=layers)
+    return spec(points, 240, layer=layers)
 
 
 def _draw_levels(shown: Mapping[str, Any], title: str, domain: list[float]) -> Row:

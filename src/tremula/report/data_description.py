@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tremula.data.column import date_text
 from tremula.lab.datasets import Dataset
 
 MOST_COLUMNS, MOST_CLASSES = 200, 30
@@ -56,17 +57,14 @@ def _column(dataset: Dataset, place: int) -> dict[str, Any]:
     values = dataset.X[:, place]
     present = values[~np.isnan(values)]
     name = dataset.attribute_names[place]
-    nominal = place in dataset.nominal
+    nominal, is_date = place in dataset.nominal, place in dataset.dates
     description = {
         "name": name,
-        "kind": "nominal" if nominal else "numeric",
+        "kind": "nominal" if nominal else "date" if is_date else "numeric",
         "missing": len(values) - len(present),
         "distinct": len(np.unique(present)),
     }
     if nominal or not len(present):
         return description
-    return description | {
-        "low": float(present.min()),
-        "middle": float(np.median(present)),
-        "high": float(present.max()),
-    }
+    parts = {"low": present.min(), "middle": np.median(present), "high": present.max()}
+    return description | {part: date_text(value) if is_date else float(value) for part, value in parts.items()}

@@ -284,7 +284,7 @@ def test_dates_become_days() -> None:
     reading = read(["day,kind", "1970-01-02,a", "1970-01-03 12:00,b", ",a"])
     np.testing.assert_array_equal(reading.dataset.X[:, 0], [1, 2.5, np.nan])
     assert reading.schema.kinds == ("date",)
-    assert "Column 'day' holds dates: it was read as days since 1970." in reading.notes
+    assert "Column 'day' holds dates: trees divide it into earlier and later." in reading.notes
 
 
 def test_dates_and_truth_values_of_parquet() -> None:

@@ -76,7 +76,7 @@ def check_table(
     list of Finding
     """
     findings: list[Finding] = []
-    for kind, find in (("constant", _constants), ("copied column", _copies), ("identifier", _identifiers)):
+    for kind, find in (("constant", _constants), ("identifier", _identifiers), ("copied column", _copies)):
         gone = {name for finding in findings for name in finding.columns}
         kept = {name: column for name, column in columns.items() if name not in gone}
         for name, words in find(kept).items():
@@ -264,7 +264,7 @@ def _time_order(columns: Mapping[str, Column]) -> list[Finding]:
             "time order",
             (name,),
             f"The rows are in the order of {name!r}. Folds mix them: each method is tested on the past of rows that it "
-            "has seen. To predict the future, test a model on the last rows instead.",
+            "has seen. If the future is to be predicted, give --cv time.",
         )
         for name in ordered[:1]
     ]

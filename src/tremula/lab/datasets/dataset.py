@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tremula.data.column import date_text
 from tremula.data.names import attribute_names
 from tremula.display import ShortTable, ShownAsTable
 from tremula.errors import MissingLibrary, counted
@@ -38,6 +39,8 @@ class Dataset(ShownAsTable):
         nominal.
     official_split : (ndarray, ndarray) or None
         Numbers of the training and of the test rows, where the collectors of the data divided it.
+    dates : tuple of int
+        The attributes of `X` that are dates, as days since 1970.
     """
 
     name: str
@@ -49,6 +52,7 @@ class Dataset(ShownAsTable):
     attributes: tuple[str, ...] = ()
     levels: tuple[NDArray[Any] | None, ...] = ()
     official_split: tuple[NDArray[np.intp], NDArray[np.intp]] | None = None
+    dates: tuple[int, ...] = ()
 
     def _short_table(self) -> ShortTable:
         names = self.attribute_names
@@ -105,6 +109,22 @@ class Dataset(ShownAsTable):
             codes = np.nan_to_num(self.X[:, index], nan=-1).astype(int)
             columns[names[index]] = pandas.Categorical.from_codes(codes, self.level_names(index))
         return pandas.DataFrame(columns)
+
+    def value(self, row: int, attribute: int) -> str | float | None:
+        """Return a value as people write it: a level, a date or a number; None where missing.
+
+        Examples
+        --------
+        >>> from tremula.lab.datasets import load_dataset
+        >>> load_dataset("iris").value(0, 2)
+        1.4
+        """
+        code = float(self.X[row, attribute])
+        if np.isnan(code):
+            return None
+        if attribute in self.dates:
+            return date_text(code)
+        return str(self.level_names(attribute)[int(code)]) if attribute in self.nominal else code
 
     def level_names(self, attribute: int) -> list[Any]:
         """Return the levels of a nominal attribute in the order of their codes; without names, the codes."""

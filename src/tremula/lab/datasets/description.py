@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tremula.data.column import date_text
 from tremula.lab.datasets.dataset import Dataset
 
 PARTS = {"smallest": 0.0, "lower quartile": 0.25, "median": 0.5, "upper quartile": 0.75, "largest": 1.0}
@@ -54,7 +55,11 @@ def describe_attribute(data: Dataset, place: int, name: str) -> dict[str, Any]:
     described: dict[str, Any] = {"name": name, "missing": int(len(values) - len(known))}
     if place in data.nominal:
         return described | {"kind": "nominal"} | _levels(data, place, known)
-    return described | {"kind": "numeric", "different": len(np.unique(known))} | _quartiles(known)
+    quartiles: dict[str, Any] = _quartiles(known)
+    if place in data.dates:
+        quartiles = {part: None if day is None else date_text(day) for part, day in quartiles.items()}
+    kind = "date" if place in data.dates else "numeric"
+    return described | {"kind": kind, "different": len(np.unique(known))} | quartiles
 
 
 def _levels(data: Dataset, place: int, known: NDArray[np.float64]) -> dict[str, Any]:

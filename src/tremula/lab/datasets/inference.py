@@ -158,14 +158,15 @@ def make_dataset(
         rows = slice(start, start + BLOCK)
         for place, column in enumerate(columns.values()):
             X[rows, place] = column.as_floats(rows)
-    return Dataset(name, source, X, y, nominal, task, tuple(columns), levels), kinds, notes
+    dates = tuple(place for place, column in enumerate(columns.values()) if column.kind == "date")
+    return Dataset(name, source, X, y, nominal, task, tuple(columns), levels, dates=dates), kinds, notes
 
 
 def _notes_on(name: str, column: Column, source: str) -> Iterable[str]:
     if column.levels is not None:
         return [] if column.declared else _notes_on_levels(name, column.levels.tolist(), len(column))
     if column.kind == "date":
-        return [f"Column {name!r} holds dates: it was read as days since 1970."]
+        return [f"Column {name!r} holds dates: trees divide it into earlier and later."]
     largest = np.fmax.reduce(np.abs(column.values), initial=0)
     if np.isinf(largest):
         row = int(np.argmax(np.isinf(column.values))) + 1

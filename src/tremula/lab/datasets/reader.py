@@ -245,6 +245,7 @@ def _without(dataset: Dataset, drop: Sequence[str]) -> Dataset:
         check_column(name, names, dataset.source, "--drop")
     kept = [place for place, name in enumerate(names) if name not in drop]
     nominal = tuple(new for new, old in enumerate(kept) if old in dataset.nominal)
+    dates = tuple(new for new, old in enumerate(kept) if old in dataset.dates)
     levels = tuple(dataset.levels[place] for place in kept) if nominal else ()
     attributes = tuple(names[place] for place in kept)
-    return replace(dataset, X=dataset.X[:, kept], nominal=nominal, attributes=attributes, levels=levels)
+    return replace(dataset, X=dataset.X[:, kept], nominal=nominal, attributes=attributes, levels=levels, dates=dates)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import tremula as tm
+from tremula.data.column import date_text
 from tremula.errors import InvalidParameter, UnsupportedModel
 from tremula.lab.comparison.analyses.effects import partial_effect, shown_classes, values_to_try
 from tremula.lab.comparison.analyses.shuffling import (
@@ -149,15 +150,16 @@ def _importance(dataset: Dataset, values: Mapping[str, float], place: int) -> di
 
 
 def _effect(dataset: Dataset, values: Mapping[str, float], attribute: int) -> dict[str, Any]:
-    is_nominal = attribute in dataset.nominal
+    is_nominal, is_date = attribute in dataset.nominal, attribute in dataset.dates
     n_values = sum(name.startswith(f"value {attribute} ") for name in values)
     tried = [values[f"value {attribute} {place}"] for place in range(n_values)]
     names = dataset.level_names(attribute) if is_nominal else []
+    shown: list[Any] = list(map(date_text, tried)) if is_date else tried
     classes = shown_classes(dataset) if dataset.task == "classification" else [None]
     return {
         "attribute": dataset.attribute_names[attribute],
-        "kind": "nominal" if is_nominal else "numeric",
-        "values": [str(names[int(value)]) for value in tried] if is_nominal else tried,
+        "kind": "nominal" if is_nominal else "date" if is_date else "numeric",
+        "values": [str(names[int(value)]) for value in tried] if is_nominal else shown,
         "curves": [
             {
                 "class": None if label is None else str(label),

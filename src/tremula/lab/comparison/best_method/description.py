@@ -71,7 +71,7 @@ def describe_best(
         cases = _cases_of_numbers(held_out, ranges)
     names = _shown_attributes(dataset, attributes)
     for case in cases["cases"]:
-        case["values"] = [_value(dataset, case["row"] - 1, name) for name in names]
+        case["values"] = [dataset.value(case["row"] - 1, dataset.attribute_names.index(name)) for name in names]
     return {**about, **parts, "cases": {**cases, "attributes": names}}
 
 
@@ -90,11 +90,3 @@ def _shown_attributes(dataset: Dataset, attributes: Mapping[str, Any] | None) ->
     if not attributes:
         return list(dataset.attribute_names[:N_VALUES])
     return [entry["attribute"] for entry in attributes["importances"][:N_VALUES]]
-
-
-def _value(dataset: Dataset, row: int, name: str) -> Any:
-    place = dataset.attribute_names.index(name)
-    value = dataset.X[row, place]
-    if np.isnan(value):
-        return None
-    return str(dataset.level_names(place)[int(value)]) if place in dataset.nominal else float(value)

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -82,6 +83,7 @@ def open_delimited(path: Path) -> Iterator[Relation]:
             parsed,
         )
         _leave_out_row_numbers(relation)
+        _name_nameless(relation)
         yield relation
 
 
@@ -259,6 +261,18 @@ def is_number(word: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _name_nameless(relation: Relation) -> None:
+    """Give a column without a name one that --use and --drop can name."""
+    names = relation.names
+    for place, each in enumerate(relation.fields):
+        if not each.name:
+            called = f"column{place + 1}"
+            while called in names:
+                called += "_"
+            relation.fields = [*relation.fields[:place], replace(each, name=called), *relation.fields[place + 1 :]]
+            relation.notes.append(f"Column {place + 1} has no name: it is called {called!r}.")
 
 
 def _leave_out_row_numbers(relation: Relation) -> None:

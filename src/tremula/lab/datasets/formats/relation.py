@@ -24,9 +24,12 @@ LARGEST_EXACT = 2**53  # above it, a float64 cannot tell neighbouring whole numb
 INTEGERS = {f"{sign}{size}" for sign in ("", "U") for size in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")}
 DECIMAL_COMMA = r"'[+-]?(\d*,\d+|\d+,?)'"
 
+DASHES = "('-', '--', '.', '\N{EN DASH}', '\N{EM DASH}')"  # for a missing number, among numbers only
+
 # How a column can be read: the SQL of its values, and the kind of column that they make.
 READINGS = {
     "number": ("CAST({0} AS DOUBLE)", "number"),
+    "number or dash": (f"CASE WHEN {{0}} NOT IN {DASHES} THEN CAST({{0}} AS DOUBLE) END", "number"),
     "decimal comma": ("CAST(replace({0}, ',', '.') AS DOUBLE)", "number"),
     "date text": ("epoch_us(CAST({0} AS TIMESTAMPTZ)) / 1e6 / 86400.0", "date"),
     "time": ("epoch_us({0}) / 1e6 / 86400.0", "date"),
@@ -182,6 +185,11 @@ class Relation:
         finally:
             self.connection.execute("DROP TABLE IF EXISTS loaded")
         self._note_forms(fields, readings)
+        dashes = [name for name, reading in readings.items() if reading == "number or dash"]
+        if dashes:
+            self.notes.append(
+                f"A dash or point alone counts as missing in {counted(len(dashes), 'column')}: {show(dashes)}."
+            )
         commas = [name for name, reading in readings.items() if reading == "decimal comma"]
         if commas:
             self.notes.append(f"Decimal commas were read in {counted(len(commas), 'column')}: {show(commas)}.")
@@ -240,15 +248,22 @@ class Relation:
         counts = self.connection.execute(
             "SELECT name, count(x), count(TRY_CAST(x AS DOUBLE)), "
             "count(*) FILTER (x LIKE '____-__-__%' AND TRY_CAST(x AS TIMESTAMPTZ) IS NOT NULL), "
-            f"count(*) FILTER ({has_comma}) FROM (SELECT name, {self.cleaned.format('value')} AS x FROM ({values})) "
-            "GROUP BY name"
+            f"count(*) FILTER ({has_comma}), count(*) FILTER (x IN {DASHES}) "
+            f"FROM (SELECT name, {self.cleaned.format('value')} AS x FROM ({values})) GROUP BY name"
         )
         counts_of = {name: numbers for name, *numbers in counts.fetchall()}
         readings = {}
         for number, each in enumerate(fields):
-            n_present, n_numbers, n_dates, n_commas = counts_of.get(f"v{number}", (0, 0, 0, 0))
-            shares = {"number": n_numbers, "date text": n_dates, "decimal comma": n_commas}
-            excluded = {"number" if each.type == "string" else "", "date text" if each.name in undated else ""}
+            n_present, n_numbers, n_dates, n_commas, n_dashes = counts_of.get(f"v{number}", (0, 0, 0, 0, 0))
+            n_or_dash = n_numbers + n_dashes if n_numbers > n_dashes else 0
+            shares = {
+                "number": n_numbers,
+                "date text": n_dates,
+                "decimal comma": n_commas,
+                "number or dash": n_or_dash,
+            }
+            excluded = {"date text"} if each.name in undated else set()
+            excluded |= {"number", "number or dash"} if each.type == "string" else set()
             fitting = [reading for reading, n in shares.items() if n == n_present and reading not in excluded]
             readings[each.name] = None if n_present == 0 else next(iter(fitting), "words")
         for each in fields:
