@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from tremula.report import analysis_charts, difference_charts, prediction_charts, ranking_charts
+from tremula.report.attribute_charts import effect
 from tremula.report.page import draw_charts
 from tremula.report.pair_matrix import matrices, sentences
 from tremula.report.summary_access import joined, mean_ranks, pairs_of, ranked
@@ -123,3 +124,12 @@ def test_sentences_of_the_best_come_first(summary: dict[str, Any]) -> None:
     found = sentences(summary)["error"]
     assert len(found["best"]) == 2
     assert found["others"] == ["bagging of 50 trees against one tree: better."]
+
+
+def test_an_effect_of_dates_is_drawn_over_time(summary: dict[str, Any]) -> None:
+    shown = summary["analyses"]["attributes"]["effects"][0]
+    shown |= {"kind": "date", "values": ["2024-05-31", "2024-06-01 12:00", "2024-12-31"]}
+    chart = effect(summary, 0)
+    assert [row["moment"] for row in values(chart)] == [1717113600000, 1717243200000, 1735603200000]
+    assert [row[0] for row in chart.rows] == ["2024-05-31", "2024-06-01 12:00", "2024-12-31"]
+    assert chart.specs[""]["layer"][0]["encoding"]["x"]["scale"]["type"] == "utc"

@@ -277,3 +277,11 @@ def test_a_failure_leaves_the_old_page_and_no_part(tmp_path: Path, monkeypatch: 
         write_page(path, "new")
     assert path.read_text(encoding="utf-8") == "old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_the_data_check_stands_at_the_top_and_once(summary: dict[str, Any]) -> None:
+    finding = "Column 'refund' gives the target away."
+    page = render_page({**summary, "check": [finding], "notes": [*summary["notes"], finding]})
+    shown = page.replace("&#39;", "'")
+    assert shown.count(finding) == 1 + shown[shown.index("<script") :].count(finding)
+    assert shown.index(finding) < shown.index('id="best"')

@@ -118,6 +118,12 @@ def test_the_answer_is_that_nothing_was_learned_if_so() -> None:
     assert said.startswith("No method is shown to predict better than a constant")
 
 
+def test_a_method_that_is_better_in_every_fold_is_named_though_the_test_cannot_tell() -> None:
+    constant = {**BEATEN, "beaten_by": [], "lower_in_all_splits": ["a tree"], "n_splits": 5}
+    said = say_answer(measured(), decision("best"), ERROR, constant)
+    assert said.endswith("A tree is better in each of the 5 test folds, by amounts that differ too much for the test.")
+
+
 def test_many_rivals_are_counted() -> None:
     rows = [{**measured()[0], "name": name, "label": name.upper()} for name in "abcde"]
     said = say_answer(rows, decision("best", may_be_best=list("abcd"), worse=["e"]), ERROR, BEATEN)

@@ -21,7 +21,7 @@ PAGE, STORE, MODEL = "report.html", "results.duckdb", "best"
 DataArgument = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="[DATA]...",
+        metavar="DATA",
         show_default=DEFAULT_DATASET,
         help="A CSV, TSV, ARFF or Parquet file, a table of a database (duckdb:///folder/file.duckdb#table, "
         "postgresql://user@host/base#table), or the name of a dataset: one that comes with scikit-learn "

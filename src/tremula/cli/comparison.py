@@ -202,7 +202,7 @@ def _measure(
         command=plan.command,
     )
     spent = {"seconds": seconds_of(validation), "results": validation.n_results, "reused": reused}
-    return summary | {"measured": spent}, validation
+    return summary | {"measured": spent, "check": short_sentences(reading.findings)}, validation
 
 
 # --- options ---

@@ -133,6 +133,7 @@ def describe_one(
     name: Annotated[
         str,
         typer.Argument(
+            metavar="DATA",
             help="A name of the list, a file, or a table of a database.",
             autocompletion=_complete_name,
             show_default=False,

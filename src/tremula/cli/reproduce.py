@@ -31,7 +31,7 @@ VERDICTS = ("within", "holds", *MISSES, "not comparable")
 
 
 PaperArgument = Annotated[
-    str | None, typer.Argument(help=f"Paper: {', '.join(PAPERS)}.", show_default="list the papers")
+    str | None, typer.Argument(metavar="PAPER", help=f"Paper: {', '.join(PAPERS)}.", show_default="list the papers")
 ]
 OnlyOption = Annotated[
     str | None, typer.Option(help="Parts of the paper, comma-separated, such as table1,table2.", show_default="all")

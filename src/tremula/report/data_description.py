@@ -67,4 +67,6 @@ def _column(dataset: Dataset, place: int) -> dict[str, Any]:
     if nominal or not len(present):
         return description
     parts = {"low": present.min(), "middle": np.median(present), "high": present.max()}
+    if is_date:
+        parts["middle"] = np.quantile(present, 0.5, method="nearest")
     return description | {part: date_text(value) if is_date else float(value) for part, value in parts.items()}

@@ -116,11 +116,14 @@ def compare_with_constant(
     names = {method.label: method.name for method in ranked}
     is_tested = len(errors) >= FEWEST_SPLITS
     better = [v.first for v in verdicts if (v.better == v.first if is_tested else v.result.difference < 0)]
+    always = [label for label, row in zip(measured.names, measured.errors) if (row < errors).all()]
     return {
         "label": LABELS[dataset.task],
         "error": metric.scale * float(np.mean([split[metric.name] for split in values])),
         "is_tested": is_tested,
         "beaten_by": [names[label] for label in better],
+        "lower_in_all_splits": always,
+        "n_splits": len(errors),
         "p_values": {names[verdict.first]: verdict.adjusted_p_value for verdict in verdicts},
     }
 

@@ -157,7 +157,7 @@ def classes(summary: Summary) -> Chart | None:
         "classes",
         "Rows per class",
         "The largest classes first." if whole else f"{subject}.",
-        f"{subject}: {ends[0]} to {ends[1]} rows.",
+        f"{subject} of {ends[0]} rows each." if ends[0] == ends[1] else f"{subject}: {ends[0]} to {ends[1]} rows.",
         {"": spec(rows, 18 * len(rows), mark="bar", encoding=encoding)},
         ["class", "rows"],
         [[str(item["label"]), show(item["rows"])] for item in counts],

@@ -90,7 +90,12 @@ def _say_rivals(rows: Sequence[Mapping[str, Any]], decision: Mapping[str, Any] |
 def _say_nothing_learned(metric: Mapping[str, Any], constant: Mapping[str, Any]) -> str:
     size = f"{constant['error']:.3g}{' %' if metric['unit'] == '%' else ''}"
     predicts = "is shown to predict" if constant.get("is_tested", True) else "predicts"
-    return f"No method {predicts} better than a constant: {constant['label']} has {metric['label']} {size}."
+    said = f"No method {predicts} better than a constant: {constant['label']} has {metric['label']} {size}."
+    always = constant.get("lower_in_all_splits")
+    if not always:
+        return said
+    amounts = f"in each of the {constant['n_splits']} test folds, by amounts that differ too much for the test"
+    return f"{said} {_capitalized(always[0])} is better {amounts}."
 
 
 def _say_best(pairs: Sequence[Mapping[str, Any]], decision: Mapping[str, Any], labels: Mapping[str, str]) -> list[str]:

@@ -43,8 +43,8 @@ READING = (
 )
 
 IN_TIME = (
-    "Each fold is tested by models of all rows before it. Intervals and tests treat these folds like shuffled ones, "
-    "for which they were made; errors that change with time make them too sure. The analyses mix the rows."
+    "Each fold is tested by models of all rows before it. Intervals and tests treat these folds like shuffled ones; "
+    "if methods slowly get better or worse, they are too sure. The analyses mix the rows."
 )
 COVERING = (
     f"Coverage is the share of test rows whose target is in its {100 * COVERAGE:g} % interval or set of classes, which "

@@ -1,5 +1,6 @@
 """Attributes of the best method: the one that decides is first, and what it does is what the rows say."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 from sklearn.inspection import partial_dependence
 
 from tremula import BaggingClassifier, BaggingRegressor, C45Classifier, ExtraTreesClassifier
+from tremula.data.column import date_text
 from tremula.lab.comparison.analyses import attributes
 from tremula.lab.comparison.analyses.attributes import analyze_attributes
 from tremula.lab.comparison.analyses.effects import partial_effect, values_to_try
@@ -76,6 +78,15 @@ def test_effects_are_of_the_attributes_that_matter_and_name_levels() -> None:
     assert weight["curves"][0]["mean"][-1] - weight["curves"][0]["mean"][0] > 0.5
     assert (colour["attribute"], colour["kind"], colour["values"]) == ("colour", "nominal", ["red", "green", "blue"])
     assert np.argmax(colour["curves"][0]["mean"]) == 1
+
+
+def test_effects_of_dates_are_at_dates_of_the_column() -> None:
+    dataset = made()
+    days = np.round(1000 * dataset.X[:, 1])
+    dated = replace(dataset, X=np.column_stack([dataset.X[:, 0], days, dataset.X[:, 2]]), dates=(1,))
+    effect = analyze_attributes(bench(dated, BAGGING), 20)["effects"][0]
+    assert effect["kind"] == "date"
+    assert set(effect["values"]) <= set(map(date_text, days))
 
 
 def test_numbers_have_ranges_of_rows_that_members_left_out() -> None:

@@ -88,7 +88,10 @@ def test_a_file_is_read_alike_in_python_and_by_the_commands(
     described = json.loads(capsys.readouterr().out)
     assert [column["name"] for column in described["attributes"]] == list(loaded.attributes)
     assert (described["rows"], described["task"]) == (len(loaded.y), loaded.task)
-    kinds = ["nominal" if place in loaded.nominal else "numeric" for place in range(loaded.X.shape[1])]
+    kinds = [
+        "nominal" if place in loaded.nominal else "date" if place in loaded.dates else "numeric"
+        for place in range(loaded.X.shape[1])
+    ]
     assert [column["kind"] for column in described["attributes"]] == kinds
 
 

@@ -201,3 +201,8 @@ def test_a_word_below_the_sample_makes_amounts_words(tmp_path: Path) -> None:
     lines = [f"${row};{'ab'[row % 2]}" for row in range(6_000)]
     assert read_lines(tmp_path, "price;y", *lines).schema.kinds == ("number",)
     assert read_lines(tmp_path, "price;y", *lines, "item 7;a").schema.kinds == ("nominal",)
+
+
+def test_two_identifiers_are_no_copies_of_each_other() -> None:
+    both = {name: words([f"{name} {row}" for row in RNG.permutation(N)]) for name in ("key", "mail")}
+    assert kinds(both) == {"key": "identifier", "mail": "identifier"}

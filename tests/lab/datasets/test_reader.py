@@ -13,6 +13,7 @@ import pytest
 
 from tremula.errors import ColumnMismatch, QueryFailed, UnknownTable
 from tremula.lab.datasets import UnknownDataset, UnusableDataset
+from tremula.lab.datasets.description import describe_dataset
 from tremula.lab.datasets.formats import delimited, relation
 from tremula.lab.datasets.reader import Reading, read_data
 from tremula.lab.datasets.schema import conform
@@ -285,6 +286,37 @@ def test_dates_become_days() -> None:
     np.testing.assert_array_equal(reading.dataset.X[:, 0], [1, 2.5, np.nan])
     assert reading.schema.kinds == ("date",)
     assert "Column 'day' holds dates: trees divide it into earlier and later." in reading.notes
+
+
+def test_dates_are_told_and_shown_as_dates() -> None:
+    reading = read(["day,size,kind", "31/05/2024,1,a", "01/06/2024,2,b", ",3,a", "13/06/2024,3,a"])
+    dataset = reading.dataset
+    assert dataset.dates == (0,)
+    assert [dataset.value(row, 0) for row in range(3)] == ["2024-05-31", "2024-06-01", None]
+    described = describe_dataset(dataset)["attributes"][0]
+    assert (described["kind"], described["smallest"], described["median"]) == ("date", "2024-05-31", "2024-06-01")
+    assert read_data("table.csv", drop=["day"]).dataset.dates == ()
+
+
+@pytest.mark.parametrize("dash", ["-", "--", ".", "\N{EN DASH}"])
+def test_a_dash_among_numbers_is_a_missing_one(dash: str) -> None:
+    reading = read(["size,kind", "1.5,a", f"{dash},b", "2,a"])
+    np.testing.assert_array_equal(reading.dataset.X[:, 0], [1.5, np.nan, 2])
+    assert "A dash or point alone counts as missing in 1 column: 'size'." in reading.notes
+
+
+def test_a_dash_among_words_or_in_most_rows_is_a_level() -> None:
+    reading = read(["answer,often,kind", "yes,-,a", "-,-,b", "no,1,a"])
+    assert reading.dataset.nominal == (0, 1)
+    assert "-" in reading.dataset.level_names(0)
+
+
+def test_a_column_without_a_name_gets_one_that_can_be_given() -> None:
+    lines = ["size,,column2,kind", "1,4,x,a", "2,9,y,b", "3,1,x,a"]
+    reading = read(lines)
+    assert reading.dataset.attribute_names == ("size", "column2_", "column2")
+    assert "Column 2 has no name: it is called 'column2_'." in reading.notes
+    assert read(lines, drop=["column2_"]).dataset.attribute_names == ("size", "column2")
 
 
 def test_dates_and_truth_values_of_parquet() -> None:

@@ -3,7 +3,7 @@
 Plain dictionaries, ready for JSON or a page.
 """
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,11 +55,11 @@ def describe_attribute(data: Dataset, place: int, name: str) -> dict[str, Any]:
     described: dict[str, Any] = {"name": name, "missing": int(len(values) - len(known))}
     if place in data.nominal:
         return described | {"kind": "nominal"} | _levels(data, place, known)
-    quartiles: dict[str, Any] = _quartiles(known)
-    if place in data.dates:
-        quartiles = {part: None if day is None else date_text(day) for part, day in quartiles.items()}
-    kind = "date" if place in data.dates else "numeric"
-    return described | {"kind": kind, "different": len(np.unique(known))} | quartiles
+    described["different"] = len(np.unique(known))
+    if place not in data.dates:
+        return described | {"kind": "numeric"} | _quartiles(known)
+    days = _quartiles(known, "nearest")
+    return described | {"kind": "date"} | {part: None if day is None else date_text(day) for part, day in days.items()}
 
 
 def _levels(data: Dataset, place: int, known: NDArray[np.float64]) -> dict[str, Any]:
@@ -69,7 +69,8 @@ def _levels(data: Dataset, place: int, known: NDArray[np.float64]) -> dict[str, 
     return {"n_levels": len(levels), "levels": {levels[code]: int(counts[code]) for code in order}}
 
 
-def _quartiles(values: NDArray[np.float64]) -> dict[str, float | None]:
+def _quartiles(values: NDArray[np.float64], method: Literal["linear", "nearest"] = "linear") -> dict[str, float | None]:
     if not len(values):
         return dict.fromkeys(PARTS, None)
-    return {name: float(value) for name, value in zip(PARTS, np.quantile(values, list(PARTS.values())))}
+    quartiles = np.quantile(values, list(PARTS.values()), method=method)
+    return {name: float(value) for name, value in zip(PARTS, quartiles)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,9 @@ def values_to_try(dataset: Dataset, attribute: int) -> NDArray[np.float64]:
         return np.sort(values[np.argsort(-counts, kind="stable")[:MOST_VALUES]])
     if len(values) <= MOST_VALUES:
         return values
-    return np.unique(np.quantile(present, np.linspace(0.02, 0.98, MOST_VALUES)))
+    # A date between two days would be none of the column's.
+    between: Literal["nearest", "linear"] = "nearest" if attribute in dataset.dates else "linear"
+    return np.unique(np.quantile(present, np.linspace(0.02, 0.98, MOST_VALUES), method=between))
 
 
 def shown_classes(dataset: Dataset) -> NDArray[Any]:
