@@ -251,8 +251,8 @@ def _small_classes(y: NDArray[np.generic], task: str) -> list[Finding]:
         Finding(
             "small class",
             (),
-            f"{words} ({show(small)}): with {USUAL_FOLDS} folds, some folds do not test them. Join small classes, or "
-            "use fewer folds with --cv.",
+            f"{words} ({show(small)}): with the usual {USUAL_FOLDS} folds, some folds do not test "
+            f"{'it' if len(small) == 1 else 'them'}. Join small classes, or use fewer folds with --cv.",
         )
     ]
 
