@@ -223,12 +223,12 @@ def _mean_and_interval(results: Sequence[Result], validation: CrossValidation, m
 
 
 def _within_percent(low: float, high: float, results: Sequence[Result]) -> tuple[float, float]:
-    """Clip an interval to 0 and 100; if all splits have the same error, return that of a single test set."""
-    if low < high:
+    """Clip an interval to 0 and 100; if all splits have equally many errors, return that of a single test set."""
+    n_wrong = [round(result.n_test * result.values["error"]) for result in results]
+    if low < high and len(set(n_wrong)) > 1:
         return max(low, 0.0), min(high, 100.0)
     n_rows = sum(result.n_test for result in results)
-    n_wrong = round(sum(result.n_test * result.values["error"] for result in results))
-    ends = binomial_interval(n_wrong, n_rows, confidence=CONFIDENCE)
+    ends = binomial_interval(sum(n_wrong), n_rows, confidence=CONFIDENCE)
     return 100 * ends[0], 100 * ends[1]
 
 
