@@ -8,9 +8,7 @@ import json
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from enum import StrEnum
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 import typer
@@ -21,8 +19,22 @@ from sklearn.model_selection import train_test_split
 
 import tremula as tm
 from tremula.cli.class_names import doubtful_names
-from tremula.cli.model_files import READERS, check_place, load_model, rows_for
+from tremula.cli.model_files import check_place, load_model, rows_for
 from tremula.cli.options import TrustOption, split_words
+from tremula.cli.smooth_options import (
+    ClassesOption,
+    DataOption,
+    JobsOption,
+    JsonOption,
+    ModelArgument,
+    NoiseOption,
+    OutOption,
+    Scoring,
+    ScoringOption,
+    SeedOption,
+    TargetOption,
+    TestShareOption,
+)
 from tremula.cli.smoothed_model_files import choose_place, save_smoothed
 from tremula.cli.unwrapping import model_inside
 from tremula.data.table_schema import TableSchema
@@ -40,67 +52,6 @@ HELD_OUT = (
     "The rows must not be training rows of the model: on training rows, any model looks better than it is, and the "
     "chosen amount of noise is too small."
 )
-
-
-class Scoring(StrEnum):
-    """The loss that chooses the amount of noise."""
-
-    error = "error"
-    log_loss = "log_loss"
-    squared_error = "squared_error"
-    absolute_error = "absolute_error"
-
-
-ModelArgument = Annotated[
-    Path,
-    typer.Argument(
-        metavar="MODEL",
-        help=f"File of a trained model: {', '.join(READERS)}, or one written by tm.save.",
-        show_default=False,
-    ),
-]
-DataOption = Annotated[
-    str,
-    typer.Option(
-        help="Rows not used for training: a file, a table of a database, or the name of a dataset.",
-        show_default=False,
-    ),
-]
-TargetOption = Annotated[
-    str | None, typer.Option(help="Column to predict.", show_default="the target of the model, else as in compare")
-]
-NoiseOption = Annotated[
-    str, typer.Option(help="Amount of noise, in standard deviations of each column; auto chooses it on the rows.")
-]
-TestShareOption = Annotated[
-    float,
-    typer.Option(
-        min=0.1,
-        max=0.9,
-        help="Share of rows used to estimate the gain; the rest are used to choose the noise.",
-    ),
-]
-ScoringOption = Annotated[
-    Scoring | None,
-    typer.Option(help="Loss that chooses the noise.", show_default="log_loss, or squared_error in regression"),
-]
-ClassesOption = Annotated[
-    str | None,
-    typer.Option(
-        help="Names of the classes, comma-separated, in the order of the model's class numbers, if the model "
-        "stores only class numbers.",
-        show_default=False,
-    ),
-]
-OutOption = Annotated[
-    Path | None,
-    typer.Option("--out", "-o", help="File for the smoothed model.", show_default="<model>_soft.tremula"),
-]
-SeedOption = Annotated[
-    int, typer.Option(min=0, max=2**32 - 1, help="Determines which rows are used to estimate the gain.")
-]
-JobsOption = Annotated[int, typer.Option(help="Number of processors; -1 uses all.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print the results as JSON instead of a table.")]
 
 
 def smooth(
