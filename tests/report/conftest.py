@@ -73,6 +73,8 @@ def _attributes(task: str) -> dict[str, Any]:
         "effects": [
             {"attribute": "length", "kind": "numeric", "values": [1.0, 2.0, 9.0], "curves": numbers},
             {"attribute": "colour", "kind": "nominal", "values": ["red", "blue"], "curves": levels},
+            {"attribute": "day", "kind": "date", "curves": numbers,
+             "values": ["2024-05-31", "2024-06-01", "2024-12-31"]},
         ],
     }  # fmt: skip
 

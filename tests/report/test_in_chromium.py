@@ -20,6 +20,7 @@ FLAGS = (
 )  # fmt: skip
 NAMES = "[...document.querySelectorAll('#methods tbody th')].map(cell => cell.textContent)"
 CHART = "[role=graphics-document][aria-label^='{words}']"
+EFFECTS = ["effect_1", "effect_2", "effect_3"]  # of a number, of levels, of dates
 OPEN = "[...document.querySelectorAll('details.part[open]')].map(part => part.parentElement.id)"
 UNNAMED = """[...document.querySelectorAll('button, select, input')]
   .filter((one) => !one.labels?.length && !one.textContent.trim()).length"""
@@ -179,12 +180,12 @@ def test_a_folded_chart_is_drawn_again_if_the_window_changed_meanwhile(open_page
 def test_the_best_model_has_its_figures_and_tables(open_page: Callable[..., Any]) -> None:
     page = open_page("classification")
     charts = page.locator("#best .chart").evaluate_all("places => places.map((place) => place.dataset.chart)")
-    assert charts == ["roc", "precision_recall", "best_calibration", "importances", "effect_1", "effect_2"]
+    assert charts == ["roc", "precision_recall", "best_calibration", "importances", *EFFECTS]
     assert page.locator("table.confusions tbody tr").all_inner_texts() == ["no\t720\t20\t97 %", "yes\t17\t477\t97 %"]
     assert page.locator("table.cases tbody tr").count() == 1
     page = open_page("regression")
     charts = page.locator("#best .chart").evaluate_all("places => places.map((place) => place.dataset.chart)")
-    assert charts == ["residuals", "groups", "importances", "effect_1", "effect_2"]
+    assert charts == ["residuals", "groups", "importances", *EFFECTS]
 
 
 def test_pointing_at_a_verdict_tells_the_pair(open_page: Callable[..., Any]) -> None:
