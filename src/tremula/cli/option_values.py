@@ -241,6 +241,9 @@ OPTIONS: dict[str, dict[str, Values | None]] = {
         "--max-questions": other,
         "--audit": other,
         "--cube-rows": other,
+        "--group": other,
+        "--group-key": other,
+        "--group-missing": other,
         "--json": None,
     },
     "reproduce": {
