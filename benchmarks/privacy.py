@@ -1,6 +1,7 @@
 """Accuracy of private learners; made for docs/guide/private_data.md.
 
     python benchmarks/privacy.py --run tremula         measures tremula, and stores benchmarks/privacy.json
+    python benchmarks/privacy.py --run min_count       the same for the rule of small counts
     python benchmarks/privacy.py --run diffprivlib     the same for diffprivlib's forest, where it is installed
     python benchmarks/privacy.py --run ebm             the same for the private boosting machine of interpret-core
     python benchmarks/privacy.py                       writes the tables into the page, from the stored results
@@ -32,7 +33,7 @@ MARKS = {
     "budgets": ("<!-- accuracy by epsilon -->", "<!-- end of accuracy by epsilon -->"),
     "counts": ("<!-- accuracy by min_count -->", "<!-- end of accuracy by min_count -->"),
 }
-TABLES = ("breast-w", "credit-g", "diabetes", "kr-vs-kp", "vote")
+TABLES = ("adult", "breast-w", "credit-a", "credit-g", "diabetes", "kr-vs-kp", "mushroom", "phoneme", "vote")
 EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
 MIN_COUNTS = (0, 5, 10)
 DELTA = 1e-5
@@ -65,17 +66,12 @@ def tremula_score(
     X: pd.DataFrame, y: np.ndarray, X_test: pd.DataFrame, y_test: np.ndarray, epsilon: float, seed: int
 ) -> float:
     import tremula as tm
-    from tremula.errors import OneClassTarget
     from tremula.queries import GuardedOracle
 
-    guarded = GuardedOracle(
-        tremula_oracle(X, y, pd.concat([X, X_test])), min_count=0, epsilon=epsilon, delta=DELTA, budget_depth=3
-    )
-    model = tm.SimulatedBaggingClassifier(n_estimators=2, max_depth=3, random_state=seed)
-    try:
-        return float(model.fit(guarded).score(X_test, y_test))
-    except OneClassTarget:  # only one class has rows after noise
-        return float(np.mean(y_test == np.unique(y)[0]))
+    rules = {"min_count": 0, "epsilon": epsilon, "delta": DELTA, "budget_depth": 1, "estimate": True}
+    guarded = GuardedOracle(tremula_oracle(X, y, pd.concat([X, X_test])), **rules)
+    model = tm.SimulatedBaggingClassifier(n_estimators=20, max_depth=8, max_features="sqrt", random_state=seed)
+    return float(model.fit(guarded).score(X_test, y_test))
 
 
 def coded(X: pd.DataFrame, X_test: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
@@ -151,16 +147,21 @@ def measure(score: Score, name: str, settings: tuple[float, ...], n_divisions: i
 
 
 def run(learner: str, tables: tuple[str, ...], n_divisions: int) -> None:
-    score: Score = {"tremula": tremula_score, "diffprivlib": diffprivlib_score, "ebm": ebm_score}[learner]
+    scores = {"tremula": tremula_score, "diffprivlib": diffprivlib_score, "ebm": ebm_score}
     for name in tables:
+        if learner == "min_count":
+            measured = measure(min_count_score, name, MIN_COUNTS, n_divisions)
+        else:
+            measured = measure(scores[learner], name, EPSILONS, n_divisions)
+        y = read(name)[1]
         stored = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"budgets": {}, "counts": {}, "majority": {}}
-        stored["budgets"].setdefault(name, {})[learner] = measure(score, name, EPSILONS, n_divisions)
-        if learner == "tremula":
-            stored["counts"][name] = measure(min_count_score, name, MIN_COUNTS, n_divisions)
-            y = read(name)[1]
-            stored["majority"][name] = round(float(np.unique(y, return_counts=True)[1].max() / len(y)), 4)
+        stored["majority"][name] = round(float(np.unique(y, return_counts=True)[1].max() / len(y)), 4)
+        if learner == "min_count":
+            stored["counts"][name] = measured
+        else:
+            stored["budgets"].setdefault(name, {})[learner] = measured
         RESULTS.write_text(json.dumps(stored, indent=1, sort_keys=True) + "\n")
-        print(name, stored["budgets"][name][learner], stored["counts"].get(name), flush=True)
+        print(name, measured, flush=True)
 
 
 def budget_table(stored: dict[str, Any]) -> str:
@@ -196,7 +197,7 @@ def write_page() -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--run", choices=tuple(LEARNERS))
+    parser.add_argument("--run", choices=(*LEARNERS, "min_count"))
     parser.add_argument("--tables", default=",".join(TABLES))
     parser.add_argument("--divisions", type=int, default=DIVISIONS)
     options = parser.parse_args()

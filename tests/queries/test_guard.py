@@ -254,7 +254,7 @@ def test_noise_has_the_scale_of_its_price() -> None:
     X, y = np.full((2000, 1), "a", dtype=object), [0, 1] * 1000
     ratio = np.exp(-0.5)
     noisy = []
-    guarded = private(ArrayOracle(X, y, categorical_features="all"), 1e6, 0.5, min_count=0)
+    guarded = private(ArrayOracle(X, y, categorical_features="all"), 1e6, 0.5, min_count=0, shrink=False)
     for last in range(600):  # paths that all rows are on
         noisy += guarded.count([Question((Condition(0, 0, last),), (0,))])[0][0].tolist()
     expected = np.sqrt(2 * ratio / (1 - ratio) ** 2)

@@ -6,10 +6,11 @@ oracle; `sql/` asks databases, `remote/` other machines. Open `question.py` firs
 
 from tremula.queries.adtree import ADTreeOracle
 from tremula.queries.arrays import ArrayOracle
+from tremula.queries.contributions import limit_rows
 from tremula.queries.federated import FederatedOracle
 from tremula.queries.guard import GuardedOracle
+from tremula.queries.guarded_cuts import private_cuts
 from tremula.queries.itemsets import ItemsetOracle
-from tremula.queries.private_input import limit_rows, private_cuts
 from tremula.queries.question import Attribute, Condition, Question, Schema
 from tremula.queries.remote.client import RemoteOracle
 from tremula.queries.site_schemas import agree_on_cuts

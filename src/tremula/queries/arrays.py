@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,9 @@ import tremula._kernels.counts as kernel
 from tremula.data.encoding import ColumnEncoder
 from tremula.data.names import attribute_names
 from tremula.data.target import read_classes, read_target
+from tremula.errors import InvalidInput
 from tremula.parameters import check_choice, check_number
+from tremula.queries.contributions import check_bounds, limit_table, places_on_grid
 from tremula.queries.question import EVERYWHERE, Attribute, Path, Question, Schema, is_within, joint_shape
 
 CODE_TYPES = (np.uint8, np.uint16, np.int32)
@@ -76,6 +79,7 @@ def encode_table(
     n_bins: int,
     task: str = "auto",
     cuts: Mapping[str, Sequence[float]] | None = None,
+    target_bounds: Sequence[float] | None = None,
 ) -> tuple[Schema, NDArray[Any], NDArray[Any]]:
     """Encode rows for counting: return the schema, the value numbers, and the target as class codes or numbers."""
     check_number("n_bins", n_bins, 2, whole=True)
@@ -83,12 +87,16 @@ def encode_table(
     encoder, values = ColumnEncoder.learn(X, categorical_features)
     attributes = describe_columns(encoder, values, n_bins, cuts)
     target: NDArray[Any]
-    if task == "regression" or (task == "auto" and type_of_target(y).startswith("continuous")):
+    bounds = None if target_bounds is None else check_bounds(target_bounds)
+    if bounds is not None and task == "classification":
+        raise InvalidInput("target_bounds was given, but classes have no bounds: leave it out, or use task='regression'")
+    if bounds is not None or task == "regression" or (task == "auto" and type_of_target(y).startswith("continuous")):
         target, classes = read_target(y, len(values), None), None
+        target = target if bounds is None else places_on_grid(target, bounds)
     else:
         labels, target = read_classes(y, len(values), None)
         classes = tuple(labels.tolist())
-    schema = Schema(attributes, "target", classes, has_names=encoder.names is not None)
+    schema = Schema(attributes, "target", classes, has_names=encoder.names is not None, target_bounds=bounds)
     return schema, encode_values(attributes, values), target
 
 
@@ -109,6 +117,13 @@ class ArrayOracle:
         "auto" treats real numbers as a numeric target, and all other targets as classes.
     cuts : mapping of str to sequence of float or None, default=None
         Cuts of numeric columns, instead of quantiles. The columns of an array are named "x0", "x1", ...
+    person_id : str, array of shape (n_rows,) or None, default=None
+        The person that each row belongs to, or the name of the column that says it, which is not an attribute then.
+    rows_per_person : int, default=1
+        With `person_id`, only so many rows of each person are counted: always the same ones, as `limit_rows` chooses
+        them.
+    target_bounds : pair of float or None, default=None
+        A numeric target is clamped to these bounds, which must not depend on the rows. A privacy budget needs them.
 
     Examples
     --------
@@ -132,8 +147,17 @@ class ArrayOracle:
         n_bins: int = DEFAULT_BINS,
         task: str = "auto",
         cuts: Mapping[str, Sequence[float]] | None = None,
+        person_id: Any = None,
+        rows_per_person: int = 1,
+        target_bounds: Sequence[float] | None = None,
     ) -> None:
-        self._start(*encode_table(X, y, categorical_features, n_bins, task, cuts))
+        name = None
+        if person_id is not None:
+            X, y, name = limit_table(X, y, person_id, rows_per_person)
+        schema, codes, target = encode_table(X, y, categorical_features, n_bins, task, cuts, target_bounds)
+        if name is not None:
+            schema = replace(schema, person_id=name, rows_per_person=rows_per_person)
+        self._start(schema, codes, target)
 
     @classmethod
     def from_codes(cls, schema: Schema, codes: NDArray[Any], target: NDArray[Any]) -> ArrayOracle:

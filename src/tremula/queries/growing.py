@@ -276,7 +276,7 @@ def _finish(member: Member, schema: Schema, growth: Growth) -> Tree:
             counts = resample_moments(counts, member.random)
         with np.errstate(divide="ignore", invalid="ignore"):
             means = np.where(counts[:, 0] > 0, counts[:, 1] / counts[:, 0], np.nan)
-        return Tree.from_node_means(nodes, means, [], n_levels, strict=False)
+        return Tree.from_node_means(nodes, schema.target_at(means), [], n_levels, strict=False)
     nodes["weight"] = counts.sum(axis=1)
     if growth.resampled_leaves:
         counts = resample(np.rint(counts).astype(np.int64), member.random).astype(np.float64)

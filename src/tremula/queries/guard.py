@@ -21,8 +21,10 @@ from tremula.errors import BudgetExhausted, InvalidInput, QueryRefused
 from tremula.parameters import check_flag, check_number
 from tremula.persistence.atomic_write import write_atomically
 from tremula.queries.disclosure import Disclosure
+from tremula.queries.estimates import Estimates
 from tremula.queries.ledger import LedgerEntry, digest, path_in_words, question_from, question_in_json, rules_of
 from tremula.queries.ledger_file import LedgerFile, Record
+from tremula.queries.noisy_answers import noisy_answer
 from tremula.queries.oracle import Oracle
 from tremula.queries.possible_cells import possible_cells
 from tremula.queries.privacy import DEFAULT_DEPTH, make_budget
@@ -57,11 +59,18 @@ class GuardedOracle(ShownAsTable):
         If given, all answers together are (`epsilon`, `delta`)-differentially private, and the noise is discrete
         Gaussian. Costs are then counted in rho, by zero-concentrated differential privacy, and many tables have less
         noise.
-    rows_per_person : int, default=1
-        No person has more rows in the table: the unit of privacy is a person with all of these rows. It is not checked.
-        `limit_rows` chooses such rows.
+    rows_per_person : int or None, default=None
+        No person has more rows in the table: the unit of privacy is a person with all of these rows. None is that of
+        the oracle if it was made with `person_id`, else 1. Without `person_id` it is not checked.
     budget_depth : int, default=8
         Depth of trees that the budget suffices for. Fewer depths have less noise.
+    estimate : bool, default=False
+        Whether counts that the budget does not pay for are estimated from those that it paid for, instead of being
+        refused. Attributes are taken as independent among the rows of a class on a path. With ``budget_depth=1`` the
+        whole budget pays for the counts of the whole table. Not for numeric targets.
+    shrink : bool, default=True
+        Whether the noisy tables of a path are made consistent and shrunk by the noise in them. If not, negative counts
+        are set to 0, and no other is changed.
     key : str, bytes or None, default=None
         Secret by which `round_to` rounds each count up or down at random, always in the same way.
     ledger_file : path or None, default=None
@@ -107,13 +116,16 @@ class GuardedOracle(ShownAsTable):
         epsilon_per_table: float | None = None,
         allow_joint: bool = True,
         delta: float | None = None,
-        rows_per_person: int = 1,
+        rows_per_person: int | None = None,
         budget_depth: int = DEFAULT_DEPTH,
+        estimate: bool = False,
+        shrink: bool = True,
         key: str | bytes | None = None,
         ledger_file: str | os.PathLike[str] | None = None,
     ) -> None:
         check_number("min_count", min_count, 0, whole=True)
-        check_flag("allow_joint", allow_joint)
+        for name, flag in (("allow_joint", allow_joint), ("estimate", estimate), ("shrink", shrink)):
+            check_flag(name, flag)
         if round_to is not None:
             check_number("round_to", round_to, 1, whole=True)
         self.ledger: list[LedgerEntry] = []
@@ -123,8 +135,11 @@ class GuardedOracle(ShownAsTable):
         self._round_to = round_to
         self._key = key.encode() if isinstance(key, str) else key
         self._allow_joint = allow_joint
-        self._budget = make_budget(oracle.schema, epsilon, delta, epsilon_per_table, rows_per_person, budget_depth)
+        n_rows = _rows_per_person(oracle.schema, rows_per_person)
+        self._budget = make_budget(oracle.schema, epsilon, delta, epsilon_per_table, n_rows, budget_depth)
+        self._shrink = shrink
         self._answers: dict[Question, NDArray[Any]] = {}
+        self._estimates = Estimates(oracle.schema) if estimate else None
         protects_cells = epsilon is None and min_count > 1
         self._disclosure = Disclosure(oracle, min_count, self._store_division) if protects_cells else None
         self._lock = RLock()
@@ -133,7 +148,7 @@ class GuardedOracle(ShownAsTable):
         self._digest = digest(oracle.schema)
         self._file = None
         if ledger_file is not None:
-            rules = rules_of(oracle.schema, min_count, epsilon, delta, rows_per_person)
+            rules = rules_of(oracle.schema, min_count, epsilon, delta, n_rows)
             self._file = LedgerFile(ledger_file, rules)
             self._continue_ledger([])
 
@@ -198,7 +213,7 @@ class GuardedOracle(ShownAsTable):
         if "answers" in record and is_own_schema:
             dtype = self.schema.empty_answer().dtype
             for question, answer in record["answers"]:
-                self._answers[question_from(question)] = np.array(answer, dtype=dtype)
+                self._take_over(question_from(question), np.array(answer, dtype=dtype))
 
     def _store_division(self, division: Record) -> None:
         self._write({"schema": self._digest, "division": division})
@@ -217,12 +232,23 @@ class GuardedOracle(ShownAsTable):
         budget = self._budget
         cost = 0.0 if budget is None else budget.cost(questions, len(self.schema.attributes))
         if budget is not None and self.spent + cost > budget.total * (1 + 1e-12):
+            if self._estimates is not None and self._answer_by_estimates(self._estimates, questions):
+                return
             self._record(questions, "refused")
             raise BudgetExhausted(
                 f"a batch of {len(questions)} questions costs {cost:.3g} of a privacy budget of {budget.total:g}, of "
                 f"which {self.left:.3g} is left: nothing was sent"
             )
         self._ask(questions, cost)
+
+    def _answer_by_estimates(self, estimates: Estimates, questions: Sequence[Question]) -> bool:
+        """Estimate the answers to a batch from earlier ones; whether all of them could be."""
+        estimated = {question: estimates.estimate(question) for question in questions}
+        if any(answer is None for answer in estimated.values()):
+            return False
+        self._record(questions, "estimated")
+        self._answers |= {question: answer for question, answer in estimated.items() if answer is not None}
+        return True
 
     def _disclose(self, disclosure: Disclosure, questions: Sequence[Question]) -> None:
         """Answer from counts that are safe to disclose."""
@@ -285,7 +311,13 @@ class GuardedOracle(ShownAsTable):
         if self._file is not None:
             given = [(question_in_json(question), answer.tolist()) for question, answer in answers.items()]
             self._write({"schema": self._digest, "answers": given})
-        self._answers |= answers
+        for question, answer in answers.items():
+            self._take_over(question, answer)
+
+    def _take_over(self, question: Question, answer: NDArray[Any]) -> None:
+        self._answers[question] = answer
+        if self._estimates is not None:
+            self._estimates.add(question, answer)
 
     def _guard(self, question: Question, answer: NDArray[Any]) -> tuple[NDArray[Any], int]:
         """Return the answer with noise, suppression and rounding, and the number of suppressed cells."""
@@ -293,7 +325,7 @@ class GuardedOracle(ShownAsTable):
         possible = possible_cells(self.schema, question)
         known = possible & (guarded != UNKNOWN) if self.schema.classes is not None else possible
         if self._budget is not None:
-            guarded[known] = np.maximum(self._budget.add_noise(guarded[known]), 0)
+            guarded = noisy_answer(self.schema, question, answer, known, self._budget, shrink=self._shrink)
         counts = guarded if self.schema.classes is not None else guarded[..., 0]
         is_small = (counts > 0) & (counts < self._min_count)
         guarded[is_small] = 0
@@ -318,6 +350,19 @@ class GuardedOracle(ShownAsTable):
                 suppressed=0 if suppressed is None else suppressed[place],
             )
             self.ledger.append(entry)
+
+
+def _rows_per_person(schema: Schema, given: int | None) -> int:
+    """Return the number of rows of a person, as given or as the oracle limits it."""
+    if given is None:
+        return schema.rows_per_person
+    check_number("rows_per_person", given, 1, whole=True)
+    if given < schema.rows_per_person:
+        raise InvalidInput(
+            f"rows_per_person is {given}, but the oracle counts up to {schema.rows_per_person} rows of a person: leave "
+            "it out"
+        )
+    return given
 
 
 def ignore(record: Record) -> None:

@@ -60,7 +60,7 @@ def path_in_words(schema: Schema, path: Path) -> str:
 def rules_of(
     schema: Schema, min_count: int, epsilon: float | None, delta: float | None, rows_per_person: int
 ) -> dict[str, Any]:
-    """Return what a ledger file belongs to: the columns of a table and the rules of its guard."""
+    """Return what a ledger file belongs to: the columns of a table, the unit of privacy and the rules of its guard."""
     return {
         "format": 1,
         "columns": [attribute.name for attribute in schema.attributes],
@@ -70,12 +70,17 @@ def rules_of(
         "epsilon": epsilon,
         "delta": delta,
         "rows_per_person": rows_per_person,
+        "person_id": schema.person_id,
+        "target_bounds": schema.target_bounds,
     }
 
 
 def digest(schema: Schema) -> str:
     """Return a checksum of a schema with its levels and cuts."""
-    return sha256(repr(asdict(schema)).encode()).hexdigest()[:16]
+    described = asdict(schema)
+    for field in ("person_id", "rows_per_person", "target_bounds"):  # they are rules of the ledger
+        del described[field]
+    return sha256(repr(described).encode()).hexdigest()[:16]
 
 
 def question_in_json(question: Question) -> list[Any]:

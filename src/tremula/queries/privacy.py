@@ -15,10 +15,13 @@ from numpy.typing import NDArray
 
 from tremula.errors import InvalidInput, MissingLibrary
 from tremula.parameters import check_number
-from tremula.queries.question import Question, Schema
+from tremula.queries.question import GRID, Question, Schema
 from tremula.queries.sql.path_covers import cover_paths
 
 DEFAULT_DEPTH = 8  # by default the budget suffices for trees of this depth, if all members have the same tree
+# Parts of a table's cost that pay for the number of rows, their sum and their sum of squares. The gain of a split and the
+# value of a leaf depend most on the sum; only the resampling of sums needs the squares.
+MOMENT_SHARES = (0.3, 0.6, 0.1)
 Noise = Callable[[NDArray[Any]], NDArray[np.int64]]
 
 
@@ -35,7 +38,11 @@ class Budget:
     per_table : float
         Cost of one table of counts.
     add_noise : function
-        Adds the noise that one table pays for.
+        Adds the noise that one table of counts pays for.
+    deviation : float
+        Standard deviation of that noise.
+    moment_noise : tuple of functions
+        Add the noise of each moment of a bounded target, instead.
     """
 
     epsilon: float
@@ -43,6 +50,8 @@ class Budget:
     total: float
     per_table: float
     add_noise: Noise
+    deviation: float
+    moment_noise: tuple[Noise, ...] = ()
 
     @property
     def unit(self) -> str:
@@ -77,25 +86,50 @@ def make_budget(
                 raise InvalidInput(f"{name} was given without epsilon: give epsilon, the total budget, too")
         return None
     check_number("epsilon", epsilon, 0.0, above=True)
-    if schema.classes is None:
+    if schema.classes is None and schema.target_bounds is None:
         raise InvalidInput(
-            "epsilon was given, but the target is numeric and its sums are not bounded: leave epsilon out, or predict "
-            "classes"
+            "epsilon was given, but the target is numeric and its sums are not bounded: make the oracle with "
+            "target_bounds=(lowest, highest), from public knowledge"
         )
     if per_table is not None:
         check_number("epsilon_per_table", per_table, 0.0, above=True)
     n_tables = depth * len(schema.attributes)
     if delta is None:
         cost = epsilon / n_tables if per_table is None else float(per_table)
-        return Budget(epsilon, None, epsilon, cost, laplace_noise(rows_per_person / cost))
+        return _budget(schema, epsilon, None, epsilon, cost, rows_per_person)
     check_number("delta", delta, 0.0, above=True)
     if delta >= 1:
         raise InvalidInput(f"delta is {delta}, expected less than 1: give less than 1 / the number of rows")
     if per_table is not None:
         raise InvalidInput("epsilon_per_table was given with delta, where tables cost rho: set budget_depth instead")
     total = rho_for(epsilon, delta)
-    cost = total / n_tables
-    return Budget(epsilon, delta, total, cost, gaussian_noise(rows_per_person / np.sqrt(2 * cost)))
+    return _budget(schema, epsilon, delta, total, total / n_tables, rows_per_person)
+
+
+def _budget(
+    schema: Schema, epsilon: float, delta: float | None, total: float, cost: float, rows_per_person: int
+) -> Budget:
+    """Make the noise of tables: a person changes one by as many rows, each of them a moment by at most its largest."""
+    scale = noise_scale(rows_per_person, cost, delta)
+    noise_of = laplace_noise if delta is None else gaussian_noise
+    moments: tuple[Noise, ...] = ()
+    if schema.classes is None:
+        moments = tuple(
+            noise_of(noise_scale(rows_per_person * GRID**power, share * cost, delta))
+            for power, share in enumerate(MOMENT_SHARES)
+        )
+    return Budget(epsilon, delta, total, cost, noise_of(scale), scale * np.sqrt(2 if delta is None else 1), moments)
+
+
+def noise_scale(sensitivity: float, cost: float, delta: float | None) -> float:
+    """Return the scale of the noise that a cost pays for: Laplace for an epsilon, or Gaussian for a rho.
+
+    Examples
+    --------
+    >>> noise_scale(3, 0.5, None), noise_scale(3, 0.5, 1e-6)
+    (6.0, 3.0)
+    """
+    return sensitivity / cost if delta is None else float(sensitivity / np.sqrt(2 * cost))
 
 
 def epsilon_for(rho: float, delta: float) -> float:
@@ -133,14 +167,14 @@ def rho_for(epsilon: float, delta: float) -> float:
 def laplace_noise(scale: float) -> Noise:
     """Return a function that adds discrete Laplace noise to counts."""
     dp = _opendp()
-    space = dp.vector_domain(dp.atom_domain(T=int)), dp.l1_distance(T=int)
+    space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l1_distance(T="i64")
     return _adder(dp.m.make_laplace(*space, scale=float(scale)))
 
 
 def gaussian_noise(scale: float) -> Noise:
     """Return a function that adds discrete Gaussian noise to counts."""
     dp = _opendp()
-    space = dp.vector_domain(dp.atom_domain(T=int)), dp.l2_distance(T=float)
+    space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T=float)
     return _adder(dp.m.make_gaussian(*space, scale=float(scale)))
 
 

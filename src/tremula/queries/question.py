@@ -19,6 +19,7 @@ from tremula.persistence.registry import storable
 from tremula.persistence.soundness import require
 
 MOMENTS = 3  # of a numeric target: the number of rows, their sum, the sum of their squares
+GRID = 1000  # places of a bounded target on either side of the middle of its bounds
 
 
 class Condition(NamedTuple):
@@ -118,15 +119,27 @@ class Schema:
         Class labels, or None for a numeric target.
     has_names : bool
         Whether the attributes have the names of the table's columns; False for an array without names.
+    person_id : str or None
+        Column of the person that a row belongs to, if the rows of a person are limited.
+    rows_per_person : int
+        Maximum number of rows of a person that are counted.
+    target_bounds : tuple of two floats or None
+        Bounds to which a numeric target is clamped. Its moments are then whole numbers: those of its places on a grid
+        from -GRID, the lower bound, to GRID.
     """
 
     attributes: tuple[Attribute, ...]
     target: str
     classes: tuple[Any, ...] | None
     has_names: bool = True
+    person_id: str | None = None
+    rows_per_person: int = 1
+    target_bounds: tuple[float, float] | None = None
 
     def _check_stored(self) -> None:
         plain = (str, bool, int, float)
+        require(self.rows_per_person >= 1, "persons have no rows")
+        require(self.target_bounds is None or self.target_bounds[0] < self.target_bounds[1], "bounds do not increase")
         require(self.classes is None or all(isinstance(label, plain) for label in self.classes), "a class is no label")
 
     @property
@@ -139,6 +152,13 @@ class Schema:
         """Row of an answer at which the cells of each attribute start, and the number of cells at the end."""
         sizes = [attribute.n_values + 1 for attribute in self.attributes]
         return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
+
+    def target_at(self, places: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the numbers at places of the target's grid, if it is bounded; else they are the numbers themselves."""
+        if self.target_bounds is None:
+            return places
+        low, high = self.target_bounds
+        return np.asarray((low + high) / 2 + places * ((high - low) / 2 / GRID))
 
     @property
     def n_cells(self) -> int:

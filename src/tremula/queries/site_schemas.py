@@ -29,7 +29,13 @@ def merge_schemas(schemas: Sequence[Schema]) -> Schema:
                 f"the target has classes at one of the sites 0 and {number} and numbers at the other: give both "
                 "oracles the same task"
             )
+        for field in ("person_id", "target_bounds"):
+            own, other = getattr(schema, field), getattr(first, field)
+            if own != other:
+                raise InvalidInput(f"{field} is {own!r} at site {number} and {other!r} at site 0: give the same to both")
     attributes = tuple(_merge([schema.attributes[number] for schema in schemas]) for number in range(len(names)))
+    if first.person_id is not None:  # a person may have rows at every site
+        first = replace(first, rows_per_person=sum(schema.rows_per_person for schema in schemas))
     if first.classes is None:
         return replace(first, attributes=attributes)
     labels = {label for schema in schemas for label in schema.classes or ()}

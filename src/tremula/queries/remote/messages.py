@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tremula.errors import InvalidInput, QueryFailed
+from tremula.queries.contributions import check_bounds
 from tremula.queries.question import UNKNOWN, Attribute, Condition, Path, Question, Schema, joint_shape
 
 MAX_QUESTIONS = 5000  # of one request
@@ -23,11 +24,14 @@ LABELS = (str, bool, int, float)
 
 def write_schema(schema: Schema) -> dict[str, Any]:
     """Return a schema as JSON."""
-    return {
+    message = {
         "attributes": [{"name": a.name, "levels": a.levels, "cuts": a.cuts} for a in schema.attributes],
         "target": schema.target,
         "classes": schema.classes,
     }
+    if schema.person_id is not None:
+        message |= {"person_id": schema.person_id, "rows_per_person": schema.rows_per_person}
+    return message if schema.target_bounds is None else message | {"target_bounds": schema.target_bounds}
 
 
 def read_schema(message: Any) -> Schema:
@@ -37,7 +41,16 @@ def read_schema(message: Any) -> Schema:
             Attribute(str(a["name"]), _labels(a["levels"]), None if a["cuts"] is None else tuple(map(float, a["cuts"])))
             for a in message["attributes"]
         )
-        schema = Schema(attributes, str(message["target"]), _labels(message["classes"]))
+        person_id, bounds = message.get("person_id"), message.get("target_bounds")
+        schema = Schema(
+            attributes,
+            str(message["target"]),
+            _labels(message["classes"]),
+            person_id=None if person_id is None else str(person_id),
+            rows_per_person=int(message.get("rows_per_person", 1)),
+            target_bounds=None if bounds is None else check_bounds(bounds),
+        )
+        schema._check_stored()
         for attribute in attributes:
             attribute._check_stored()
             if (attribute.levels is None) == (attribute.cuts is None):

@@ -1,64 +1,15 @@
-"""What must be private before a guard is asked: how many rows a person has, and the cuts of numeric attributes."""
+"""Cuts of numeric attributes that are chosen from guarded counts, so that the rows do not show in them."""
 
 from __future__ import annotations
 
-import hmac
 from collections.abc import Sequence
-from functools import partial
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tremula.errors import InvalidInput
 from tremula.parameters import check_number
 from tremula.queries.oracle import Oracle
 from tremula.queries.question import EVERYWHERE, Question
-
-
-def limit_rows(person_id: Any, rows_per_person: int, key: str | bytes) -> NDArray[np.bool_]:
-    """Choose at most so many rows of each person; the same ones for ever, as a secret key decides.
-
-    Parameters
-    ----------
-    person_id : array of shape (n_rows,)
-        The person that each row belongs to.
-    rows_per_person : int
-        Maximum number of rows of a person, to be given to `GuardedOracle`, too.
-    key : str or bytes
-        A secret. Whoever knows it knows which rows are left out.
-
-    Returns
-    -------
-    bool array of shape (n_rows,)
-        Whether to keep each row.
-
-    Examples
-    --------
-    >>> from tremula.queries import limit_rows
-    >>> kept = limit_rows(["ann", "bob", "ann", "ann", "cid"], 2, key="secret")
-    >>> int(kept.sum()), bool(kept[1]), bool(kept[4])
-    (4, True, True)
-    """
-    check_number("rows_per_person", rows_per_person, 1, whole=True)
-    secret = key.encode() if isinstance(key, str) else key
-    persons = np.asarray(person_id)
-    if persons.ndim != 1:
-        raise InvalidInput(f"person_id has shape {persons.shape}: give one person for each row")
-    rows_of: dict[Any, list[int]] = {}
-    for row, person in enumerate(persons.tolist()):
-        if person is None or person != person:
-            raise InvalidInput(f"the person of row {row} is missing: give one person for each row")
-        rows_of.setdefault(person, []).append(row)
-    kept = np.zeros(len(persons), dtype=bool)
-    for person, rows in rows_of.items():
-        places = sorted(range(len(rows)), key=partial(_draw, secret, person))
-        kept[[rows[place] for place in places[:rows_per_person]]] = True
-    return kept
-
-
-def _draw(secret: bytes, person: Any, place: int) -> bytes:
-    return hmac.digest(secret, repr((person, place)).encode(), "sha256")
 
 
 def private_cuts(oracle: Oracle, n_bins: int, attributes: Sequence[str] | None = None) -> dict[str, list[float]]:
