@@ -43,6 +43,8 @@ class Budget:
         Standard deviation of that noise.
     moment_noise : tuple of functions
         Add the noise of each moment of a bounded target, instead.
+    moment_deviations : tuple of float
+        Their standard deviations.
     """
 
     epsilon: float
@@ -52,6 +54,7 @@ class Budget:
     add_noise: Noise
     deviation: float
     moment_noise: tuple[Noise, ...] = ()
+    moment_deviations: tuple[float, ...] = ()
 
     @property
     def unit(self) -> str:
@@ -110,15 +113,15 @@ def _budget(
     schema: Schema, epsilon: float, delta: float | None, total: float, cost: float, rows_per_person: int
 ) -> Budget:
     """Make the noise of tables: a person changes one by as many rows, each of them a moment by at most its largest."""
-    scale = noise_scale(rows_per_person, cost, delta)
     noise_of = laplace_noise if delta is None else gaussian_noise
-    moments: tuple[Noise, ...] = ()
-    if schema.classes is None:
-        moments = tuple(
-            noise_of(noise_scale(rows_per_person * GRID**power, share * cost, delta))
-            for power, share in enumerate(MOMENT_SHARES)
-        )
-    return Budget(epsilon, delta, total, cost, noise_of(scale), scale * np.sqrt(2 if delta is None else 1), moments)
+    deviation = np.sqrt(2) if delta is None else 1.0  # of noise of scale 1
+    scale = noise_scale(rows_per_person, cost, delta)
+    scales = [
+        noise_scale(rows_per_person * GRID**power, share * cost, delta) for power, share in enumerate(MOMENT_SHARES)
+    ]
+    moments: tuple[Noise, ...] = tuple(map(noise_of, scales)) if schema.classes is None else ()
+    deviations = tuple(deviation * scale for scale in scales) if moments else ()
+    return Budget(epsilon, delta, total, cost, noise_of(scale), deviation * scale, moments, deviations)
 
 
 def noise_scale(sensitivity: float, cost: float, delta: float | None) -> float:

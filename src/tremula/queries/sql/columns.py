@@ -61,14 +61,19 @@ class QueriedColumn:
 
 
 def column_names(
-    present: Sequence[str], target: str, attributes: Sequence[str] | None, nominal: Sequence[str]
+    present: Sequence[str],
+    target: str,
+    attributes: Sequence[str] | None,
+    nominal: Sequence[str],
+    person_id: str | None = None,
 ) -> list[str]:
     """Return the columns to learn from; raise an error if a named column does not exist."""
     for name in (target, *(attributes or ()), *nominal):
         if name not in present:
             hint = did_you_mean(name, present) or ": name one of these"
             raise UnknownTable(f"no column {name!r} in the table (has {show(present)}){hint}")
-    names = [name for name in dict.fromkeys(present if attributes is None else attributes) if name != target]
+    chosen = dict.fromkeys(present if attributes is None else attributes)
+    names = [name for name in chosen if name not in (target, person_id)]
     if not names:
         raise InvalidInput(f"the table has no column but the target {target!r}: there is nothing to learn from")
     return names

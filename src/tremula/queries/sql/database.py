@@ -153,20 +153,35 @@ class Database:
     Attributes
     ----------
     table : ibis table
+        The table, after what one person contributes is limited.
+    source : ibis table
+        The table itself.
     n_queries : int
         Number of queries sent so far.
     on_query : callable or None
         Called with the SQL of each query before it is sent.
     """
 
-    def __init__(self, table: Any, retries: int, on_query: Callable[[str], None] | None = None) -> None:
+    def __init__(
+        self,
+        table: Any,
+        retries: int,
+        on_query: Callable[[str], None] | None = None,
+        limit: Callable[[Database, Any], Any] | None = None,
+    ) -> None:
         self.ibis = import_ibis()
         self._open: Callable[[], Any] | None = table if callable(table) else None
         self._retries = retries
-        self.table = table() if callable(table) else table
+        self._limit = limit
+        self._take(table() if callable(table) else table)
         self.n_queries = 0
         self.on_query = on_query
         self._is_lost = False
+
+    def _take(self, opened: Any) -> None:
+        self.source = self.table = opened
+        if self._limit is not None:
+            self.table = self._limit(self, opened)
 
     @property
     def backend(self) -> Any:
@@ -222,7 +237,7 @@ class Database:
                 if self._is_lost and self._open is not None:
                     with suppress(Exception):  # closing a lost connection may fail
                         self.close()
-                    self.table = self._open()
+                    self._take(self._open())
                     self._is_lost = False
                 self.n_queries += 1
                 with _lock_of(self.backend):

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tremula.errors import InvalidInput
 from tremula.parameters import check_choice, check_number
 from tremula.queries.arrays import DEFAULT_BINS, TASKS, ArrayOracle
+from tremula.queries.contributions import check_bounds
 from tremula.queries.question import Question, Schema, joint_shape
 from tremula.queries.remote.client import RemoteOracle
 from tremula.queries.sql.batch import Batch, expression_measures, read_outputs
@@ -23,6 +24,7 @@ from tremula.queries.sql.columns import (
     read_class_labels,
     with_target,
 )
+from tremula.queries.sql.contributions import check_persons, limit_contributions
 from tremula.queries.sql.cube import fetch_cube
 from tremula.queries.sql.database import Database, table_or_opener
 from tremula.queries.sql.query_forms import BEST_FORM, FORMS
@@ -102,6 +104,13 @@ class TableOracle:
         Number of times that a failed query is sent again, on a new connection.
     on_query : callable or None, default=None
         Called with the SQL of each query before it is sent.
+    person_id : str or None, default=None
+        Column of the person that a row belongs to; it is not an attribute.
+    rows_per_person : int, default=1
+        With `person_id`, only so many rows of each person are counted: in one table always the same ones, by the order
+        of a checksum of their values (MD5). Every query then sorts the rows of each person.
+    target_bounds : pair of float or None, default=None
+        A numeric target is clamped to these bounds, which must not depend on the rows. A privacy budget needs them.
 
     Notes
     -----
@@ -134,6 +143,9 @@ class TableOracle:
         cube_rows: int = 0,
         retries: int = 2,
         on_query: Callable[[str], None] | None = None,
+        person_id: str | None = None,
+        rows_per_person: int = 1,
+        target_bounds: Sequence[float] | None = None,
     ) -> None:
         check_number("n_bins", n_bins, 2, whole=True)
         check_number("max_levels", max_levels, 1, whole=True)
@@ -142,10 +154,16 @@ class TableOracle:
         check_choice("task", task, TASKS)
         if form is not None:
             check_choice("form", form, FORMS)
-        self._database = Database(table, retries, on_query)
-        names = column_names(self._database.table.columns, target, attributes, categorical_features)
+        bounds = None if target_bounds is None else check_bounds(target_bounds)
+        limit = limit_contributions(target, attributes, person_id, rows_per_person, bounds)
+        self._database = Database(table, retries, on_query, limit)
+        names = column_names(self._database.table.columns, target, attributes, categorical_features, person_id)
+        if person_id is not None:
+            check_persons(self._database, target, person_id)
         self._form = FORMS[form or BEST_FORM.get(self._database.engine, "group by")]
         classes = read_class_labels(self._database, target, task)
+        if classes is not None and bounds is not None:
+            raise InvalidInput("target_bounds was given, but classes have no bounds: leave it out, or the task")
         given = dict(cuts or {})
         self._columns = [
             describe_column(
@@ -153,7 +171,14 @@ class TableOracle:
             )
             for name in names
         ]
-        self._schema = Schema(tuple(column.attribute for column in self._columns), target, classes)
+        self._schema = Schema(
+            tuple(column.attribute for column in self._columns),
+            target,
+            classes,
+            person_id=person_id,
+            rows_per_person=1 if person_id is None else rows_per_person,
+            target_bounds=bounds,
+        )
         self._answers: dict[Question, NDArray[Any]] = {}
         self._cube_rows = cube_rows
 

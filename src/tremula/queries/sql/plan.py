@@ -12,9 +12,11 @@ from typing import Any
 
 from tremula.parameters import check_choice
 from tremula.queries.arrays import DEFAULT_BINS, TASKS
+from tremula.queries.contributions import check_bounds
 from tremula.queries.question import EVERYWHERE, Question, Schema
 from tremula.queries.sql.batch import Batch
 from tremula.queries.sql.columns import MAX_LEVELS, QueriedColumn, column_names, describe_column, read_class_labels
+from tremula.queries.sql.contributions import Limit, limit_contributions
 from tremula.queries.sql.database import Database, table_or_opener
 from tremula.queries.sql.query_forms import BEST_FORM, FORMS
 
@@ -73,12 +75,15 @@ def plan_queries(
     n_bins: int = DEFAULT_BINS,
     task: str = "auto",
     form: str | None = None,
+    person_id: str | None = None,
+    rows_per_person: int = 1,
+    target_bounds: Sequence[float] | None = None,
 ) -> Plan:
     r"""Plan the queries that `connect` and a fit will send.
 
     Parameters
     ----------
-    url, table, target, attributes, categorical_features, n_bins, task, form
+    url, table, target, attributes, categorical_features, n_bins, task, form, person_id, rows_per_person, target_bounds
         As in `connect`.
 
     Examples
@@ -93,8 +98,10 @@ def plan_queries(
     ('grouping sets', 2, 5)
     """
     check_choice("task", task, TASKS)
-    database = DryRunDatabase(table_or_opener(url, table))
-    names = column_names(database.table.columns, target, attributes, categorical_features)
+    bounds = None if target_bounds is None else check_bounds(target_bounds)
+    limit = limit_contributions(target, attributes, person_id, rows_per_person, bounds)
+    database = DryRunDatabase(table_or_opener(url, table), limit)
+    names = column_names(database.table.columns, target, attributes, categorical_features, person_id)
     chosen_form = form or BEST_FORM.get(database.engine, "group by")
     classes = read_class_labels(database, target, task)
     columns = [
@@ -132,8 +139,8 @@ def _root_queries(database: DryRunDatabase, schema: Schema, columns: Sequence[Qu
 class DryRunDatabase(Database):
     """A database that records queries instead of sending them, and answers with placeholder values."""
 
-    def __init__(self, table: Any) -> None:
-        super().__init__(table, retries=0)
+    def __init__(self, table: Any, limit: Limit | None = None) -> None:
+        super().__init__(table, retries=0, limit=limit)
         self.engine_name = self.engine
         self._queries: list[str] = []
 
