@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -97,6 +98,121 @@ def test_a_file_that_became_shorter_is_refused(place: Path) -> None:
     place.write_bytes(place.read_bytes().splitlines(keepends=True)[0])
     with pytest.raises(FileDamaged, match="has become shorter"):
         guarded.count([EVERYTHING])
+
+
+def test_a_file_that_was_replaced_is_refused(place: Path) -> None:
+    guarded = private(place)
+    guarded.count([EVERYTHING])
+    other = place.with_name("other")
+    other.write_bytes(place.read_bytes().splitlines(keepends=True)[0] + b"{}\n" * 4000)
+    other.replace(place)
+    with pytest.raises(FileDamaged, match="was replaced while it was in use"):
+        guarded.count([Question((Condition(0, 0, 1),), (1,))])
+
+
+def test_a_deleted_file_does_not_renew_the_budget_of_a_guard(place: Path) -> None:
+    guarded = private(place)
+    guarded.count([EVERYTHING])
+    place.unlink()
+    for _ in range(2):
+        with pytest.raises(FileDamaged):
+            guarded.count([Question((Condition(0, 0, 1),), (1,))])
+
+
+def test_a_full_disk_gives_no_answer_and_no_budget(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    guarded = private(place)
+    write = os.pwrite
+
+    def write_half(descriptor: int, line: bytes, offset: int) -> int:
+        write(descriptor, line[: len(line) // 2], offset)
+        raise OSError("no space left on device")
+
+    with monkeypatch.context() as context:
+        context.setattr(os, "pwrite", write_half)
+        with pytest.raises(OSError, match="no space"):
+            guarded.count([EVERYTHING])
+    assert private(place).spent == 0.0
+    guarded.count([EVERYTHING])
+    assert private(place).spent == pytest.approx(0.75)
+    assert guarded.spent >= 0.75 - 1e-9
+
+
+def test_a_fit_that_is_repeated_pays_once(place: Path) -> None:
+    model = tm.SimulatedBaggingClassifier(n_estimators=3, max_depth=2, random_state=0)
+    rules: dict[str, Any] = {"epsilon": 100.0, "epsilon_per_table": 1.0}
+    with pytest.MonkeyPatch.context() as context:
+        context.setattr("tremula.queries.growing._make_branches", _fail)
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(private(place, **rules))
+    first = private(place, **rules).spent
+    trees = model.fit(private(place, **rules)).members_
+    spent = private(place, **rules).spent
+    assert 0 < first < spent
+    assert model.fit(private(place, **rules)).members_ == trees
+    assert private(place, **rules).spent == spent
+
+
+def _fail(*_: Any) -> Any:
+    raise KeyboardInterrupt
+
+
+class Interruption:
+    """Raises KeyboardInterrupt at one of the lines that the guard and its ledger run, counted from the first."""
+
+    FILES = ("queries/guard.py", "queries/ledger_file.py", "queries/ledger.py")
+
+    def __init__(self, number: int) -> None:
+        self.number, self.n_lines = number, 0
+
+    def __enter__(self) -> Interruption:
+        sys.settrace(self._follow)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        sys.settrace(None)
+
+    def _follow(self, frame: Any, event: str, _: Any) -> Any:
+        return self._count if frame.f_code.co_filename.endswith(self.FILES) else None
+
+    def _count(self, frame: Any, event: str, _: Any) -> Any:
+        if event == "line":
+            self.n_lines += 1
+            if self.n_lines == self.number:
+                raise KeyboardInterrupt
+        return self._count
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+def test_an_interruption_at_any_line_does_not_give_budget_back(tmp_path: Path) -> None:
+    """The budget is for four tables. Whoever is interrupted and asks on never gets a fifth."""
+    pytest.importorskip("fcntl")
+    questions = [Question((Condition(0, 0, last),), (1,)) for last in range(1, 7)]
+    number, is_over = 0, False
+    while not is_over:
+        number += 1
+        place = tmp_path / f"{number}.ledger"
+        rules: dict[str, Any] = {"epsilon": 1.0, "epsilon_per_table": 0.25, "shrink": False}
+        first, second = private(place, **rules), private(place, **rules)
+        second.count(questions[:1])
+        answered = {questions[0]}
+        with Interruption(number) as interruption:
+            try:
+                first.count([questions[1]])
+                answered.add(questions[1])
+            except KeyboardInterrupt:
+                pass
+        is_over = interruption.n_lines < number
+        for guarded in (first, second, private(place, **rules)):
+            for question in questions:
+                try:
+                    guarded.count([question])
+                    answered.add(question)
+                except (BudgetExhausted, FileDamaged):
+                    continue
+        assert len(answered) <= 4, number
+        assert private(place, **rules).spent <= 1.0 + 1e-9
+    assert number > 30
 
 
 # --- disclosed trees ---

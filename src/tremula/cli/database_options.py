@@ -1,4 +1,4 @@
-"""Options shared by ``tremula query`` and ``tremula serve``: the table to count in, and what may be disclosed of it."""
+"""Options shared by ``tremula query`` and ``tremula serve``: the table to count in."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -21,17 +21,6 @@ Columns = Annotated[
 Nominal = Annotated[str, typer.Option(help="Integer columns to treat as nominal, comma-separated.", show_default=False)]
 TaskOfCounts = Annotated[TaskOrAuto, typer.Option(help="Task; auto uses the type of the target column.")]
 Bins = Annotated[int, typer.Option(min=2, help="Number of bins of a numeric column.")]
-MinCount = Annotated[int, typer.Option(min=0, help="Give away no count below this number; smaller ones are merged.")]
-RoundTo = Annotated[
-    int | None, typer.Option(min=1, help="Round counts to multiples of this number.", show_default=False)
-]
-Privacy = Annotated[
-    float | None,
-    typer.Option(
-        help="Privacy budget, epsilon: noise is added to every count so that all counts together stay within it.",
-        show_default=False,
-    ),
-]
 
 
 def column_choices(columns: str | None, nominal: str, bins: int, task: TaskOrAuto) -> dict[str, Any]:

@@ -21,23 +21,34 @@ from tremula.cli.database_options import (
     Bins,
     Columns,
     DatabaseTable,
-    MinCount,
     Nominal,
-    Privacy,
-    RoundTo,
     TargetColumn,
     TaskOfCounts,
     column_choices,
     database_address,
+)
+from tremula.cli.guard_options import (
+    BudgetDepthOption,
+    DeltaOption,
+    EpsilonOption,
+    LedgerFileOption,
+    MinCountOption,
+    PersonOption,
+    RoundToOption,
+    RowsPerPersonOption,
+    TargetBoundsOption,
+    make_guard,
+    read_limits,
+    read_rules,
 )
 from tremula.cli.model_files import check_ending, check_place, write_model
 from tremula.cli.options import TaskOrAuto
 from tremula.errors import InvalidInput, TremulaError, listed
 from tremula.lab.datasets.tables import FORMATS
 from tremula.lab.datasets.typed_table import open_typed_table
-from tremula.parameters import check_number
 from tremula.persistence.atomic_write import write_atomically
 from tremula.queries import GuardedOracle, connect
+from tremula.queries.privacy import epsilon_for
 from tremula.queries.sql.database import duckdb_table, without_password
 from tremula.queries.sql.plan import Plan, plan_queries
 
@@ -46,7 +57,7 @@ DIALECTS = {"pyspark": "spark"}
 SHOWN_SQL = 1200  # printed characters of a query
 PUBLIC = (
     "The classes, levels and quantiles of the columns are disclosed exactly, even those of a single row: --min-count, "
-    "--round-to and --privacy do not protect them."
+    "--round-to and --epsilon do not protect them."
 )
 
 
@@ -84,9 +95,15 @@ def query(
     members: MembersOption = 20,
     max_depth: MaxDepthOption = 8,
     bins: Bins = 32,
-    min_count: MinCount = 0,
-    round_to: RoundTo = None,
-    privacy: Privacy = None,
+    min_count: MinCountOption = 0,
+    round_to: RoundToOption = None,
+    epsilon: EpsilonOption = None,
+    delta: DeltaOption = None,
+    budget_depth: BudgetDepthOption = None,
+    ledger_file: LedgerFileOption = None,
+    person_id: PersonOption = None,
+    rows_per_person: RowsPerPersonOption = 1,
+    target_bounds: TargetBoundsOption = None,
     dry_run: DryRunOption = False,
     out: OutOption = Path("model.tremula"),
     sql: SqlOption = None,
@@ -102,10 +119,8 @@ def query(
     """
     address, name = _address(url, table)
     files = _check_files(out, sql, log, ledger)
-    if privacy is not None:
-        check_number("--privacy", privacy, 0.0, above=True)
-    chosen = column_choices(columns, nominal, bins, task)
-    guard = {"min_count": min_count, "round_to": round_to, "epsilon": privacy}
+    chosen = column_choices(columns, nominal, bins, task) | read_limits(person_id, rows_per_person, target_bounds)
+    guard = read_rules(min_count, round_to, epsilon, delta, budget_depth, ledger_file)
     parameters = {"n_estimators": members, "max_depth": max_depth, "random_state": seed}
     report: dict[str, Any] = {"url": without_password(address), "table": name, "target": target}
     with _source(address, name, target, chosen) as (source, read):
@@ -178,7 +193,8 @@ def _source(
         raise InvalidInput(f"the table {table!r} was given, but {address!r} is not a database: leave it out")
     task = None if chosen["task"] == TaskOrAuto.auto.value else chosen["task"]
     attributes = chosen["attributes"]
-    wanted = None if attributes is None else [*attributes, *chosen["categorical_features"]]
+    person = [chosen["person_id"]] if "person_id" in chosen else []
+    wanted = None if attributes is None else [*attributes, *chosen["categorical_features"], *person]
     with open_typed_table(address, target, task, wanted) as typed:
         if typed.notes:
             Console(stderr=True, soft_wrap=True).print("\n".join(typed.notes), markup=False, highlight=False)
@@ -203,8 +219,8 @@ def _learn(
     """Return the model and a report of what was asked; the queries are added to `sent`."""
     start = time.perf_counter()
     with _counting(sent), connect(source, table, target=target, on_query=sent.append, **chosen) as oracle:
-        is_guarded = guard["min_count"] > 0 or guard["round_to"] is not None or guard["epsilon"] is not None
-        guarded = GuardedOracle(oracle, **guard) if is_guarded or ledger is not None else None
+        is_guarded = any(rule for rule in guard.values())
+        guarded = make_guard(oracle, guard, parameters["max_depth"]) if is_guarded or ledger is not None else None
         kind = tm.SimulatedBaggingRegressor if oracle.schema.classes is None else tm.SimulatedBaggingClassifier
         model = kind(**parameters)
         if guarded is None:
@@ -259,12 +275,20 @@ def _counting(sent: Sequence[str]) -> Iterator[None]:
 def _disclosure(guarded: GuardedOracle, guard: Mapping[str, Any]) -> dict[str, Any]:
     outcomes = [entry.outcome for entry in guarded.ledger]
     return {
-        **guard,
+        **{name: rule for name, rule in guard.items() if name not in ("budget_depth", "ledger_file")},
         "questions_answered": outcomes.count("answered"),
+        "questions_estimated": outcomes.count("estimated"),
         "questions_refused": outcomes.count("refused"),
         "cells_suppressed": sum(entry.suppressed for entry in guarded.ledger),
-        "epsilon_spent": guarded.spent if guard["epsilon"] is not None else None,
+        "epsilon_spent": _epsilon_spent(guarded, guard),
     }
+
+
+def _epsilon_spent(guarded: GuardedOracle, guard: Mapping[str, Any]) -> float | None:
+    """Return the epsilon that was spent; with a delta, that of the rho that was spent."""
+    if guard["epsilon"] is None or guard["delta"] is None:
+        return None if guard["epsilon"] is None else guarded.spent
+    return min(epsilon_for(guarded.spent, guard["delta"]), guard["epsilon"]) if guarded.spent else 0.0
 
 
 # --- output ---
@@ -321,8 +345,9 @@ def _print_asked(report: Mapping[str, Any]) -> None:
     disclosure = report.get("disclosure")
     if disclosure:
         console.print(
-            f"Disclosure: {disclosure['questions_answered']} questions answered, {disclosure['questions_refused']} "
-            f"refused, {disclosure['cells_suppressed']} cells suppressed. {PUBLIC}",
+            f"Disclosure: {disclosure['questions_answered']} questions answered, {disclosure['questions_estimated']} "
+            f"estimated, {disclosure['questions_refused']} refused, {disclosure['cells_suppressed']} cells suppressed. "
+            f"{PUBLIC}",
             markup=False,
         )
     if disclosure and disclosure["epsilon"] is not None:

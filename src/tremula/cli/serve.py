@@ -12,18 +12,29 @@ from tremula.cli.database_options import (
     Bins,
     Columns,
     DatabaseTable,
-    MinCount,
     Nominal,
-    Privacy,
-    RoundTo,
     TargetColumn,
     TaskOfCounts,
     column_choices,
     database_address,
 )
+from tremula.cli.guard_options import (
+    BudgetDepthOption,
+    DeltaOption,
+    EpsilonOption,
+    LedgerFileOption,
+    MinCountOption,
+    PersonOption,
+    RoundToOption,
+    RowsPerPersonOption,
+    TargetBoundsOption,
+    make_guard,
+    read_limits,
+    read_rules,
+)
 from tremula.cli.options import TaskOrAuto
 from tremula.errors import InvalidInput
-from tremula.queries import GuardedOracle, connect
+from tremula.queries import connect
 from tremula.queries.remote.client import LOCAL
 from tremula.queries.remote.server import start_server
 from tremula.queries.remote.site import Site
@@ -96,9 +107,15 @@ def serve(
     task: TaskOfCounts = TaskOrAuto.auto,
     bins: Bins = 32,
     cuts: CutsOption = None,
-    min_count: MinCount = 5,
-    round_to: RoundTo = None,
-    privacy: Privacy = None,
+    min_count: MinCountOption = 5,
+    round_to: RoundToOption = None,
+    epsilon: EpsilonOption = None,
+    delta: DeltaOption = None,
+    budget_depth: BudgetDepthOption = None,
+    ledger_file: LedgerFileOption = None,
+    person_id: PersonOption = None,
+    rows_per_person: RowsPerPersonOption = 1,
+    target_bounds: TargetBoundsOption = None,
     host: HostOption = "127.0.0.1",
     port: PortOption = 8443,
     certificate: CertificateOption = None,
@@ -131,10 +148,12 @@ def serve(
     choices = column_choices(columns, nominal, bins, task) | {
         "cuts": None if cuts is None else _read_cuts(cuts),
         "cube_rows": cube_rows,
+        **read_limits(person_id, rows_per_person, target_bounds),
     }
+    rules = read_rules(min_count, round_to, epsilon, delta, budget_depth, ledger_file)
     worker = ThreadPoolExecutor(1)
     oracle = worker.submit(lambda: connect(address, name, target=target, **choices)).result()
-    guarded = GuardedOracle(oracle, min_count=min_count, round_to=round_to, epsilon=privacy)
+    guarded = make_guard(oracle, rules)
     site = Site(
         guarded,
         token=token,

@@ -89,7 +89,9 @@ def encode_table(
     target: NDArray[Any]
     bounds = None if target_bounds is None else check_bounds(target_bounds)
     if bounds is not None and task == "classification":
-        raise InvalidInput("target_bounds was given, but classes have no bounds: leave it out, or use task='regression'")
+        raise InvalidInput(
+            "target_bounds was given, but classes have no bounds: leave it out, or use task='regression'"
+        )
     if bounds is not None or task == "regression" or (task == "auto" and type_of_target(y).startswith("continuous")):
         target, classes = read_target(y, len(values), None), None
         target = target if bounds is None else places_on_grid(target, bounds)

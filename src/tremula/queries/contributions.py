@@ -106,7 +106,9 @@ def check_bounds(bounds: Sequence[float]) -> tuple[float, float]:
     except (TypeError, ValueError) as error:
         raise InvalidInput(f"target_bounds is {bounds!r}, expected two numbers: give (lowest, highest)") from error
     if not (np.isfinite([low, high]).all() and low < high):
-        raise InvalidInput(f"target_bounds is {bounds!r}, expected finite numbers that increase: give (lowest, highest)")
+        raise InvalidInput(
+            f"target_bounds is {bounds!r}, expected finite numbers that increase: give (lowest, highest)"
+        )
     return low, high
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tremula.display import ShortTable, ShownAsTable
-from tremula.errors import BudgetExhausted, InvalidInput, QueryRefused
+from tremula.errors import BudgetExhausted, FileDamaged, InvalidInput, QueryRefused
 from tremula.parameters import check_flag, check_number
 from tremula.persistence.atomic_write import write_atomically
 from tremula.queries.disclosure import Disclosure
@@ -186,13 +186,16 @@ class GuardedOracle(ShownAsTable):
         assert self._file is not None
         if self._failure is not None:
             raise self._failure
+        # A guard that has not taken over all records, whatever interrupted it, must not answer.
+        self._failure = FileDamaged(f"reading the ledger {str(self._file.path)!r} was interrupted: make a new guard")
         with self._file.open() as (records, write):
             try:
                 for record in records:
                     self._apply(record)
-            except Exception as error:  # a guard that has not taken over all records must not answer
+            except Exception as error:
                 self._failure = error
                 raise
+            self._failure = None
             self._write = write
             try:
                 self._answer_new(questions)
@@ -300,8 +303,8 @@ class GuardedOracle(ShownAsTable):
         except Exception:  # nothing was disclosed, so nothing is spent
             self._record(questions, "failed")
             raise
+        self.spent += cost  # first, so that an interruption can only make this guard spend less
         self._write({"schema": self._digest, "cost": cost})
-        self.spent += cost
         guarded = [self._guard(question, answer) for question, answer in zip(questions, answers, strict=True)]
         self._record(questions, "answered", cost, [n_suppressed for _, n_suppressed in guarded])
         self._keep({question: answer for question, (answer, _) in zip(questions, guarded)})

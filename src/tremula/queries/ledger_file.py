@@ -44,17 +44,31 @@ class LedgerFile:
         self.path = Path(path)
         self._rules = json.loads(json.dumps(rules))
         self._end = 0
+        self._identity: tuple[int, int] | None = None
 
     @contextmanager
     def open(self) -> Iterator[tuple[list[Record], Any]]:
         """Lock the file; give the records that were added since the last time, and a function that adds one."""
-        descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
-        try:
+        # A file object is closed, which unlocks it, even if an interruption skips the end of this block.
+        with open(self.path, "r+b", buffering=0, opener=_open_or_create) as file:
+            descriptor = file.fileno()
             _lock(descriptor)
+            self._check_identity(descriptor)
             records = self._read(descriptor)
             yield records, lambda record: self._write(descriptor, record)
-        finally:
-            os.close(descriptor)  # this unlocks, too
+
+    def _check_identity(self, descriptor: int) -> None:
+        """Raise an error if the file is not the one that was opened first: another one may have a budget left."""
+        opened = os.fstat(descriptor)
+        identity = (opened.st_dev, opened.st_ino)
+        try:
+            named = os.stat(self.path)
+        except FileNotFoundError:
+            named = None
+        is_named = named is not None and (named.st_dev, named.st_ino) == identity
+        if not is_named or self._identity not in (None, identity):
+            raise FileDamaged(f"{str(self.path)!r} was replaced while it was in use: restore it from a backup")
+        self._identity = identity
 
     def _read(self, descriptor: int) -> list[Record]:
         size = os.fstat(descriptor).st_size
@@ -101,6 +115,10 @@ class LedgerFile:
             folder = os.open(self.path.parent, os.O_RDONLY)
             os.fsync(folder)
             os.close(folder)
+
+
+def _open_or_create(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_CREAT, 0o600)
 
 
 def _lock(descriptor: int) -> None:

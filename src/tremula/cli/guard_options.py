@@ -1,0 +1,126 @@
+"""Options of the commands that answer from guarded counts: rules of disclosure, the budget, and the unit of privacy."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tremula.cli.options import split_words
+from tremula.errors import InvalidInput
+from tremula.parameters import check_number
+from tremula.queries import GuardedOracle
+from tremula.queries.contributions import check_bounds
+from tremula.queries.oracle import Oracle
+from tremula.queries.privacy import DEFAULT_DEPTH
+
+MinCountOption = Annotated[
+    int, typer.Option(min=0, help="Give away no count below this number; smaller ones are merged.")
+]
+RoundToOption = Annotated[
+    int | None, typer.Option(min=1, help="Round counts to multiples of this number.", show_default=False)
+]
+EpsilonOption = Annotated[
+    float | None,
+    typer.Option(
+        "--epsilon",
+        "--privacy",
+        help="Privacy budget, epsilon: noise is added to every count so that all counts together stay within it.",
+        show_default=False,
+    ),
+]
+DeltaOption = Annotated[
+    float | None,
+    typer.Option(
+        help="Delta of the budget, far below 1 / the number of rows: noise is then Gaussian.", show_default=False
+    ),
+]
+BudgetDepthOption = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        help="Depth of trees that the budget pays for; counts of classes below it are estimated.",
+        show_default="1 for classes",
+    ),
+]
+LedgerFileOption = Annotated[
+    Path | None,
+    typer.Option(
+        help="File that keeps the budget, so that later commands with it continue instead of starting anew.",
+        show_default=False,
+    ),
+]
+PersonOption = Annotated[
+    str | None,
+    typer.Option(
+        help="Column of the person that a row belongs to: privacy is then that of persons, not of rows.",
+        show_default=False,
+    ),
+]
+RowsPerPersonOption = Annotated[int, typer.Option(min=1, help="Rows of a person that are counted, with --person-id.")]
+TargetBoundsOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="LOW,HIGH",
+        help="Public bounds to which a numeric target is clamped; --epsilon needs them.",
+        show_default=False,
+    ),
+]
+
+
+def read_limits(person_id: str | None, rows_per_person: int, target_bounds: str | None) -> dict[str, Any]:
+    """Return what limits the contribution of a person, as `connect` takes it.
+
+    Examples
+    --------
+    >>> read_limits("patient", 3, "0,100")
+    {'person_id': 'patient', 'rows_per_person': 3, 'target_bounds': (0.0, 100.0)}
+    """
+    if person_id is None and rows_per_person > 1:
+        raise InvalidInput("--rows-per-person was given without --person-id: name the column of persons")
+    limits: dict[str, Any] = {}
+    if person_id is not None:
+        limits = {"person_id": person_id, "rows_per_person": rows_per_person}
+    if target_bounds is not None:
+        try:
+            limits["target_bounds"] = check_bounds(tuple(map(float, split_words(target_bounds))))
+        except ValueError as error:
+            raise InvalidInput(
+                f"--target-bounds is {target_bounds!r}, expected two numbers that increase: give LOW,HIGH"
+            ) from error
+    return limits
+
+
+def read_rules(
+    min_count: int,
+    round_to: int | None,
+    epsilon: float | None,
+    delta: float | None,
+    budget_depth: int | None,
+    ledger_file: Path | None,
+) -> dict[str, Any]:
+    """Return the rules of a guard after a check."""
+    if epsilon is not None:
+        check_number("--epsilon", epsilon, 0.0, above=True)
+    for name, value in (("--delta", delta), ("--budget-depth", budget_depth)):
+        if value is not None and epsilon is None:
+            raise InvalidInput(f"{name} was given without --epsilon: give the budget, too")
+    rules = {"min_count": min_count, "round_to": round_to, "epsilon": epsilon, "delta": delta}
+    return rules | {"budget_depth": budget_depth, "ledger_file": ledger_file}
+
+
+def make_guard(oracle: Oracle, rules: Mapping[str, Any], max_depth: int = DEFAULT_DEPTH) -> GuardedOracle:
+    """Return a guard; counts of classes that the budget does not pay for are estimated.
+
+    Parameters
+    ----------
+    oracle : Oracle
+    rules : mapping
+        As `read_rules` returns them.
+    max_depth : int
+        Depth of trees that the budget pays for, if the target is numeric and nothing else was given.
+    """
+    has_classes = oracle.schema.classes is not None
+    depth = rules["budget_depth"] or (1 if has_classes else max_depth)
+    estimates = has_classes and rules["epsilon"] is not None
+    return GuardedOracle(oracle, **{**rules, "budget_depth": depth, "estimate": estimates})
