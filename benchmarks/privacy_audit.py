@@ -3,10 +3,10 @@
     python benchmarks/privacy_audit.py                  writes the table into docs/guide/private_data.md
     python benchmarks/privacy_audit.py --fits 200       measures less, and prints it
 
-The attacker knows all rows, and whether one person with all of its rows was in the table or not is what it wants to
-know. The table is the worst case: the person's rows are in the same cell of every attribute. The attacker sees all noisy
-answers of a fit, or only the model, adds up what they say about that cell, and compares the sum with a threshold that
-other fits have chosen. Clopper and Pearson's bounds of its errors, at 95 % together, give a lower bound of epsilon. To show that the
+The attacker knows all rows but those of one person, and wants to know whether they were in the table. The table is the
+worst case: the person's rows are in the same cell of every attribute. The attacker sees all noisy answers of a fit, or
+only the model. It adds up what they say about that cell, and compares the sum with a threshold that other fits have
+chosen. Clopper and Pearson's bounds of its errors, at 95 % together, give a lower bound of epsilon. To show that the
 audit would notice, the noise is halved behind the guard's back.
 """
 

@@ -266,7 +266,7 @@ def test_a_plan_limits_persons_as_its_queries_do() -> None:
 
 @pytest.mark.parametrize("bounds", [(3, 3), (5, 1), (0, np.inf), (1,), "ab", 7])
 def test_bounds_are_checked(bounds: Any) -> None:
-    with pytest.raises(InvalidInput, match="target_bounds is .* give \\(lowest, highest\\)"):
+    with pytest.raises(InvalidInput, match=r"target_bounds is .* give \(lowest, highest\)"):
         ArrayOracle([[1.0], [2.0]], [1.0, 2.0], target_bounds=bounds)
 
 

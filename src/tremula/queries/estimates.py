@@ -73,7 +73,7 @@ class Estimates:
         if limit is not None:
             table[: limit.first] = table[limit.last + 1 :] = 0
         sums = table.sum(axis=0)
-        return np.divide(table, sums, out=np.zeros_like(table), where=sums > 0)
+        return np.asarray(np.divide(table, sums, out=np.zeros_like(table), where=sums > 0))
 
 
 def _new_conditions(known: Question, question: Question) -> list[Condition]:

@@ -19,8 +19,8 @@ from tremula.queries.question import GRID, Question, Schema
 from tremula.queries.sql.path_covers import cover_paths
 
 DEFAULT_DEPTH = 8  # by default the budget suffices for trees of this depth, if all members have the same tree
-# Parts of a table's cost that pay for the number of rows, their sum and their sum of squares. The gain of a split and the
-# value of a leaf depend most on the sum; only the resampling of sums needs the squares.
+# Parts of a table's cost that pay for the number of rows, their sum and their sum of squares. The gain of a split and
+# the value of a leaf depend most on the sum; only the resampling of sums needs the squares.
 MOMENT_SHARES = (0.3, 0.6, 0.1)
 Noise = Callable[[NDArray[Any]], NDArray[np.int64]]
 

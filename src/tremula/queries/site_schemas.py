@@ -32,9 +32,7 @@ def merge_schemas(schemas: Sequence[Schema]) -> Schema:
         for field in ("person_id", "target_bounds"):
             own, other = getattr(schema, field), getattr(first, field)
             if own != other:
-                raise InvalidInput(
-                    f"{field} is {own!r} at site {number} and {other!r} at site 0: give the same to both"
-                )
+                raise InvalidInput(f"{field} is {own!r} at site {number} and {other!r} at site 0: give both the same")
     attributes = tuple(_merge([schema.attributes[number] for schema in schemas]) for number in range(len(names)))
     if first.person_id is not None:  # a person may have rows at every site
         first = replace(first, rows_per_person=sum(schema.rows_per_person for schema in schemas))

@@ -24,7 +24,7 @@ LABELS = (str, bool, int, float)
 
 def write_schema(schema: Schema) -> dict[str, Any]:
     """Return a schema as JSON."""
-    message = {
+    message: dict[str, Any] = {
         "attributes": [{"name": a.name, "levels": a.levels, "cuts": a.cuts} for a in schema.attributes],
         "target": schema.target,
         "classes": schema.classes,
