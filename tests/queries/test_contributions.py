@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -259,6 +260,33 @@ def test_a_plan_limits_persons_as_its_queries_do() -> None:
     plan = plan_queries(table, None, "cost", person_id="who", rows_per_person=2, target_bounds=BOUNDS)
     assert [column.name for column in plan.columns] == ["colour", "size", "again"]
     assert "PARTITION BY" in plan.root_queries[0]
+
+
+# --- engines that are services ---
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("target", ["again", "cost"])
+def test_postgres_limits_persons(target: str) -> None:
+    ibis: Any = pytest.importorskip("ibis")
+    url = os.environ.get("TREMULA_POSTGRES")
+    if not url:
+        pytest.skip("TREMULA_POSTGRES is not set: it has the URL of a PostgreSQL server to test with")
+    connection, table = ibis.connect(url), visits()
+    columns = {"size": "float64", "cost": "float64"}
+    connection.create_table("visits_of_persons", schema=dict.fromkeys(table.columns, "string") | columns, temp=True)
+    connection.insert("visits_of_persons", table)
+    bounds = {"target_bounds": BOUNDS} if target == "cost" else {}
+    options: dict[str, Any] = {"cuts": CUTS, "person_id": "who", "rows_per_person": 2, **bounds}
+    opened = connection.table("visits_of_persons")
+    first, second = (TableOracle(opened, target, ["colour", "size"], **options).count(ASKED) for _ in range(2))
+    connection.disconnect()
+    for answer, again in zip(first, second):
+        np.testing.assert_array_equal(answer, again)
+    joint = first[-1]
+    np.testing.assert_array_equal(first[0][:4], joint.sum(axis=1))
+    n_rows = joint[..., 0].sum() if target == "cost" else joint.sum()
+    assert n_rows == np.minimum(table["who"].value_counts(), 2).sum()
 
 
 # --- errors ---
