@@ -167,13 +167,34 @@ def run(learner: str, tables: tuple[str, ...], n_divisions: int) -> None:
 def budget_table(stored: dict[str, Any]) -> str:
     lines = ["| table | majority | learner | " + " | ".join(f"{epsilon:g}" for epsilon in EPSILONS) + " |"]
     lines.append("|---|---:|---|" + "---:|" * len(EPSILONS))
-    for name in TABLES:
+    for name in measured_tables(stored):
         for learner, label in LEARNERS.items():
-            scores = stored["budgets"].get(name, {}).get(learner)
-            if scores is not None:
-                shown = " | ".join(f"{100 * scores[str(epsilon)]:.1f}" for epsilon in EPSILONS)
-                lines.append(f"| {name} | {100 * stored['majority'][name]:.1f} | {label} | {shown} |")
-    return "\n".join(lines)
+            scores = stored["budgets"][name][learner]
+            shown = " | ".join(f"{100 * scores[str(epsilon)]:.1f}" for epsilon in EPSILONS)
+            lines.append(f"| {name} | {100 * stored['majority'][name]:.1f} | {label} | {shown} |")
+    return "\n".join([*lines, "", summary(stored)])
+
+
+def measured_tables(stored: dict[str, Any]) -> list[str]:
+    """Return the tables on which all learners were measured."""
+    return [name for name in TABLES if set(LEARNERS) <= set(stored["budgets"].get(name, {}))]
+
+
+def summary(stored: dict[str, Any]) -> str:
+    """Return in words how often each learner is the best, ties included, and how often below the majority class."""
+    cells = [(name, str(epsilon)) for name in measured_tables(stored) for epsilon in EPSILONS]
+    scores = {
+        learner: np.array([stored["budgets"][name][learner][epsilon] for name, epsilon in cells])
+        for learner in LEARNERS
+    }
+    best = np.max(list(scores.values()), axis=0)
+    majority = np.array([stored["majority"][name] for name, _ in cells])
+    words = [
+        f"{label} is the best in {int((scores[learner] == best).sum())} of {len(cells)} cells and below the majority "
+        f"class in {int((scores[learner] < majority).sum())}"
+        for learner, label in LEARNERS.items()
+    ]
+    return "; ".join(words) + "."
 
 
 def count_table(stored: dict[str, Any]) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,7 @@ import tremula as tm
 from tremula.errors import InvalidInput, InvalidTarget, UnknownTable
 from tremula.queries import ArrayOracle, FederatedOracle, GuardedOracle, Question, TableOracle
 from tremula.queries.contributions import places_on_grid
-from tremula.queries.privacy import Budget, make_budget
+from tremula.queries.privacy import Budget, make_budget, rho_for
 from tremula.queries.question import GRID, Schema, narrow
 from tremula.queries.remote.messages import read_schema, write_schema
 from tremula.queries.sql.plan import plan_queries
@@ -260,6 +262,32 @@ def test_a_plan_limits_persons_as_its_queries_do() -> None:
     plan = plan_queries(table, None, "cost", person_id="who", rows_per_person=2, target_bounds=BOUNDS)
     assert [column.name for column in plan.columns] == ["colour", "size", "again"]
     assert "PARTITION BY" in plan.root_queries[0]
+
+
+SERVE = "import sys; from tremula.cli.main import run; run(sys.argv[1:])"
+
+
+@pytest.mark.slow
+def test_a_site_is_served_with_a_budget_for_persons(tmp_path: Path) -> None:
+    pytest.importorskip("opendp")
+    pytest.importorskip("fcntl")
+    file, ledger = tmp_path / "visits.csv", tmp_path / "visits.ledger"
+    visits().drop(columns=["again", "size"]).to_csv(file, index=False)
+    budget = ("--epsilon", "5", "--delta", "1e-5", "--budget-depth", "1", "--ledger-file", str(ledger))
+    limits = ("--person-id", "who", "--rows-per-person", "2", "--target-bounds", "-2,6", "--min-count", "0")
+    words = ("serve", str(file), "--target", "cost", "--port", "0", "--json", *budget, *limits)
+    with subprocess.Popen([sys.executable, "-c", SERVE, *words], stdout=subprocess.PIPE, text=True) as site:
+        try:
+            assert site.stdout is not None
+            oracle = tm.queries.connect(json.loads(site.stdout.readline())["address"])
+            schema = oracle.schema
+            assert (schema.person_id, schema.rows_per_person, schema.target_bounds) == ("who", 2, BOUNDS)
+            (answer,) = oracle.count([Question((), (0,))])
+        finally:
+            site.kill()
+    assert (np.abs(answer[:, 1]) <= GRID * answer[:, 0]).all()
+    records = [json.loads(line) for line in ledger.read_text().splitlines()]
+    assert sum(record.get("cost", 0.0) for record in records) == pytest.approx(rho_for(5.0, 1e-5))
 
 
 # --- engines that are services ---

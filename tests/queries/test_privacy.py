@@ -13,8 +13,8 @@ import pytest
 import tremula as tm
 from tremula.errors import BudgetWarning, InvalidInput, InvalidParameter
 from tremula.queries import ArrayOracle, Condition, GuardedOracle, Question, limit_rows, private_cuts
-from tremula.queries.privacy import epsilon_for, rho_for
-from tremula.queries.question import narrow
+from tremula.queries.privacy import epsilon_for, noise_scale, rho_for
+from tremula.queries.question import GRID, narrow
 
 from .test_guard import EVERYTHING, behind
 
@@ -42,6 +42,17 @@ def test_epsilons_are_those_of_opendp(rho: float, delta: float) -> None:
     mechanism = dp.c.make_zCDP_to_approxDP(dp.m.make_gaussian(*space, scale=np.sqrt(0.5 / rho)))
     expected = mechanism.map(1.0).epsilon(delta)
     assert epsilon_for(rho, delta) == pytest.approx(expected, rel=1e-3)
+
+
+@pytest.mark.parametrize("sensitivity", [1, 7, 3 * GRID**2])
+@pytest.mark.parametrize("cost", [0.003, 0.4, 2.0])
+def test_noise_has_the_privacy_that_opendp_computes(sensitivity: int, cost: float) -> None:
+    dp.enable_features("contrib")
+    domain = dp.vector_domain(dp.atom_domain(T="i64"))
+    laplace = dp.m.make_laplace(domain, dp.l1_distance(T="i64"), scale=noise_scale(sensitivity, cost, None))
+    gaussian = dp.m.make_gaussian(domain, dp.l2_distance(T=float), scale=noise_scale(sensitivity, cost, 1e-6))
+    assert laplace.map(sensitivity) == pytest.approx(cost, rel=1e-9)
+    assert gaussian.map(float(sensitivity)) == pytest.approx(cost, rel=1e-9)
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 10.0])
