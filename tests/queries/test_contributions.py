@@ -97,7 +97,7 @@ DUCKDB, SQLITE = (pytest.param(make, 1, marks=pytest.mark.slow) for make in (in_
 
 @pytest.mark.parametrize("delta", [None, 1e-6])
 @pytest.mark.parametrize("target", ["again", "cost"])
-@pytest.mark.parametrize(("make", "n_persons"), [(in_memory, 30), DUCKDB, SQLITE])
+@pytest.mark.parametrize(("make", "n_persons"), [(in_memory, 8), DUCKDB, SQLITE])
 def test_no_person_changes_answers_by_more_than_is_paid_for(
     make: Maker, n_persons: int, target: str, delta: float | None
 ) -> None:
@@ -131,8 +131,17 @@ def test_brute_force_finds_persons_that_are_not_limited(target: str) -> None:
     assert found > budget.cost(ASKED, 2)
 
 
-@pytest.mark.parametrize("target", ["again", "cost"])
-@pytest.mark.parametrize("make", [in_memory, in_duckdb, pytest.param(in_sqlite, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("make", "target"),
+    [
+        (in_memory, "again"),
+        (in_memory, "cost"),
+        (in_duckdb, "cost"),
+        pytest.param(in_duckdb, "again", marks=pytest.mark.slow),
+        pytest.param(in_sqlite, "again", marks=pytest.mark.slow),
+        pytest.param(in_sqlite, "cost", marks=pytest.mark.slow),
+    ],
+)
 def test_the_same_rows_are_counted_by_every_question(make: Maker, target: str) -> None:
     table = visits()
     oracle = make(table, target, person_id="who", rows_per_person=2)
