@@ -100,7 +100,10 @@ def _table() -> Description:
     labels = {"anyOf": [_list(label, uniqueItems=True), {"type": "null"}]}
     cuts = {"anyOf": [_list({"type": "number"}), {"type": "null"}]}
     attribute = _record({"name": TEXT, "levels": labels, "cuts": cuts})
-    return _record({"attributes": _list(attribute, minItems=1), "target": TEXT, "classes": labels})
+    table = _record({"attributes": _list(attribute, minItems=1), "target": TEXT, "classes": labels})
+    bounds = _list({"type": "number"}, minItems=2, maxItems=2)
+    optional = {"person_id": TEXT, "rows_per_person": {"type": "integer", "minimum": 1}, "target_bounds": bounds}
+    return {**table, "properties": {**table["properties"], **optional}}
 
 
 def _schema_answer() -> Description:
