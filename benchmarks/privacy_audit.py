@@ -28,7 +28,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "guide" / "private_data.md"
 START, END = "<!-- audit -->", "<!-- end of audit -->"
 DELTA = 1e-5
 N_ROWS = 200
-N_FITS = 500
+N_FITS = 240
 
 
 class Setting(NamedTuple):
