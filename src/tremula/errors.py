@@ -168,8 +168,10 @@ def is_interrupt(error: BaseException | None) -> bool:
     >>> is_interrupt(KeyboardInterrupt()), is_interrupt(RuntimeError("Query interrupted")), is_interrupt(OSError())
     (True, True, False)
     """
-    while error is not None:
+    seen: list[BaseException] = []
+    while error is not None and error not in seen:  # an error may have been raised from itself
         if isinstance(error, KeyboardInterrupt) or str(error) == DUCKDB_INTERRUPTED:
             return True
+        seen.append(error)
         error = error.__cause__
     return False

@@ -168,12 +168,12 @@ def said(folder: Path) -> str:
     return path.read_text() if path.exists() else ""
 
 
-def run(jobs: list[str], signal_name: str, n_moments: int, seconds: float) -> list[dict[str, Any]]:
+def run(jobs: list[str], signal_name: str, n_moments: int, seconds: float, seed: int = 0) -> list[dict[str, Any]]:
     """Disturb each job for an equal part of the time, and return the counts."""
     runs = []
     for job in jobs:
         begin = time.monotonic()
-        with Disturbance(job, signal_name) as disturbance:
+        with Disturbance(job, signal_name, seed) as disturbance:
             disturbance.disturb(n_moments, begin + seconds / len(jobs))
             counts = {name: disturbance.counts[name] for name in ("moments", "completed", "faults")}
         runs.append({"job": job, "signal": signal_name, **counts, "seconds": round(time.monotonic() - begin)})
@@ -190,10 +190,11 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=float("inf"), help="at most so long, for all jobs together")
     parser.add_argument("--signal", choices=list(SIGNALS), default=KILL)
     parser.add_argument("--jobs", default=",".join(JOBS), help="jobs to disturb, comma-separated")
+    parser.add_argument("--seed", type=int, default=0, help="draws the moments")
     parser.add_argument("--out", type=Path, help="JSON file for the counts")
     options = parser.parse_args()
     jobs = [job for job in options.jobs.split(",") if options.signal == KILL or job in COMMANDS]
-    runs = run(jobs, options.signal, options.moments, options.seconds)
+    runs = run(jobs, options.signal, options.moments, options.seconds, options.seed)
     if options.out is not None:
         options.out.write_text(json.dumps(runs, indent=1) + "\n")
     sys.exit(1 if any(run["faults"] for run in runs) else 0)

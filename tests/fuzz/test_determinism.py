@@ -83,6 +83,20 @@ def test_nor_does_the_backend(backend: str, expected: dict[str, str]) -> None:
     assert all_digests(2, backend) == expected
 
 
+@pytest.mark.slow
+@pytest.mark.dask
+def test_nor_does_a_cluster(dask_client: Any, expected: dict[str, str]) -> None:
+    """Dask's workers are processes that load the tests from the repository."""
+    dask_client.run(sys.path.append, str(REPOSITORY))
+    before = dask_client.run_on_scheduler(_n_transitions)
+    assert all_digests(None, "dask") == expected
+    assert dask_client.run_on_scheduler(_n_transitions) > before + 2 * len(ESTIMATORS)  # the cluster did the work
+
+
+def _n_transitions(dask_scheduler: Any) -> int:
+    return int(dask_scheduler.transition_counter)
+
+
 def test_files_keep_every_bit(models: dict[str, Any], expected: dict[str, str], tmp_path: Path) -> None:
     for name, model in models.items():
         tm.save(model, tmp_path / name)

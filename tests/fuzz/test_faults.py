@@ -14,11 +14,14 @@ import pytest
 import tremula as tm
 from tremula.cli.exit_codes import EXIT_FILE_ERROR
 from tremula.cli.main import run
+from tremula.errors import is_interrupt
 from tremula.lab.experiments.cell import Cell, Experiment, Outcome
 from tremula.lab.experiments.store import Store
 
-from .fault_jobs import COMMANDS, JOBS, check_store, old_or_new
+from .fault_jobs import COMMANDS, JOBS, check_store, old_or_new, stored_rows
 from .faults import INTERRUPT, KILL, SERVER, Disturbance, start_server
+
+SLOW = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
@@ -79,6 +82,28 @@ def test_without_space_a_command_says_so_and_leaves_the_good_file(
     assert capsys.readouterr().err.splitlines()[-1] == f"tremula: {str(path)!r}: File too large"
     assert path.read_bytes() == good
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("n_bytes", [1000, pytest.param(300_000, marks=SLOW), pytest.param(900_000, marks=SLOW)])
+def test_without_space_a_comparison_says_so_and_goes_on_when_there_is_some(
+    n_bytes: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("compare", "iris", "--methods", "c45", "--cv", "2", "--out", str(tmp_path))
+    with largest_file(n_bytes):
+        assert exit_code(*words) == EXIT_FILE_ERROR
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert "no space left" in said or said.endswith("File too large")
+    assert not [file.name for file in tmp_path.iterdir() if file.suffix not in (".duckdb", ".wal", ".tremula")]
+    kept = stored_rows(tmp_path / "results.duckdb")
+    assert exit_code(*words) == 0
+    assert kept.items() <= stored_rows(tmp_path / "results.duckdb").items()
+    assert (tmp_path / "report.html").exists()
+
+
+def test_an_error_raised_from_itself_is_no_interrupt() -> None:
+    error = OSError("no space left")
+    error.__cause__ = error
+    assert not is_interrupt(error)
 
 
 @pytest.mark.skipif(not hasattr(os, "setresuid"), reason="who writes cannot be changed")

@@ -185,7 +185,9 @@ class DuckFile:
                 connection.execute(self.schema)
             _put_in_place(draft, self.path)
         except OSError as error:
-            raise error if isinstance(error, TremulaError) else explain(error, self.path) from error
+            if isinstance(error, TremulaError):
+                raise
+            raise explain(error, self.path) from error
         finally:
             for leftover in (draft, draft.with_name(draft.name + ".wal")):
                 leftover.unlink(missing_ok=True)
