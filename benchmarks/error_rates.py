@@ -1,6 +1,6 @@
 """How often each test, interval and sequential rule errs, simulated; writes docs/guide/error_rates.md.
 
-    python benchmarks/error_rates.py --run     # all trials again, some minutes
+    python benchmarks/error_rates.py --run     # the trials that are not stored, some minutes for all
     python benchmarks/error_rates.py           # the page from the stored results
 
 `rates_of_tests`, `rates_of_intervals` and `rates_of_models` have the trials. A rate is kept if what was simulated is
@@ -58,15 +58,27 @@ def is_kept(cell: Cell) -> bool | None:
     return bool(excess <= STANDARD_ERRORS * max(cell["standard_error"], expected))
 
 
-def run() -> list[Cell]:
-    """Simulate every rate."""
+def read_cells() -> list[Cell]:
+    """Return the stored cells."""
+    return list(json.loads(RESULTS.read_text(encoding="utf-8"))) if RESULTS.exists() else []
+
+
+def run() -> None:
+    """Simulate every rate that is not stored, and store it at once; what is no longer stated is left out."""
     warnings.simplefilter("ignore")
-    cells = []
-    for rate in RATES:
-        begin = time.process_time()
-        cells.append(simulate(rate))
-        print(cells[-1], f"{time.process_time() - begin:.0f} s", flush=True)
-    return cells
+    stored = {_key(cell): cell for cell in read_cells()}
+    wanted = [(rate.statement, rate.data, rate.kind, rate.stated, rate.n_trials) for rate in RATES]
+    for rate, key in zip(RATES, wanted):
+        if key not in stored:
+            begin = time.process_time()
+            stored[key] = simulate(rate)
+            print(stored[key], f"{time.process_time() - begin:.0f} s", flush=True)
+        cells = [stored[each] for each in wanted if each in stored]
+        RESULTS.write_text(json.dumps(cells, indent=1) + "\n", encoding="utf-8")
+
+
+def _key(cell: Cell) -> tuple[Any, ...]:
+    return tuple(cell[name] for name in ("statement", "data", "kind", "stated", "trials"))
 
 
 # --- the page ---
@@ -98,12 +110,11 @@ def with_table(page: str, cells: list[Cell]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--run", action="store_true")
+    parser.add_argument("--run", action="store_true", help="simulate what is not stored; delete the file to begin anew")
     options = parser.parse_args()
     if options.run:
-        RESULTS.write_text(json.dumps(run(), indent=1) + "\n", encoding="utf-8")
-    cells = json.loads(RESULTS.read_text(encoding="utf-8"))
-    PAGE.write_text(with_table(PAGE.read_text(encoding="utf-8"), cells), encoding="utf-8")
+        run()
+    PAGE.write_text(with_table(PAGE.read_text(encoding="utf-8"), read_cells()), encoding="utf-8")
 
 
 if __name__ == "__main__":
