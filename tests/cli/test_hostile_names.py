@@ -16,16 +16,18 @@ from tremula.display import harmless_cell
 SCRIPT = "<script>alert(1)</script><img src=x onerror=alert(1)>"
 TITLE = "\x1b]0;owned\x07\x1b[2J\x9b31m"
 FORMULA = "=HYPERLINK(1)"
+TARGET = f"<img src=x onerror=alert(2)>{TITLE}"
+FILE = "<img src=x onerror=alert(3)>\x1b[2J.csv"
 
 
 @pytest.fixture
 def hostile_table(tmp_path: Path) -> Path:
     columns = ["size", f"{SCRIPT}{TITLE}", "kind"]
     labels = [f"{FORMULA}{SCRIPT}", f"@{TITLE}b"]
-    lines = [",".join([*columns, "class"])]
+    lines = [",".join([*columns, TARGET])]
     for row in range(40):
         lines.append(f"{row % 7},{row % 3}.5,{SCRIPT if row % 2 else TITLE},{labels[row % 7 > 3]}")
-    path = tmp_path / "table.csv"
+    path = tmp_path / FILE
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
 
@@ -49,19 +51,19 @@ def call(*words: str | Path) -> None:
 def test_names_of_a_table_reach_page_and_terminal_as_text(
     hostile_table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    call("compare", hostile_table, "--target", "class", "--methods", "c45,cart", "--cv", "2", "--out", tmp_path)
+    call("compare", hostile_table, "--target", TARGET, "--methods", "c45,cart", "--cv", "2", "--out", tmp_path)
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     tags = Tags()
     tags.feed(page)
     assert (tags.scripts, tags.handlers) == (3, 0)
-    assert "alert(1)" in page
+    assert all(f"alert({number})" in page for number in (1, 2, 3))
     captured = capsys.readouterr()
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", captured.out + captured.err)
 
 
 def test_predictions_are_no_formulas(hostile_table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     model, out = tmp_path / "model.tremula", tmp_path / "out.csv"
-    call("fit", hostile_table, "--target", "class", "--method", "c45", "--out", model)
+    call("fit", hostile_table, "--target", TARGET, "--method", "c45", "--out", model)
     call("predict", model, hostile_table, "--out", out)
     captured = capsys.readouterr()
     assert "leading apostrophe" in captured.err

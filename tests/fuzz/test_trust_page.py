@@ -11,7 +11,7 @@ from tremula.data import target
 from tremula.trees import size_limit
 from tremula.trees.m5 import terms
 
-from . import fuzz_files, memory
+from . import fuzz_files, memory, peak_memory
 from .trust_page import COLUMNS, PAGE, RUNS, marks, read_run, with_tables
 
 STORED: dict[str, list[dict[str, Any]]] = json.loads(RUNS.read_text(encoding="utf-8"))
@@ -37,8 +37,16 @@ def test_each_number_of_a_table_is_that_of_a_run(kind: str, added: str) -> None:
     assert cells(last)[list(COLUMNS[kind]).index(added)] == str(sum(run[added] for run in STORED[kind]))
 
 
+def test_each_peak_is_that_of_a_run() -> None:
+    start, end = marks("peak")
+    _, _, *lines = PAGE.read_text(encoding="utf-8").split(start)[1].split(end)[0].strip().splitlines()
+    assert [cells(line) for line in lines] == [[str(run[name]) for name in COLUMNS["peak"]] for run in STORED["peak"]]
+    assert {(run["pair"], run["rows"]) for run in STORED["peak"]} == {(pair, 1_000_000) for pair in peak_memory.PAIRS}
+
+
 @pytest.mark.parametrize(
-    ("kind", "name"), [("files", "inputs"), ("files", "crashes"), ("faults", "faults"), ("memory", "bytes")]
+    ("kind", "name"),
+    [("files", "inputs"), ("files", "crashes"), ("faults", "faults"), ("memory", "bytes"), ("peak", "tremula")],
 )
 def test_another_count_is_noticed(kind: str, name: str) -> None:
     page = PAGE.read_text(encoding="utf-8")

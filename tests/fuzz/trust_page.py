@@ -1,7 +1,7 @@
 """Writes the tables of runs into `docs/develop/trust.md`, from the counts in `runs.json`.
 
 `python -m tests.fuzz.trust_page` rewrites them; `--add FILE --kind faults` first adds the counts that `fuzz_files`,
-`faults` or `memory` wrote with `--out`. A test compares the page with the counts.
+`faults`, `memory` or `peak_memory` wrote with `--out`. A test compares the page with the counts.
 """
 
 from __future__ import annotations
@@ -43,8 +43,16 @@ COLUMNS = {
         "blocks": "blocks a fit",
         "resident": "resident size, KiB",
     },
+    "peak": {
+        "pair": "fit",
+        "rows": "rows",
+        "tremula": "tremula, MiB",
+        "scikit-learn": "scikit-learn, MiB",
+    },
 }
-NOT_ADDED = {"build", "first", "job", "signal", "estimator", "bytes", "blocks", "resident"}
+TEXTS = {"build", "job", "signal", "estimator", "pair"}
+NOT_ADDED = TEXTS | {"first", "bytes", "blocks", "resident"}
+WITHOUT_SUM = {"peak"}
 
 
 def marks(kind: str) -> tuple[str, str]:
@@ -73,9 +81,11 @@ def read_run(content: Run, build: str) -> Run:
 def write_table(runs: list[Run], kind: str) -> str:
     """Return the table of all runs, with their sum."""
     columns = COLUMNS[kind]
-    rule = "".join("|---" if name in ("build", "job", "signal", "estimator") else "|---:" for name in columns)
+    rule = "".join("|---" if name in TEXTS else "|---:" for name in columns)
     lines = ["| " + " | ".join(columns.values()) + " |", f"{rule}|"]
     lines += ["| " + " | ".join(_shown(run[name]) for name in columns) + " |" for run in runs]
+    if kind in WITHOUT_SUM:
+        return "\n".join(lines)
     sums = ["" if name in NOT_ADDED else _shown(sum(run[name] for run in runs)) for name in columns]
     return "\n".join([*lines, "| " + " | ".join(["together", *sums[1:]]) + " |"])
 
