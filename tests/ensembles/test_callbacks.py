@@ -119,9 +119,10 @@ def test_a_callback_changes_nothing(ensemble: Ensemble) -> None:
     assert set(vars(watched)) - set(vars(alone)) == {"_skl_callbacks"}
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
-@pytest.mark.parametrize("backend", ["threading", "loky"])
-def test_a_callback_ends_the_training(n_jobs: int, backend: str) -> None:
+@pytest.mark.parametrize(
+    ("backend", "n_jobs"), [("threading", 1), ("threading", 2), pytest.param("loky", 2, marks=pytest.mark.slow)]
+)
+def test_a_callback_ends_the_training(backend: str, n_jobs: int) -> None:
     diary = Diary(stop_after=3)
     model = tm.BaggingClassifier(n_estimators=60, oob_score=True, random_state=0).set_callbacks(diary)
     with joblib.parallel_config(backend=backend, n_jobs=n_jobs):

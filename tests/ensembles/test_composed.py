@@ -288,8 +288,8 @@ def test_columns_chosen_by_type_may_be_fewer_for_a_member() -> None:
 
 
 def test_estimators_with_nominal_columns_of_their_own_get_them() -> None:
-    learner = HistGradientBoostingClassifier(max_iter=5, min_samples_leaf=2)
-    ensemble = compose([Bootstrap()], learner).fit(FRAMES["pandas"], LABELS)
+    learner = HistGradientBoostingClassifier(max_iter=2, min_samples_leaf=2)
+    ensemble = compose([Bootstrap()], learner).set_params(n_estimators=2).fit(FRAMES["pandas"], LABELS)
     assert ensemble.score(FRAMES["pandas"], LABELS) > 0.8
 
 

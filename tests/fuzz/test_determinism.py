@@ -52,6 +52,7 @@ def test_a_digest_tells_models_apart(expected: dict[str, str]) -> None:
     assert digest(nearly) != expected["CARTRegressor"]
 
 
+@pytest.mark.slow
 def test_another_process_with_two_jobs_and_another_seed_of_hashes_has_the_same_bits(expected: dict[str, str]) -> None:
     """Sets and dictionaries of strings have another order where strings have other hashes."""
     assert digests_of_process("1" if os.environ.get("PYTHONHASHSEED") == "0" else "0", n_jobs=2) == expected

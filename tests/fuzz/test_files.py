@@ -45,11 +45,11 @@ def contents(folder: Path) -> list[bytes]:
 def test_mutated_files_are_refused_or_answer(contents: list[bytes], tmp_path: Path) -> None:
     findings = Findings()
     with np.errstate(all="ignore"):
-        for number in range(40):
+        for number in range(25):
             findings.try_input(contents, number, tmp_path, all_of_them=False)
     assert findings.faults == {}
-    assert findings.counts["refused"] > 10
-    assert findings.counts["loaded"] > 4
+    assert findings.counts["refused"] > 6
+    assert findings.counts["loaded"] > 2
 
 
 @pytest.mark.filterwarnings("ignore")
