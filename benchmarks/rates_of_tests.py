@@ -224,6 +224,7 @@ def noise_is_chosen(seed: int) -> bool:
 
 
 OVERLAP = "splits share training rows, which the test does not know"
+ONE_LOOK = "a probability of 95 % is that of one look, and four looks are not corrected for it; p-values are"
 TWO_ERRORS = "the rule counts the sampling error of one test set, and here there are two; the papers share theirs"
 NEAREST_MEAN = "200 rows, nearest mean, "
 
@@ -264,7 +265,7 @@ TESTS = [
     *(_decision("the best is worse", best_is_worse, data, n_methods) for data in MAKERS for n_methods in (2, 7)),
     _decision("a method beats the constant", beats_constant, "made errors", 7),
     *(_decision("`--until-clear`: a method is worse", shown_until_clear, data, 2) for data in MAKERS),
-    _rate("`--until-clear`: equal, at any look", "made errors, the difference is the region", called_equal),
+    _rate("`--until-clear`: equal, at any look", "made errors, it is the region", called_equal, reason=ONE_LOOK),
     _rate("a difference above the region, probability 95 %", "made errors, it is the region", called_worse_by_more),
     _rate("not shown in as many repetitions as planned", "made errors, 3 points", _not_shown_as_planned, stated=0.2),
     _rate("differs from the baseline, Holm", "made errors, 7 methods", any_differs_from_baseline),
