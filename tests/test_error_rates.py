@@ -15,7 +15,7 @@ from tremula.diagnostics.comparison import decision
 from tremula.diagnostics.significance import multiple_testing, paired
 from tremula.diagnostics.significance.looks import Look
 from tremula.lab.comparison.best_method import numbers
-from tremula.uncertainty import intervals
+from tremula.uncertainty import intervals, label_sets
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 FEW_TRIALS = 60
@@ -90,7 +90,8 @@ def break_looks(patch: pytest.MonkeyPatch) -> None:
 
 
 def break_rank(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(intervals, "upper_rank", lambda n_rows, coverage: int(0.7 * n_rows))
+    for module in (intervals, label_sets):
+        patch.setattr(module, "upper_rank", lambda n_rows, coverage: int(0.7 * n_rows))
 
 
 @pytest.mark.slow

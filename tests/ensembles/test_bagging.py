@@ -404,9 +404,7 @@ RARE = np.r_[np.zeros(25, int), np.ones(24, int), 2]  # one row of class 2: a th
 
 
 @pytest.mark.parametrize("combine", ["vote", "average"])
-@pytest.mark.parametrize(
-    "estimator", [None, tm.CARTClassifier(), DecisionTreeClassifier(), GaussianNB()], ids=str
-)
+@pytest.mark.parametrize("estimator", [None, tm.CARTClassifier(), DecisionTreeClassifier(), GaussianNB()], ids=str)
 def test_a_class_that_a_sample_lacks_has_its_column(estimator: Any, combine: str) -> None:
     table = np.random.default_rng(0).normal(size=(50, 3))
     ensemble = tm.BaggingClassifier(estimator, n_estimators=20, combine=combine, oob_score=True, random_state=0)
