@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
 from tremula.combine import Member, largest, largest_of_each, split_outputs
@@ -62,6 +63,14 @@ class OutputsMixin:
     @abstractmethod
     def _read_table(self, X: Any) -> Any:
         """Check that the estimator is fitted and return the rows to predict."""
+
+    def _read_rows(self, X: Any) -> Any:
+        """Return the rows to predict, of a dense or a sparse table."""
+        return self._read_sparse_table(X) if issparse(X) else self._read_table(X)
+
+    def _read_sparse_table(self, X: Any) -> Any:
+        """Read a sparse table; estimators that predict such tables override this."""
+        return self._read_table(X)
 
     @abstractmethod
     def _predict_outputs(self, rows: Any) -> np.ndarray:
@@ -119,7 +128,7 @@ class ClassPredictionMixin(OutputsMixin):
         array of shape (n_rows, n_classes)
             Columns in the order of `classes_`; a list of such arrays if there are several targets.
         """
-        rows = self._read_table(X)
+        rows = self._read_rows(X)
         return by_target(self.classes_, self._predict_outputs(rows))
 
     def predict(self, X: Any) -> np.ndarray:
@@ -133,7 +142,7 @@ class ClassPredictionMixin(OutputsMixin):
         -------
         array of shape (n_rows,) or (n_rows, n_targets)
         """
-        rows = self._read_table(X)
+        rows = self._read_rows(X)
         if isinstance(self.classes_, list):
             return labels_of(self.classes_, self._predict_outputs(rows))
         return np.asarray(self.classes_[self._predict_codes(rows)])
@@ -163,7 +172,7 @@ class NumberPredictionMixin(OutputsMixin):
         -------
         array of shape (n_rows,) or (n_rows, n_targets)
         """
-        rows = self._read_table(X)
+        rows = self._read_rows(X)
         return numbers_of(self._predict_outputs(rows))
 
 
@@ -181,7 +190,7 @@ class StagedClassPredictionMixin(ClassPredictionMixin, StagedOutputsMixin):
         -------
         array of shape (n_members, n_rows) or (n_members, n_rows, n_targets)
         """
-        rows = self._read_table(X)
+        rows = self._read_rows(X)
         if isinstance(self.classes_, list):
             return np.array([labels_of(self.classes_, member.predict_values(rows)) for member in self.members_])
         return np.asarray(self.classes_[np.array([member.predict_codes(rows) for member in self.members_])])
@@ -198,7 +207,7 @@ class StagedClassPredictionMixin(ClassPredictionMixin, StagedOutputsMixin):
         array of shape (n_rows, n_classes)
             A list of such arrays if there are several targets.
         """
-        rows = self._read_table(X)
+        rows = self._read_rows(X)
         for outputs in self._staged_outputs(rows):
             yield by_target(self.classes_, outputs)
 
@@ -213,7 +222,7 @@ class StagedClassPredictionMixin(ClassPredictionMixin, StagedOutputsMixin):
         ------
         array of shape (n_rows,) or (n_rows, n_targets)
         """
-        rows = self._read_table(X)
+        rows = self._read_rows(X)
         for outputs in self._staged_outputs(rows):
             yield labels_of(self.classes_, outputs)
 
@@ -232,7 +241,7 @@ class StagedNumberPredictionMixin(NumberPredictionMixin, StagedOutputsMixin):
         -------
         array of shape (n_members, n_rows) or (n_members, n_rows, n_targets)
         """
-        rows = self._read_table(X)
+        rows = self._read_rows(X)
         return np.array([numbers_of(member.predict_values(rows)) for member in self.members_])
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
@@ -246,6 +255,6 @@ class StagedNumberPredictionMixin(NumberPredictionMixin, StagedOutputsMixin):
         ------
         array of shape (n_rows,) or (n_rows, n_targets)
         """
-        rows = self._read_table(X)
+        rows = self._read_rows(X)
         for values in self._staged_outputs(rows):
             yield numbers_of(values)

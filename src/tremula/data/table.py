@@ -6,6 +6,7 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils import check_array
 
 from tremula.data.column import (
@@ -127,8 +128,17 @@ def _column_names(frame: nw.DataFrame[Any]) -> tuple[str, ...] | None:
     return tuple(frame.columns) if kinds == {str} else None
 
 
+SPARSE_REFUSED = (
+    "Sparse data was passed for X, but dense data is required here: give X.toarray(). CART trees, and random forests, "
+    "extra trees, bagging and other ensembles of CART trees, take sparse tables in fit and predict, with the criteria "
+    "gini, entropy and variance and without monotonic_cst"
+)
+
+
 def _as_array(X: Any) -> Array:
     """Return a 2-D array of at least one row and column; scikit-learn's check refuses anything else."""
+    if issparse(X):
+        raise UnsupportedType(SPARSE_REFUSED)
     if is_numeric_array(X, 2):
         return np.asarray(X)
     try:

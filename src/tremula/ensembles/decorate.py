@@ -98,6 +98,8 @@ class DecorateClassifier(SequentialClassifier):
         self.categorical_features = categorical_features
         self.random_state = random_state
 
+    _takes_sparse = False  # artificial rows have no zeros
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = False

@@ -31,6 +31,7 @@ from tremula.trees.combinations import (
 )
 from tremula.trees.criteria import CLASSIFICATION, REGRESSION, REGRESSION_NAMES, Criterion, find_criterion
 from tremula.trees.growing import grow_classification_tree, grow_regression_tree
+from tremula.trees.growing_coded import SPARSE_CRITERIA
 from tremula.trees.growing_several import grow_for_targets, impurities_of_targets, output_means, prune_for_targets
 from tremula.trees.grown_tree import GrownTree, mean_and_variance, node_means, node_predictions, tree_of_means
 from tremula.trees.learner import HeldOut, PrunedOnHeldOutRows, TreeClassifier, TreeRegressor
@@ -104,7 +105,11 @@ class _CART(PrunedOnHeldOutRows):
     def _grows_once(self) -> bool:
         return self.ccp_alpha != "cv"
 
-    def sort(self, values: np.ndarray, n_levels: np.ndarray) -> Columns:
+    @property
+    def _takes_sparse(self) -> bool:  # type: ignore[override]
+        return self.monotonic_cst is None and self.criterion in SPARSE_CRITERIA
+
+    def sort(self, values: Any, n_levels: np.ndarray) -> Columns:
         """Return the columns for `grow`."""
         columns = super().sort(values, n_levels)
         directions = read_directions(self.monotonic_cst, n_levels, getattr(self, "feature_names_in_", None))

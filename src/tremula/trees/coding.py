@@ -169,7 +169,11 @@ def code_columns(values: np.ndarray, n_levels: np.ndarray, max_bins: int | None 
             grow_coded.code_column(words, row_bits, codes[:, column])
             n_codes[column] = (int(words[-1]) >> row_bits) + 1
             if max_bins is not None:
-                codes[:, column], least, largest = _cut_into_bins(codes[:, column], part[:, number], max_bins)
+                counts = np.bincount(codes[:, column])
+                distinct = np.empty(len(counts))
+                distinct[codes[:, column]] = part[:, number]
+                bins, least, largest = bins_of_codes(counts, distinct, max_bins)
+                codes[:, column] = bins[codes[:, column]]
                 n_codes[column] = len(least)
                 bounds.append((least, largest))
     kind = np.min_scalar_type(int(n_codes.max()) - 1)
@@ -205,11 +209,22 @@ def join_codes(columns: list[CodedColumns], n_columns: int) -> CodedColumns | No
     return CodedColumns(codes, n_codes, np.cumsum(n_codes, dtype=np.int64) - n_codes, values, values)
 
 
-def _cut_into_bins(codes: np.ndarray, values: np.ndarray, max_bins: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the bin of each row, and the least and largest value of each bin."""
-    counts = np.bincount(codes)
-    distinct = np.empty(len(counts))
-    distinct[codes] = values
+def bins_of_codes(counts: np.ndarray, distinct: np.ndarray, max_bins: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the bin of each code of a column, and the least and largest value of each bin.
+
+    Parameters
+    ----------
+    counts : int array (n_codes,)
+        How many rows have each code.
+    distinct : float64 array (n_codes,)
+        The value of each code.
+    max_bins : int
+
+    Examples
+    --------
+    >>> bins_of_codes(np.array([1, 1, 1]), np.array([0.5, 2.0, 3.0]), 2)
+    (array([0, 0, 1]), array([0.5, 3. ]), array([2., 3.]))
+    """
     known = np.isfinite(distinct)  # missing values are an extreme, and have a bin of their own
     bins = np.arange(len(counts))
     if np.count_nonzero(known) > max_bins:
@@ -217,7 +232,7 @@ def _cut_into_bins(codes: np.ndarray, values: np.ndarray, max_bins: int) -> tupl
         bins[~known] = 0 if not known[0] else bins[known].max() + 1
     first = np.flatnonzero(np.diff(bins, prepend=-1))
     last = np.append(first[1:], len(counts)) - 1
-    return bins[codes], distinct[first], distinct[last]
+    return bins, distinct[first], distinct[last]
 
 
 def bins_of_ranks(counts: np.ndarray, n_bins: int) -> np.ndarray:

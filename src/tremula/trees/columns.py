@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from threading import Lock
+from typing import ClassVar
 
 import numpy as np
 
@@ -85,6 +86,8 @@ class Columns:
     renewed: tuple[int, ...] = ()
     directions: np.ndarray | None = None
     renewed_codes: CodedColumns | None = None
+
+    is_sparse: ClassVar[bool] = False  # see `sparse_columns`
 
     @property
     def n_rows(self) -> int:

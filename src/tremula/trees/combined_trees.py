@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tremula.combine import Member, add_predictions
+from tremula.data.sparse_rows import SparseRows
 from tremula.trees.flat_forest import FlatForest, flatten
 from tremula.trees.tree import Tree
 
@@ -101,17 +102,24 @@ class CombinedTrees:
         if self._n_expected * self._n_trees >= ROWS_PER_NODE * self._n_nodes:
             self._stretches = self._copied()
 
-    def add(self, rows: Floats, weights: ArrayLike | None, total: Floats) -> None:
+    def add(self, rows: Floats | SparseRows, weights: ArrayLike | None, total: Floats) -> None:
         """Add each member's weight times its prediction to the outputs of every row."""
         factors = np.ones(len(self.members)) if weights is None else np.asarray(weights, dtype=np.float64)
         for stretch in self._stretches or [Stretch(0, len(self.members), None, np.empty(0, np.intp))]:
             if stretch.copied is not None:
-                stretch.copied.add_values(rows, factors[stretch.owners], total)
+                self._add_copied(stretch.copied, rows, factors[stretch.owners], total)
                 continue
             for number in range(stretch.first, stretch.last):
                 add_predictions(total, self.members[number], rows, self.combine, float(factors[number]))
 
-    def means(self, rows: Floats, weights: ArrayLike | None = None) -> Floats:
+    def _add_copied(self, copied: FlatForest, rows: Floats | SparseRows, factors: Floats, total: Floats) -> None:
+        if not isinstance(rows, SparseRows):
+            copied.add_values(rows, factors, total)
+            return
+        for part, block in rows.blocks():
+            copied.add_values(block, factors, total[part])
+
+    def means(self, rows: Floats | SparseRows, weights: ArrayLike | None = None) -> Floats:
         """Return what `combine_members` returns for the members."""
         total = np.zeros((len(rows), self.n_outputs))
         self.add(rows, weights, total)

@@ -29,7 +29,11 @@ MAX_CODED_TABLE = 1 << 22
 WIDE_SHARE, WIDE_SHARE_OF_LOGARITHMS = 0.1, 0.5
 # Real weights in this range are grown from codes; the sum of all is in it too.
 LEAST_WEIGHT, LARGEST_WEIGHT = 1e-100, 1e100
+# Sparse columns have a value for each code instead.
+NO_VALUES = np.zeros((1, 1))
 CODABLE = {CLASSIFICATION["gini"].code, CLASSIFICATION["entropy"].code, REGRESSION["variance"].code}
+# Sparse tables are grown from codes only. squared_error is another name of variance.
+SPARSE_CRITERIA = ("gini", "entropy", "variance", "squared_error")
 
 
 @lru_cache(maxsize=64)
@@ -66,6 +70,10 @@ def is_coded(
         and columns.is_complete
         and (_are_small_counts(weights) or _can_be_weighted(rules, weights, n_classes))
     )
+    if columns.is_sparse:
+        if not can_be_coded:
+            raise InvalidParameter(_why_not_sparse(columns, weights))
+        return True
     if columns.max_bins is not None:
         if not can_be_coded or not _are_small_counts(weights):
             raise InvalidParameter(_why_no_bins(columns, weights))
@@ -88,6 +96,18 @@ def _why_no_bins(columns: Columns, weights: np.ndarray) -> str:
     elif not _are_small_counts(weights):
         reason = f"row weights are not whole numbers of at most {MAX_COUNT}"
     return f"max_bins={columns.max_bins} was given, but {reason}: set max_bins=None"
+
+
+def _why_not_sparse(columns: Columns, weights: np.ndarray) -> str:
+    reason = "trees with this criterion or these numbers of rows and classes need a dense one"
+    if not columns.is_complete:
+        reason = "it has missing values, whose rows are divided with missing='shares': set missing='branch'"
+    elif not _are_small_counts(weights):
+        reason = (
+            f"row weights that are not whole numbers of at most {MAX_COUNT} need a dense one, but for classes without "
+            "drawn thresholds"
+        )
+    return f"X is sparse, and {reason}; or give X.toarray()"
 
 
 def _are_small_counts(weights: np.ndarray) -> bool:
@@ -146,7 +166,7 @@ def reads_values(columns: Columns, rules: Rules) -> bool:
     >>> [reads_values(columns, Rules(3, subsets=True, random_threshold=drawn)) for drawn in (False, True)]
     [False, True]
     """
-    if not rules.random_threshold or columns.table is not None or columns.max_bins is not None:
+    if columns.is_sparse or not rules.random_threshold or columns.table is not None or columns.max_bins is not None:
         return False
     return columns.share_of_many_values > WIDE_SHARE
 
@@ -183,7 +203,7 @@ def _kernel_codes(columns: Columns, attributes: np.ndarray, rules: Rules) -> Ker
         first=coded.first,
         low=low,
         high=high,
-        values=columns.values,
+        values=NO_VALUES if columns.is_sparse else columns.values,
         attributes=attributes,
     )
 

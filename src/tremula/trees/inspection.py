@@ -55,7 +55,7 @@ class FittedTreeMixin(TableInputMixin):
         A row with a missing value takes the branch of the largest training weight, the first of equals.
         """
         check_is_fitted(self)
-        return self.tree_.apply(self._encode_columns(self.encoder_, X))
+        return self.tree_.apply(self._encode_rows(self.encoder_, X))
 
     def decision_path(self, X: Any) -> csr_array:
         """Return the nodes that each row reaches, as a sparse matrix of shape (n_rows, n_nodes).
@@ -63,7 +63,7 @@ class FittedTreeMixin(TableInputMixin):
         A row with missing values can reach several leaves.
         """
         check_is_fitted(self)
-        return self.tree_.decision_path(self._encode_columns(self.encoder_, X))
+        return self.tree_.decision_path(self._encode_rows(self.encoder_, X))
 
     def as_tree_sum(self) -> TreeSum:
         """Return the tree as a sum of one tree, which smoothing works on.

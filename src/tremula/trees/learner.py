@@ -21,6 +21,7 @@ from tremula.data.several_targets import (
     target_columns,
     weigh_class_targets,
 )
+from tremula.data.sparse_rows import SparseRows
 from tremula.data.target import (
     check_validation_pair,
     read_classes,
@@ -35,6 +36,7 @@ from tremula.prediction import ClassPredictionMixin, NumberPredictionMixin, Outp
 from tremula.seeds import make_generator
 from tremula.trees.columns import Columns, read_columns
 from tremula.trees.inspection import FittedTreeMixin
+from tremula.trees.sparse_columns import read_sparse_columns
 from tremula.trees.tree import Tree
 
 _NO_DRAWS = np.random.default_rng(0)
@@ -43,7 +45,7 @@ _NO_DRAWS = np.random.default_rng(0)
 class HeldOut(NamedTuple):
     """Held-out rows, on which a tree is pruned: values, class codes or a numeric target, and weights."""
 
-    values: np.ndarray
+    values: Any  # an array, or SparseRows
     target: np.ndarray
     weights: np.ndarray
 
@@ -100,14 +102,16 @@ class TreeLearner(FittedTreeMixin, OutputsMixin, BaseEstimator):
         """Return whether fitting grows a single tree, so that growing may overwrite the sorted columns."""
         return True
 
-    def sort(self, values: np.ndarray, n_levels: np.ndarray) -> Columns:
+    def sort(self, values: Any, n_levels: np.ndarray) -> Columns:
         """Sort the columns for `grow`."""
+        if isinstance(values, SparseRows):
+            return read_sparse_columns(values)
         return read_columns(values, n_levels, self._value_gap)
 
-    def _sort_for_fit(self, encoder: ColumnEncoder, values: np.ndarray) -> Columns:
+    def _sort_for_fit(self, encoder: ColumnEncoder, values: Any) -> Columns:
         return replace(self.sort(values, encoder.n_levels), serves_once=self._grows_once())
 
-    def _read_training_rows(self, X: Any, sample_weight: Any) -> tuple[ColumnEncoder, np.ndarray, np.ndarray | None]:
+    def _read_training_rows(self, X: Any, sample_weight: Any) -> tuple[ColumnEncoder, Any, np.ndarray | None]:
         """Check the parameters, learn the columns, and return the values and weights of the rows."""
         self._check_parameters()
         encoder, values = self._learn_columns(X, self.categorical_features)
@@ -123,17 +127,24 @@ class TreeLearner(FittedTreeMixin, OutputsMixin, BaseEstimator):
             )
         return columns
 
-    def _read_held_out(self, encoder: ColumnEncoder, X_val: Any, y_val: Any) -> np.ndarray | None:
+    def _read_held_out(self, encoder: ColumnEncoder, X_val: Any, y_val: Any) -> Any:
         """Return the values of the rows to prune on, or None if none were given."""
-        return self._encode_columns(encoder, X_val) if check_validation_pair(X_val, y_val) else None
+        return self._encode_rows(encoder, X_val) if check_validation_pair(X_val, y_val) else None
 
     def _read_table(self, X: Any) -> np.ndarray:
         """Return the values of the rows to predict; quick, since users often predict one row at a time."""
+        self._check_fitted()
+        return self._encode_columns(self.encoder_, X)
+
+    def _read_sparse_table(self, X: Any) -> Any:
+        self._check_fitted()
+        return self._encode_rows(self.encoder_, X)
+
+    def _check_fitted(self) -> None:
         if "tree_" not in self.__dict__:
             raise NotFittedError(
                 f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with training rows before using it."
             )
-        return self._encode_columns(self.encoder_, X)
 
     def _predict_outputs(self, rows: np.ndarray) -> np.ndarray:
         return self.tree_.predict_values(rows)

@@ -7,7 +7,7 @@ separates missing values from known ones.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,7 +19,7 @@ class CompleteTable(NamedTuple):
 
     Attributes
     ----------
-    values : float64 array (n_rows, n_attributes + n_twins)
+    values : float64 array (n_rows, n_attributes + n_twins), or SparseRows
         The twins come last.
     n_levels : int32 array (n_attributes + n_twins,)
         One more where a level stands for missing ones.
@@ -29,7 +29,7 @@ class CompleteTable(NamedTuple):
         The level that stands for missing ones, or -1.
     """
 
-    values: np.ndarray
+    values: Any
     n_levels: np.ndarray
     twins: np.ndarray
     missing_level: np.ndarray
@@ -73,13 +73,21 @@ def complete_table(values: np.ndarray, n_levels: np.ndarray) -> CompleteTable:
     is_nominal = n_levels > 0
     doubled = np.flatnonzero(has_missing & ~is_nominal)
     extremes = np.where(is_nominal, n_levels, -np.inf)
-    twins = np.full(values.shape[1] + len(doubled), NO_TWIN, np.int32)
-    twins[doubled] = values.shape[1] + np.arange(len(doubled))
+    completed = np.column_stack(
+        [np.where(is_missing, extremes, values), np.where(is_missing[:, doubled], np.inf, values[:, doubled])]
+    )
+    return with_twins(completed, n_levels, has_missing)
+
+
+def with_twins(values: Any, n_levels: np.ndarray, has_missing: np.ndarray) -> CompleteTable:
+    """Return the table of these values, which were completed: the twins of numeric columns come last."""
+    is_nominal = n_levels > 0
+    doubled = np.flatnonzero(has_missing & ~is_nominal)
+    twins = np.full(len(n_levels) + len(doubled), NO_TWIN, np.int32)
+    twins[doubled] = len(n_levels) + np.arange(len(doubled))
     no_twins = np.zeros(len(doubled), np.int32)
     return CompleteTable(
-        values=np.column_stack(
-            [np.where(is_missing, extremes, values), np.where(is_missing[:, doubled], np.inf, values[:, doubled])]
-        ),
+        values=values,
         n_levels=np.concatenate([n_levels + (has_missing & is_nominal), no_twins]).astype(np.int32),
         twins=twins,
         missing_level=np.concatenate([np.where(has_missing & is_nominal, n_levels, -1), no_twins - 1]).astype(np.int32),

@@ -5,18 +5,23 @@ The root is node 0. The children of a node are consecutive, and their numbers ar
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
 from html import escape
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, vstack
 
 import tremula._kernels.route as route
+from tremula.data.sparse_rows import SparseRows
 from tremula.trees.structure import NODE_DTYPE, check_structure, copy_nodes, depths_of, nearest_reached
 
 __all__ = ["NODE_DTYPE", "Tree"]
+
+Rows: TypeAlias = NDArray[np.float64] | SparseRows
+TableLike: TypeAlias = ArrayLike | SparseRows
 
 
 class Tree:
@@ -191,38 +196,42 @@ class Tree:
         route.fill_node_values(self.nodes, self.values, out)
         return out
 
-    def apply(self, X: ArrayLike) -> NDArray[np.int32]:
+    def apply(self, X: TableLike) -> NDArray[np.int32]:
         """Return the leaf of every row; if a value is missing, the row takes the heaviest branch, of ties the first."""
         rows = self._rows(X)
         out = np.empty(len(rows), dtype=np.int32)
-        route.apply(self._view, rows, out)
+        for part, block in _blocks(rows):
+            route.apply(self._view, block, out[part])
         return out
 
-    def predict_values(self, X: ArrayLike) -> NDArray[np.float64]:
+    def predict_values(self, X: TableLike) -> NDArray[np.float64]:
         """Predict the class distribution or the mean target of every row, shape (n_rows, n_outputs)."""
         rows = self._rows(X)
         out = np.zeros((len(rows), self.n_outputs))
         self._add_values(rows, 1.0, out)
         return out
 
-    def add_values(self, X: ArrayLike, weight: float, out: NDArray[np.float64]) -> None:
+    def add_values(self, X: TableLike, weight: float, out: NDArray[np.float64]) -> None:
         """Add `weight` times the result of `predict_values` to a C-ordered float64 array, to sum over an ensemble."""
         rows = self._rows(X)
         if out.shape != (len(rows), self.n_outputs):
             raise ValueError(f"out has shape {out.shape}: expected {(len(rows), self.n_outputs)}")
         self._add_values(rows, weight, out)
 
-    def predict_codes(self, X: ArrayLike) -> NDArray[np.intp]:
+    def predict_codes(self, X: TableLike) -> NDArray[np.intp]:
         """Predict the class code of every row: the largest column of `predict_values`, of ties the first."""
         rows = self._rows(X)
         out = np.empty(len(rows), dtype=np.intp)
         mixture = route.Mixture(self.depth, self.n_outputs)
-        route.label_rows(self._view, mixture, self._labels, rows, out)
+        for part, block in _blocks(rows):
+            route.label_rows(self._view, mixture, self._labels, block, out[part])
         return out
 
-    def decision_path(self, X: ArrayLike) -> csr_array:
+    def decision_path(self, X: TableLike) -> csr_array:
         """Return the nodes that every row reaches with a positive share, as a matrix of shape (n_rows, n_nodes)."""
         rows = self._rows(X)
+        if isinstance(rows, SparseRows):
+            return vstack([self.decision_path(block) for _, block in rows.blocks()], format="csr")
         starts = np.zeros(len(rows) + 1, dtype=np.intp)
         route.list_visited(self._view, rows, starts, np.empty(0, dtype=np.int32))
         visited = np.empty(starts[-1], dtype=np.int32)
@@ -231,30 +240,37 @@ class Tree:
         paths.sort_indices()
         return paths
 
-    def class_weights(self, X: ArrayLike, codes: ArrayLike, weights: ArrayLike) -> NDArray[np.float64]:
+    def class_weights(self, X: TableLike, codes: ArrayLike, weights: ArrayLike) -> NDArray[np.float64]:
         """Return the weight of each class in every node, among the given rows; shape (n_nodes, n_outputs)."""
         rows = self._rows(X)
         out = np.zeros((self.n_nodes, self.n_outputs))
         codes, weights = _aligned(codes, np.int32, rows), _aligned(weights, np.float64, rows)
         if len(codes) and not 0 <= codes.min() <= codes.max() < self.n_outputs:
             raise ValueError(f"class codes lie in {codes.min()}..{codes.max()}: expected 0..{self.n_outputs - 1}")
-        route.add_class_weights(self._view, rows, codes, weights, out)
+        for part, block in _blocks(rows):
+            route.add_class_weights(self._view, block, codes[part], weights[part], out)
         return out
 
-    def moments(self, X: ArrayLike, targets: ArrayLike, weights: ArrayLike) -> NDArray[np.float64]:
+    def moments(self, X: TableLike, targets: ArrayLike, weights: ArrayLike) -> NDArray[np.float64]:
         """Return the sums of weights, weighted targets and their weighted squares in every node, shape (n_nodes, 3)."""
         rows = self._rows(X)
         out = np.zeros((self.n_nodes, 3))
         targets, weights = _aligned(targets, np.float64, rows), _aligned(weights, np.float64, rows)
-        route.add_moments(self._view, rows, targets, weights, out)
+        for part, block in _blocks(rows):
+            route.add_moments(self._view, block, targets[part], weights[part], out)
         return out
 
-    def _add_values(self, rows: NDArray[np.float64], weight: float, out: NDArray[np.float64]) -> None:
-        route.add_values(self._view, route.Mixture(self.depth, self.n_outputs), rows, weight, out)
+    def _add_values(self, rows: Rows, weight: float, out: NDArray[np.float64]) -> None:
+        mixture = route.Mixture(self.depth, self.n_outputs)
+        if isinstance(rows, SparseRows):
+            for part, block in rows.blocks():
+                route.add_values(self._view, mixture, block, weight, out[part])
+        else:
+            route.add_values(self._view, mixture, rows, weight, out)
 
-    def _rows(self, X: ArrayLike) -> NDArray[np.float64]:
-        rows = np.asarray(X, dtype=np.float64)
-        if rows.ndim != 2 or rows.shape[1] != len(self.n_levels):
+    def _rows(self, X: TableLike) -> Rows:
+        rows = X if isinstance(X, SparseRows) else np.asarray(X, dtype=np.float64)
+        if len(rows.shape) != 2 or rows.shape[1] != len(self.n_levels):
             raise ValueError(
                 f"rows have shape {rows.shape}: expected (n_rows, {self.n_attributes}), one column for each attribute"
             )
@@ -296,7 +312,12 @@ def _read_only(name: str, given: ArrayLike, dtype: DTypeLike, n_dimensions: int)
     return view
 
 
-def _aligned(given: ArrayLike, dtype: DTypeLike, rows: NDArray[np.float64]) -> NDArray[Any]:
+def _blocks(rows: Rows) -> Iterable[tuple[slice, NDArray[np.float64]]]:
+    """Return the rows as dense blocks, each with its place."""
+    return rows.blocks() if isinstance(rows, SparseRows) else [(slice(None), rows)]
+
+
+def _aligned(given: ArrayLike, dtype: DTypeLike, rows: Rows) -> NDArray[Any]:
     array = np.ascontiguousarray(given, dtype=dtype)
     if array.shape != (len(rows),):
         raise ValueError(f"got {array.shape} codes, targets or weights: expected one for each of {len(rows)} rows")

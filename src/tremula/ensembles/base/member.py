@@ -27,6 +27,8 @@ from tremula.perturb.sample import Noise, Sample, Values
 from tremula.trees.columns import Columns
 from tremula.trees.learner import TreeClassifier, TreeLearner
 
+SPARSE_NOISE = "X is sparse, and noise would leave no value 0: give X.toarray(), or no noise"
+
 
 class Trainer(Protocol):
     """Trains members from a table."""
@@ -102,6 +104,8 @@ class TreeTrainer:
 
     def values(self) -> Values:
         """Return the table as numbers."""
+        if self.columns.is_sparse:
+            raise InvalidInput(SPARSE_NOISE)
         return Values(self.columns.values, self.columns.n_levels)
 
 
@@ -153,7 +157,7 @@ class EstimatorTrainer:
     @cached_property
     def _values(self) -> Values:
         if issparse(self.table):
-            raise InvalidInput("X is sparse, and noise would leave no value 0: give X.toarray(), or no noise")
+            raise InvalidInput(SPARSE_NOISE)
         encoder, values = ColumnEncoder.learn(self.table, self.categorical_features)
         return Values(values, encoder.n_levels)
 

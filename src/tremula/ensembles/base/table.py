@@ -74,6 +74,11 @@ class TableMixin(TableInputMixin):
     categorical_features: Any
     encoder_: ColumnEncoder | None
 
+    @property
+    def _takes_sparse(self) -> bool:  # type: ignore[override]
+        estimator = self._default_estimator() if self.estimator is None else self.estimator
+        return isinstance(estimator, TreeLearner) and estimator._takes_sparse
+
     @abstractmethod
     def _default_estimator(self) -> BaseEstimator:
         """Return the members' estimator if none was given."""
@@ -117,3 +122,7 @@ class TableMixin(TableInputMixin):
         if "members_" not in self.__dict__:  # the check takes a good part of the time of one row
             check_is_fitted(self, "members_")
         return self._read_foreign(X, reset=False) if self.encoder_ is None else self._encode_columns(self.encoder_, X)
+
+    def _read_sparse_table(self, X: Any) -> Any:
+        check_is_fitted(self, "members_")
+        return self._read_table(X) if self.encoder_ is None else self._encode_rows(self.encoder_, X)
