@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tremula.aspen.blend import Blend
 from tremula.aspen.boosted_corrections import EVERY, N_PARTS, N_ROUNDS
-from tremula.aspen.families import Family, GroupedDrawing, TrainingTable, that_apply
+from tremula.aspen.families import Family, GroupedDrawing, TrainingTable, that_apply, that_keep_order
 from tremula.aspen.family_members import FamilyMembers, ScoringRows
 from tremula.aspen.missing_values import Filling
 from tremula.aspen.report import AspenReport, Tried
@@ -42,7 +43,9 @@ from tremula.perturb.sample import Values
 from tremula.prediction import StagedOutputsMixin
 from tremula.seeds import RandomState, make_root_seed
 from tremula.trees.columns import read_columns
+from tremula.trees.combinations import check_classes
 from tremula.trees.member_sum import MemberSum
+from tremula.trees.monotonic import read_directions
 from tremula.trees.tree import Tree
 from tremula.trees.tree_sum import TreeSum
 
@@ -102,6 +105,7 @@ class Aspen(
         n_estimators: int = 100,
         boosting: bool = True,
         *,
+        monotonic_cst: Any = None,
         warm_start: bool = False,
         n_jobs: int | None = None,
         categorical_features: Any = "from_dtype",
@@ -110,6 +114,7 @@ class Aspen(
     ) -> None:
         self.n_estimators = n_estimators
         self.boosting = boosting
+        self.monotonic_cst = monotonic_cst
         self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.categorical_features = categorical_features
@@ -158,8 +163,10 @@ class Aspen(
             check_columns_to_keep(before, known_columns(self))
         n_rows, n_attributes = table.columns.values.shape
         sample = self._read_sample(y, sample_weight, n_rows, n_attributes, keeps_members=bool(kept))
+        check_classes(sample.n_classes, table.columns.directions)
         self._start(sample, table, kept)
-        families = that_apply(self._families, table.known.n_levels)
+        possible = that_apply(self._families, table.known.n_levels)
+        families = that_keep_order(possible, table.columns.directions)
         tasks = MemberTasks(self, X, y, sample_weight)
         tasks.begin(sum(family.n_members(self.n_estimators) for family in families) + N_PARTS * self.boosting)
         trained = [member for family in kept for member in family.members]
@@ -172,6 +179,8 @@ class Aspen(
             family = by_name[members.name]
             trainer.grow(members, family, family.n_members(self.n_estimators))
         self._finish(tried, chosen, trainer, self.report_.tried if kept else ())
+        names = {family.name for family in families}
+        self.report_ = replace(self.report_, left_out=tuple(each.name for each in possible if each.name not in names))
         tasks.end()
 
     def _learn_table(self, X: Any) -> TrainingTable:
@@ -179,7 +188,8 @@ class Aspen(
         n_levels = self.encoder_.n_levels
         self._filling = Filling.of(values, n_levels)
         columns = read_columns(self._filling.fill(values), self._filling.n_levels(n_levels))
-        return TrainingTable(columns, Values(values, n_levels))
+        directions = read_directions(self.monotonic_cst, n_levels, getattr(self, "feature_names_in_", None))
+        return TrainingTable(replace(columns, directions=directions), Values(values, n_levels))
 
     def _start(self, sample: Sample, table: TrainingTable, kept: Sequence[FamilyMembers]) -> None:
         """Set what does not depend on the members, so that callbacks can predict from the first member on."""

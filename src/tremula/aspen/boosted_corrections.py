@@ -22,8 +22,9 @@ from tremula.trees.columns import Columns
 from tremula.trees.criteria import CLASSIFICATION, REGRESSION
 from tremula.trees.growing import grow_classification_tree, grow_regression_tree
 from tremula.trees.grown_tree import GrownTree
+from tremula.trees.monotonic import keep_order
 from tremula.trees.rules import ROUNDING, Rules
-from tremula.trees.structure import copy_nodes
+from tremula.trees.structure import copy_nodes, parents_of
 from tremula.trees.tree import Tree
 
 N_PARTS = 4
@@ -153,9 +154,22 @@ class ClassRounds:
         curvature = shares * (1.0 - shares)
         np.negative(shares, out=shares)
         shares[self.own] += 1.0  # the residuals
-        steps = (in_leaf @ shares) / (in_leaf @ curvature + SHRINKAGE)
+        residuals, slopes = in_leaf @ shares, in_leaf @ curvature
+        if self.columns.directions is not None:
+            return self._in_order(grown, residuals[:, 1], slopes[:, 1])
+        return _with_values(grown, self._steps(residuals, slopes), self.columns)
+
+    def _steps(self, residuals: np.ndarray, slopes: np.ndarray) -> np.ndarray:
         scale = RATE * (self.n_classes - 1.0) / self.n_classes
-        return _with_values(grown, scale * np.clip(steps, -LARGEST_STEP, LARGEST_STEP), self.columns)
+        return np.asarray(scale * np.clip(residuals / (slopes + SHRINKAGE), -LARGEST_STEP, LARGEST_STEP))
+
+    def _in_order(self, grown: GrownTree, residuals: np.ndarray, slopes: np.ndarray) -> Tree:
+        """Return a tree that keeps to constraints of order, from the sums of the second of two classes in each leaf."""
+        steps = self._steps(*sum_over_leaves(grown.nodes, np.column_stack([residuals, slopes])).T)
+        of_leaves = _with_values(grown, steps[grown.nodes["n_branches"] == 0, None], self.columns)
+        second = keep_order(of_leaves, steps, self.columns.directions)
+        # What is added to the second class is taken from the first.
+        return Tree(second.nodes, second.values * [-1.0, 1.0], second.subsets, second.n_levels, second.strict)
 
 
 class NumberRounds:
@@ -175,8 +189,10 @@ class NumberRounds:
         """Grow the next tree; its values are steps of the number."""
         residuals = _on_grid(np.where(self.weights > 0, self.target - margins[:, 0], 0.0), self.unit)
         grown = grow_regression_tree(self.columns, residuals, self.weights, self.rules, random)
-        weight, total = grown.statistics[grown.nodes["n_branches"] == 0, :2].T
-        return _with_values(grown, RATE * (total / (weight + SHRINKAGE))[:, None], self.columns)
+        weight, total = grown.statistics[:, :2].T
+        step = RATE * (total / (weight + SHRINKAGE))
+        tree = _with_values(grown, step[grown.nodes["n_branches"] == 0, None], self.columns)
+        return tree if self.columns.directions is None else keep_order(tree, step, self.columns.directions)
 
 
 ROUNDS: dict[bool, Callable[[Columns, Sample, np.ndarray], Rounds]] = {True: ClassRounds, False: NumberRounds}
@@ -211,6 +227,24 @@ def _weights_by_leaf(grown: GrownTree, columns: Columns, rows: np.ndarray, weigh
     by_leaf = np.argsort(leaves, kind="stable")
     ends = np.cumsum(np.bincount(leaves, minlength=int(is_leaf.sum())))
     return csr_array((weights[by_leaf], by_leaf, np.append(0, ends)), shape=(len(ends), len(rows)))
+
+
+def sum_over_leaves(nodes: np.ndarray, sums: np.ndarray) -> np.ndarray:
+    """Return the sums of each node, from those of its leaves.
+
+    Examples
+    --------
+    >>> from tremula.trees.structure import NODE_DTYPE
+    >>> nodes = np.array([(0.5, 3, 0, 1, 2, -1), (np.nan, 1, -1, 0, 0, 0), (np.nan, 2, -1, 0, 0, 1)], NODE_DTYPE)
+    >>> sum_over_leaves(nodes, np.array([[1.0], [2.0]])).ravel()
+    array([3., 1., 2.])
+    """
+    of_nodes = np.zeros((len(nodes), sums.shape[1]))
+    of_nodes[nodes["n_branches"] == 0] = sums
+    parents = parents_of(nodes)
+    for node in range(len(nodes) - 1, 0, -1):  # children have larger numbers
+        of_nodes[parents[node]] += of_nodes[node]
+    return of_nodes
 
 
 def _with_values(grown: GrownTree, values: np.ndarray, columns: Columns) -> Tree:

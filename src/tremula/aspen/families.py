@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from tremula.combine import Member
 from tremula.ensembles.base.member import Trainer, TreeTrainer
@@ -96,6 +97,21 @@ NUMBER_FAMILIES = (
 def that_apply(families: Sequence[Family], n_levels: np.ndarray) -> list[Family]:
     """Return the families to try on these attributes."""
     return [family for family in families if family.applies(n_levels)]
+
+
+def that_keep_order(families: Sequence[Family], directions: np.ndarray | None) -> list[Family]:
+    """Return the families whose trees can keep to constraints of order, with these constraints; all if there are none.
+
+    Examples
+    --------
+    >>> [family.name for family in that_keep_order(NUMBER_FAMILIES, np.array([1, 0], np.int8))]
+    ['random forest', 'extra trees']
+    """
+    if directions is None:
+        return list(families)
+    able = [family for family in families if "monotonic_cst" in family.learner.get_params()]
+    given = {"monotonic_cst": directions.tolist()}
+    return [replace(family, learner=clone(family.learner).set_params(**given)) for family in able]
 
 
 @dataclass(frozen=True)

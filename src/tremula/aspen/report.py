@@ -57,6 +57,8 @@ class AspenReport(ShownAsTable):
         Rounds of boosting that correct the blend.
     has_boosted : bool
         Whether boosting was completed: not with ``boosting=False``, with too few rows, or if a callback stopped it.
+    left_out : tuple of str
+        Families that were not tried, since their trees cannot keep to `monotonic_cst`.
 
     Examples
     --------
@@ -77,6 +79,7 @@ class AspenReport(ShownAsTable):
     power: float
     n_rounds: int
     has_boosted: bool = True
+    left_out: tuple[str, ...] = ()
 
     @property
     def chosen(self) -> tuple[Tried, ...]:
@@ -85,7 +88,7 @@ class AspenReport(ShownAsTable):
 
     def sentences(self) -> list[str]:
         """Describe in sentences what was chosen and why."""
-        return [*self._of_blend(), *self._of_dropped(), *self._of_power(), self._of_boosting()]
+        return [*self._of_blend(), *self._of_dropped(), *self._of_left_out(), *self._of_power(), self._of_boosting()]
 
     def _of_blend(self) -> list[str]:
         listed = ", ".join(f"{family.name} {family.weight:.0%}" for family in self.chosen)
@@ -108,6 +111,10 @@ class AspenReport(ShownAsTable):
             else "one of each group of rivals is kept"
         )
         return [f"Dropped: {dropped} ({why})."] if dropped else []
+
+    def _of_left_out(self) -> list[str]:
+        names = ", ".join(self.left_out)
+        return [f"Not tried: {names} (linear models in leaves cannot keep to monotonic_cst)."] if names else []
 
     def _of_power(self) -> list[str]:
         how = "more confident" if self.power > 1.0 else "less confident"

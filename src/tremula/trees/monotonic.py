@@ -88,7 +88,8 @@ def value_bounds(tree: Tree, values: np.ndarray, directions: np.ndarray) -> tupl
             lower[child], upper[child] = lower[splits], upper[splits]
         is_ordered = (tree.n_levels[nodes["attribute"][splits]] == 0) & np.isfinite(nodes["threshold"][splits])
         direction = np.where(is_ordered, directions[nodes["attribute"][splits]], 0)
-        middle = values[first] / 2 + values[first + 1] / 2
+        # In bounds as trees are grown; other values of nodes, such as steps of boosting, may be beyond them.
+        middle = np.clip(values[first] / 2 + values[first + 1] / 2, lower[splits], upper[splits])
         for sign, low, high in ((1, first, first + 1), (-1, first + 1, first)):
             chosen = direction == sign
             upper[low[chosen]] = np.minimum(upper[low[chosen]], middle[chosen])
