@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
+import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +16,9 @@ from tests.uncertainty.made_tables import made_table
 import tremula as tm
 from tremula.errors import InvalidParameter, UnsupportedModel
 from tremula.explanations.proximity import proximity
+from tremula.trees.tree import NODE_DTYPE, Tree
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "proximity.json.gz"
 
 X, Y = load_diabetes(return_X_y=True)
 X, Y = X[:120], Y[:120]
@@ -93,3 +99,34 @@ def test_refusals() -> None:
     trees = tm.ExtraTreesRegressor(n_estimators=3, random_state=0).fit(X, Y)
     with pytest.raises(UnsupportedModel, match="no row is out of bag"):
         proximity(trees, X, kind="oob", y=Y)
+
+
+# ---- R's randomForest
+
+
+def tree_of_r(table: list[list[float]]) -> Tree:
+    """A tree as `getTree` gives it: left and right daughter, attribute, split point, status and class, from 1."""
+    left, _, attribute, point, status, label = np.array(table).T
+    is_leaf = status < 0
+    nodes = np.zeros(len(table), NODE_DTYPE)
+    nodes["attribute"] = np.where(is_leaf, -1, attribute - 1)
+    nodes["threshold"], nodes["weight"] = point, 1.0
+    nodes["first_child"] = np.where(is_leaf, 0, left - 1)
+    nodes["n_branches"] = np.where(is_leaf, 0, 2)
+    nodes["index"] = np.where(is_leaf, label - 1, -1)
+    return Tree(nodes, np.eye(3), [], [0, 0, 0, 0], strict=False)
+
+
+@pytest.mark.outside
+def test_proximities_are_those_of_randomforest() -> None:
+    """The trees and draws of R's forest, in a forest of tremula."""
+    stored = json.loads(gzip.decompress(GOLDEN.read_bytes()))
+    rows, species = load_iris(return_X_y=True)
+    forest = tm.RandomForestClassifier(len(stored["trees"]), oob_score=True, random_state=0).fit(rows, species)
+    forest.members_ = list(map(tree_of_r, stored["trees"]))
+    forest.inbag_counts_ = np.array(stored["counts"], np.int16)
+    np.testing.assert_allclose(proximity(forest, rows).toarray(), stored["plain"], rtol=0, atol=1e-14)
+    with pytest.warns(UserWarning, match="never out of bag together"):
+        out_of_bag = proximity(forest, rows, kind="oob", y=species).toarray()
+    np.fill_diagonal(out_of_bag, 1.0)  # R sets them, also of rows that were always drawn
+    np.testing.assert_allclose(out_of_bag, stored["oob"], rtol=0, atol=1e-14)
