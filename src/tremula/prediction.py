@@ -66,7 +66,9 @@ class OutputsMixin:
 
     def _read_rows(self, X: Any) -> Any:
         """Return the rows to predict, of a dense or a sparse table."""
-        return self._read_sparse_table(X) if issparse(X) else self._read_table(X)
+        if type(X) is np.ndarray or not issparse(X):  # the first is quicker to tell
+            return self._read_table(X)
+        return self._read_sparse_table(X)
 
     def _read_sparse_table(self, X: Any) -> Any:
         """Read a sparse table; estimators that predict such tables override this."""

@@ -231,6 +231,16 @@ def test_weights_and_jobs() -> None:
     assert own.members_ == other.members_
 
 
+def test_many_values_of_a_column() -> None:
+    """Codes of two bytes; dense extra trees read such values themselves."""
+    random = np.random.default_rng(0)
+    table = sparse.csr_array(random.normal(size=(500, 3)) * (random.random((500, 3)) < 0.8))
+    target = (table.sum(axis=1) + random.normal(size=500) > 0).astype(int)
+    for model in (tm.ExtraTreesClassifier(2, random_state=0), tm.RandomForestClassifier(2, random_state=0)):
+        assert_same_model(model, table, target, "csr_array", wide=False)
+    assert_same_model(tm.ExtraTreesRegressor(2, random_state=0), table, target * 0.5, "csc_array", wide=False)
+
+
 def test_a_model_of_a_sparse_table_knows_its_rows_as_an_array() -> None:
     table = draw_table(2)
     target = draw_targets(2, table.shape[0], 0)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import replace
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, NoReturn, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
@@ -133,18 +133,19 @@ class TreeLearner(FittedTreeMixin, OutputsMixin, BaseEstimator):
 
     def _read_table(self, X: Any) -> np.ndarray:
         """Return the values of the rows to predict; quick, since users often predict one row at a time."""
-        self._check_fitted()
+        if "tree_" not in self.__dict__:
+            self._refuse_unfitted()
         return self._encode_columns(self.encoder_, X)
 
     def _read_sparse_table(self, X: Any) -> Any:
-        self._check_fitted()
+        if "tree_" not in self.__dict__:
+            self._refuse_unfitted()
         return self._encode_rows(self.encoder_, X)
 
-    def _check_fitted(self) -> None:
-        if "tree_" not in self.__dict__:
-            raise NotFittedError(
-                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with training rows before using it."
-            )
+    def _refuse_unfitted(self) -> NoReturn:
+        raise NotFittedError(
+            f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with training rows before using it."
+        )
 
     def _predict_outputs(self, rows: np.ndarray) -> np.ndarray:
         return self.tree_.predict_values(rows)

@@ -223,8 +223,11 @@ class Tree:
         rows = self._rows(X)
         out = np.empty(len(rows), dtype=np.intp)
         mixture = route.Mixture(self.depth, self.n_outputs)
-        for part, block in _blocks(rows):
-            route.label_rows(self._view, mixture, self._labels, block, out[part])
+        if isinstance(rows, SparseRows):
+            for part, block in rows.blocks():
+                route.label_rows(self._view, mixture, self._labels, block, out[part])
+        else:
+            route.label_rows(self._view, mixture, self._labels, rows, out)
         return out
 
     def decision_path(self, X: TableLike) -> csr_array:
