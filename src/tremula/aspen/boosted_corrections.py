@@ -156,18 +156,18 @@ class ClassRounds:
         shares[self.own] += 1.0  # the residuals
         residuals, slopes = in_leaf @ shares, in_leaf @ curvature
         if self.columns.directions is not None:
-            return self._in_order(grown, residuals[:, 1], slopes[:, 1])
+            return self._in_order(grown, residuals[:, 1], slopes[:, 1], self.columns.directions)
         return _with_values(grown, self._steps(residuals, slopes), self.columns)
 
     def _steps(self, residuals: np.ndarray, slopes: np.ndarray) -> np.ndarray:
         scale = RATE * (self.n_classes - 1.0) / self.n_classes
         return np.asarray(scale * np.clip(residuals / (slopes + SHRINKAGE), -LARGEST_STEP, LARGEST_STEP))
 
-    def _in_order(self, grown: GrownTree, residuals: np.ndarray, slopes: np.ndarray) -> Tree:
+    def _in_order(self, grown: GrownTree, residuals: np.ndarray, slopes: np.ndarray, directions: np.ndarray) -> Tree:
         """Return a tree that keeps to constraints of order, from the sums of the second of two classes in each leaf."""
         steps = self._steps(*sum_over_leaves(grown.nodes, np.column_stack([residuals, slopes])).T)
         of_leaves = _with_values(grown, steps[grown.nodes["n_branches"] == 0, None], self.columns)
-        second = keep_order(of_leaves, steps, self.columns.directions)
+        second = keep_order(of_leaves, steps, directions)
         # What is added to the second class is taken from the first.
         return Tree(second.nodes, second.values * [-1.0, 1.0], second.subsets, second.n_levels, second.strict)
 
