@@ -160,7 +160,7 @@ class PrunedOnHeldOutRows(TreeLearner):
         Parameters
         ----------
         X : array, data frame or table of shape (n_rows, n_attributes)
-            Numbers and, in frames, nominal columns; NaN and null are missing values.
+            Numbers and, in frames, nominal columns; NaN and null are missing values. CART takes sparse tables too.
         y : array of shape (n_rows,) or (n_rows, n_targets)
             Class labels of any type, or finite numbers. CART trees take several targets.
         sample_weight : array of shape (n_rows,), optional

@@ -115,6 +115,7 @@ class AllOrNothingFitMixin:
         Parameters
         ----------
         X : array, data frame or table of shape (n_rows, n_attributes)
+            Ensembles of CART trees take sparse tables too.
         y : array of shape (n_rows,)
             Class labels of any type for a classifier, finite numbers for a regressor.
         sample_weight : array of shape (n_rows,), optional
