@@ -231,8 +231,8 @@ def page(compared: list[Comparison], earlier: str, given: argparse.Namespace) ->
     verdict = "\n".join(f"- {finding}" for finding in findings) or "Nothing exceeds these limits."
     rows = [each.row() for each in compared]
     command = (
-        f"Command: `python benchmarks/before_and_after.py <folder of the earlier version> --turns {given.turns} --store "
-        "<what it is>`"
+        "Command: `python benchmarks/before_and_after.py <folder of the earlier version> "
+        f"--turns {given.turns} --store <what it is>`"
     )
     return "\n\n".join([text, table(header, rows), verdict, environment("tremula", "scikit-learn", "numpy"), command])
 
