@@ -383,6 +383,11 @@ def test_missing_values_that_divide_rows_are_refused() -> None:
         tm.CARTClassifier(missing="shares").fit(table, CLASSES)
 
 
+def test_several_targets_are_refused() -> None:
+    with pytest.raises(InvalidParameter, match=r"several targets.*X\.toarray"):
+        tm.RandomForestRegressor(2).fit(TABLE, np.column_stack([NUMBERS, NUMBERS**2]))
+
+
 def test_noise_on_the_values_is_refused() -> None:
     ensemble = tm.PerturbCombineClassifier(tm.CARTClassifier(), [SmearedInputs(0.1)], n_estimators=2)
     with pytest.raises(InvalidInput, match=r"noise would leave no value 0.*toarray"):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import xlogy
 
+from tremula.errors import InvalidParameter
 from tremula.trees.columns import Columns
 from tremula.trees.criteria import Criterion
 from tremula.trees.growing import in_given_columns
@@ -49,6 +50,11 @@ def grow_for_targets(
     attributes : int array or None
         The columns that may be tested; None is all.
     """
+    if columns.is_sparse:
+        raise InvalidParameter(
+            "X is sparse, and y has several targets, for which one tree needs a dense table: give X.toarray(), or fit "
+            "a model for each target by sklearn.multioutput"
+        )
     weights = np.ones(columns.n_rows) if weights is None else np.ascontiguousarray(weights, np.float64)
     given = columns
     columns, levels = number_levels(columns.to_grow_from, target, weights, n_classes, random)
