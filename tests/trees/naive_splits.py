@@ -229,8 +229,15 @@ class Node:
         split = self.appraise(replace(blank, branches=branches))
         return [split] if n_heavy >= 2 or self.rules.branch_veto else []
 
+    def _one_level(self, blank: Split, groups: list[Pieces]) -> list[Split]:
+        """Each level against all others."""
+        rests = [list(chain(*groups[:i], *groups[i + 1 :])) for i in range(len(groups))]
+        return [replace(blank, branches=[group, rest]) for group, rest in zip(groups, rests)]
+
     def _subsets(self, blank: Split, groups: list[Pieces]) -> list[Split]:
         """Every two sets of levels that the share of some class, or the mean target, separates."""
+        if self.rules.one_level:
+            return self._one_level(blank, groups)
         splits = []
         for size in range(1, len(groups)):
             for chosen in combinations(range(len(groups)), size):

@@ -54,11 +54,16 @@ def assert_threshold(table: Table, rules: Rules, split: Split, threshold: float)
     assert threshold == halfway
 
 
-def assert_subset(tree: GrownTree, node: int, split: Split, table: Table) -> None:
-    """Levels seen in the node have a branch, others none."""
+def assert_subset(tree: GrownTree, node: int, split: Split, table: Table, rules: Rules) -> None:
+    """Levels seen in the node have a branch, others none, or the second one if a single level has the first."""
     first, n_levels = int(tree.nodes[node]["index"]), table.n_levels[split.attribute]
     seen = {int(table.values[row][split.attribute]) for branch in split.branches for row, _ in branch}
-    assert {level for level in range(n_levels) if tree.subsets[first + level] != 2} == seen
+    branches = tree.subsets[first : first + n_levels]
+    if rules.one_level:
+        assert np.count_nonzero(branches == 0) == 1
+        assert np.count_nonzero(branches == 1) == n_levels - 1
+    else:
+        assert {level for level in range(n_levels) if branches[level] != 2} == seen
 
 
 def assert_test(tree: GrownTree, node: int, split: Split, table: Table, rules: Rules) -> None:
@@ -71,7 +76,7 @@ def assert_test(tree: GrownTree, node: int, split: Split, table: Table, rules: R
     assert isnan(record["threshold"])
     if rules.subsets:
         assert record["n_branches"] == 2
-        assert_subset(tree, node, split, table)
+        assert_subset(tree, node, split, table, rules)
     else:
         assert (record["index"], record["n_branches"]) == (-2, table.n_levels[split.attribute])
 

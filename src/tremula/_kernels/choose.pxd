@@ -11,7 +11,7 @@ from tremula._kernels.lists cimport has_gathered_values, is_constant, list_of
 from tremula._kernels.medians cimport judge_subsets_by_medians, middle_of_words
 from tremula._kernels.monotonic cimport direction_of_threshold, is_in_order
 from tremula._kernels.nodes cimport MULTIWAY_SPLIT, NUMERIC_SPLIT
-from tremula._kernels.nominal cimport judge_multiway, judge_subsets, tabulate_groups
+from tremula._kernels.nominal cimport judge_levels, judge_multiway, judge_subsets, tabulate_groups
 from tremula._kernels.statistics cimport add_words, load_counts, narrow_to_known, weight_of, within_of
 from tremula._kernels.unsorted cimport add_first, gather_values
 from tremula._kernels.walks cimport walk
@@ -197,6 +197,8 @@ cdef inline int64_t judge_cuts(Grower* g, const Frame* frame, bint collect, cons
         tabulate_groups(g, list)
         if best.kind == SUBSET_SPLIT and g.rules.criterion == ABSOLUTE_ERROR:
             return judge_subsets_by_medians(g, list, known, best)
+        if best.kind == SUBSET_SPLIT and g.rules.one_level:
+            return judge_levels(g, known, best)
         if best.kind == SUBSET_SPLIT:
             return judge_subsets(g, known, best)
         judge_multiway(g, known, best)

@@ -80,6 +80,28 @@ cdef inline void order_groups(Grower* g, int64_t code) noexcept nogil:
         g.groups.order[place] = item
 
 
+cdef inline int64_t judge_levels(Grower* g, const Known* known, Cut* best) noexcept nogil:
+    """Each level against all others; the place of a cut is the group of the level."""
+    cdef int64_t group, k, n_tried = 0
+    cdef double weight, other, within
+    cdef double least = known.min_side - 1e-9
+    cdef const double* statistics
+    for group in range(g.groups.n_groups):
+        statistics = g.groups.statistics + group * g.rows.n_statistics
+        for k in range(g.rows.n_statistics):
+            g.walk.right_terms[k] = known.statistics[k] - statistics[k]
+        weight = weight_of(g, statistics)
+        other = known.whole.weight - weight
+        if weight < least or other < least or other <= 0.0:
+            continue
+        n_tried += 1
+        if not is_allowed(g, known, statistics, g.walk.right_terms, 0):
+            continue
+        within = within_of(g, statistics, weight) + within_of(g, g.walk.right_terms, other)
+        consider(g, g.rules.criterion, False, within, x_log_x(weight) + x_log_x(other), group, known, best)
+    return n_tried
+
+
 cdef inline int64_t judge_subsets(Grower* g, const Known* known, Cut* best) noexcept nogil:
     """Cuts of the levels in the order of one class's share; with more than two classes, of each class in turn.
 

@@ -5,6 +5,7 @@ from libc.stdint cimport int64_t
 cdef struct Rules:
     int criterion               # a number of `walks.h`
     bint subsets                # nominal attributes split in two sets of levels, else one branch per level
+    bint one_level              # of two sets of levels, one has a single level
     bint strict                 # the test is value < threshold, else value <= threshold
     bint observed_threshold     # round a threshold down to a value of the training rows
     bint random_threshold       # one threshold drawn per attribute instead of the best one

@@ -47,12 +47,24 @@ cdef inline double threshold_of(Grower* g, const Cut* cut, const Stretch* list) 
     return value_at(g, base[first], attribute)
 
 
+cdef inline int64_t order_by_cut(Grower* g, const Cut* cut) noexcept nogil:
+    """Put the levels in the order that the cut divides; returns how many of them take the first branch."""
+    cdef int64_t i, order = (cut.place - 1) // g.groups.n_groups
+    if not g.rules.one_level:
+        order_groups(g, order)
+        return cut.place - order * g.groups.n_groups
+    for i in range(g.groups.n_groups):
+        g.groups.order[i].group = i
+    g.groups.order[0].group = cut.place
+    g.groups.order[cut.place].group = 0
+    return 1
+
+
 cdef inline bint segment_by_subset(Grower* g, const Cut* cut, const Stretch* list, Node* node) noexcept nogil:
     """Segments of a split in two sets of levels; False if there is no memory, or no number for the first of them."""
-    cdef int64_t n_levels = g.columns.n_levels[list.attribute], order = (cut.place - 1) // g.groups.n_groups
-    cdef int64_t n_first = cut.place - order * g.groups.n_groups, i, group, level
+    cdef int64_t n_levels = g.columns.n_levels[list.attribute], missing = g.columns.missing_level[list.attribute]
+    cdef int64_t n_first = order_by_cut(g, cut), i, group, level
     cdef uint8_t* branches
-    order_groups(g, order)
     if g.output.n_subsets + n_levels > INT32_MAX:
         return False
     if not reserve_items(<void**> &g.output.subsets, &g.output.subsets_capacity, g.output.n_subsets + n_levels,
@@ -60,16 +72,17 @@ cdef inline bint segment_by_subset(Grower* g, const Cut* cut, const Stretch* lis
         return False
     node.index = <int32_t> g.output.n_subsets
     branches = g.output.subsets + g.output.n_subsets
-    memset(branches, 2, n_levels)
+    memset(branches, 1 if g.rules.one_level else 2, n_levels)       # what the node lacks is not the one level
+    if missing >= 0:
+        branches[missing] = 2
     for i in range(g.groups.n_groups):
         group = g.groups.order[i].group
         level = <int64_t> value_at(g, list.words[g.groups.start[group]], list.attribute)
         branches[level] = i >= n_first
         g.division.segments[group] = Segment(g.groups.start[group], g.groups.start[group + 1], i >= n_first)
     g.output.n_subsets += n_levels
-    level = g.columns.missing_level[list.attribute]
-    if level >= 0 and branches[level] < 2:
-        node.threshold = 1 + branches[level]
+    if missing >= 0 and branches[missing] < 2:
+        node.threshold = 1 + branches[missing]
     return True
 
 

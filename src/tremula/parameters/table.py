@@ -117,13 +117,13 @@ TREES = {
         'in shares proportional to their weights. With "shares" it always does, in training too, as in C4.5.',
     ),
     "nominal": Parameter(
-        choice(["auto", "subsets", "statistics", "codes"]),
+        choice(["auto", "subsets", "one_vs_rest", "statistics", "codes"]),
         'How a nominal attribute is split. "subsets" divides the levels into the two sets that fit the rows of the '
-        "node best, which fits noise where levels have few rows. The others compare a number for each level with a "
-        'threshold: "statistics" the mean target of the tree\'s other rows with the level, "codes" its place among the '
-        'levels; more than 256 different numbers are put into bins. "auto" takes statistics for attributes of more '
-        "than 5 levels, else subsets; with more than two classes it takes statistics only if there are fewer than 5 "
-        "rows for each level.",
+        'node best, which fits noise where levels have few rows; "one_vs_rest" divides one level from all others. The '
+        'other ways compare a number for each level with a threshold: "statistics" the mean target of the tree\'s other '
+        'rows with the level, "codes" its place among the levels; more than 256 different numbers are put into bins. '
+        '"auto" takes statistics for attributes of more than 5 levels, else subsets; with more than two classes it '
+        "takes statistics only if there are fewer than 5 rows for each level.",
     ),
     "max_leaf_nodes": Parameter(
         number(2, whole=True, none=True),

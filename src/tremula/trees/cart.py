@@ -113,12 +113,13 @@ class _CART(PrunedOnHeldOutRows):
         """Return the columns for `grow`."""
         columns = super().sort(values, n_levels)
         directions = read_directions(self.monotonic_cst, n_levels, getattr(self, "feature_names_in_", None))
-        check_bins(self.max_bins, directions)
+        way = way_of_levels(self.nominal, self.criterion, n_levels, directions)
+        check_bins(self.max_bins, way, directions)
         return replace(
             columns,
             max_bins=self.max_bins,
             has_missing_branch=self.missing == "branch",
-            nominal=way_of_levels(self.nominal, self.criterion, n_levels, directions),
+            nominal=way,
             directions=directions,
         )
 
@@ -135,6 +136,7 @@ class _CART(PrunedOnHeldOutRows):
         return Rules(
             criterion=find_criterion(self.criterion, self._criteria).code,
             subsets=True,
+            one_level=columns.nominal == "one_vs_rest",
             random_threshold=self.splitter == "random",
             n_drawn=attributes_to_draw(self.max_features, columns.n_attributes),
             max_depth=depth_limit(self.max_depth),

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 import numpy as np
 
 from tremula.errors import InvalidInput, InvalidParameter
 from tremula.trees.columns import Columns
 
 
-def check_bins(max_bins: int | None, directions: np.ndarray | None) -> None:
-    """Refuse bins with constraints of order, which the kernel of codes does not keep."""
-    if max_bins is not None and directions is not None:
+def check_bins(max_bins: int | None, way: str, directions: np.ndarray | None) -> None:
+    """Refuse bins with what the kernel of codes does not do: constraints of order, and one level against the rest."""
+    if max_bins is None:
+        return
+    if directions is not None:
         raise InvalidParameter(f"max_bins={max_bins} was given with monotonic_cst: set one of them to None")
+    if way == "one_vs_rest":
+        raise InvalidParameter(
+            f"max_bins={max_bins} was given with nominal='one_vs_rest': set max_bins=None, or nominal='auto'"
+        )
 
 
 def way_of_levels(nominal: str, criterion: str, n_levels: np.ndarray, directions: np.ndarray | None) -> str:
@@ -24,15 +32,20 @@ def way_of_levels(nominal: str, criterion: str, n_levels: np.ndarray, directions
     >>> way_of_levels("auto", "absolute_error", np.array([9], np.int32), None)
     'subsets'
     """
-    reason = "criterion='absolute_error'" if criterion == "absolute_error" else ""
-    if directions is not None:
-        reason = "monotonic_cst"
-    if reason and n_levels.any() and nominal in ("statistics", "codes"):
-        raise InvalidParameter(
-            f"nominal={nominal!r} was given with {reason}, which takes sets of levels only: set nominal='auto' or "
-            "'subsets'"
-        )
-    return "subsets" if reason and nominal == "auto" else nominal
+    has_medians = criterion == "absolute_error"
+    if not n_levels.any() or (nominal == "auto" and (has_medians or directions is not None)):
+        return "subsets"
+    if has_medians and nominal != "subsets":
+        _refuse_way(nominal, "criterion='absolute_error'", "'auto' or 'subsets'")
+    if directions is not None and nominal in ("statistics", "codes"):
+        _refuse_way(nominal, "monotonic_cst", "'auto', 'subsets' or 'one_vs_rest'")
+    return nominal
+
+
+def _refuse_way(nominal: str, reason: str, others: str) -> NoReturn:
+    raise InvalidParameter(
+        f"nominal={nominal!r} was given with {reason}, which does not go with it: set nominal={others}"
+    )
 
 
 def check_classes(n_classes: int, directions: np.ndarray | None) -> None:

@@ -65,7 +65,7 @@ def numbered_columns(columns: Columns, n_classes: int) -> np.ndarray:
     [[], [1, 2], [2]]
     """
     n_levels = columns.n_levels
-    if columns.nominal == "subsets" or not n_levels.any():
+    if columns.nominal in ("subsets", "one_vs_rest") or not n_levels.any():
         return np.empty(0, np.int64)
     if columns.nominal == "auto":
         is_sparse = columns.n_rows < ROWS_PER_LEVEL * n_levels.astype(np.int64)

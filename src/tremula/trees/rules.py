@@ -23,6 +23,7 @@ class Rules:
 
     criterion: int
     subsets: bool = False
+    one_level: bool = False
     strict: bool = False
     observed_threshold: bool = False
     random_threshold: bool = False
