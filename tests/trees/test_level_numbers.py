@@ -16,9 +16,10 @@ from tremula.errors import TreeTooLarge
 from tremula.lab.datasets import load_dataset
 from tremula.trees import growing, level_numbers
 from tremula.trees.columns import read_columns
+from tremula.trees.cross_fitting import N_FOLDS, PRIOR_WEIGHT
 from tremula.trees.growing import grow_classification_tree, grow_regression_tree
 from tremula.trees.grown_tree import GrownTree
-from tremula.trees.level_numbers import N_FOLDS, PRIOR_WEIGHT, number_levels
+from tremula.trees.level_numbers import number_levels
 from tremula.trees.structure import missing_branches
 
 from .test_coded import RULES, assert_same

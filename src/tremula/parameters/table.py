@@ -120,10 +120,12 @@ TREES = {
         choice(["auto", "subsets", "one_vs_rest", "statistics", "codes"]),
         'How a nominal attribute is split. "subsets" divides the levels into the two sets that fit the rows of the '
         'node best, which fits noise where levels have few rows; "one_vs_rest" divides one level from all others. The '
-        'other ways compare a number for each level with a threshold: "statistics" the mean target of the tree\'s other '
-        'rows with the level, "codes" its place among the levels; more than 256 different numbers are put into bins. '
-        '"auto" takes statistics for attributes of more than 5 levels, else subsets; with more than two classes it '
-        "takes statistics only if there are fewer than 5 rows for each level.",
+        'other ways compare a number for each level with a threshold: "statistics" the mean target of other rows with '
+        'the level, "codes" its place among the levels; more than 256 different numbers are put into bins. '
+        '"auto" takes statistics for attributes of more than 5 levels, '
+        "else subsets; with more than two classes it takes statistics only if there are fewer than 5 rows for each "
+        "level. A tree then leaves out columns that look like identifiers and do not go with the target: nominal ones "
+        "of fewer than 5 rows for each level, and different whole numbers that number the rows.",
     ),
     "max_leaf_nodes": Parameter(
         number(2, whole=True, none=True),

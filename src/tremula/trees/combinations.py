@@ -33,7 +33,9 @@ def way_of_levels(nominal: str, criterion: str, n_levels: np.ndarray, directions
     'subsets'
     """
     has_medians = criterion == "absolute_error"
-    if not n_levels.any() or (nominal == "auto" and (has_medians or directions is not None)):
+    if nominal == "auto":
+        return "subsets" if has_medians or directions is not None else "auto"
+    if not n_levels.any():
         return "subsets"
     if has_medians and nominal != "subsets":
         _refuse_way(nominal, "criterion='absolute_error'", "'auto' or 'subsets'")

@@ -20,6 +20,7 @@ from tremula.trees.level_numbers import (
     splits_of_levels,
 )
 from tremula.trees.refilling import refill_classes, refill_targets
+from tremula.trees.row_numbers import without_row_numbers
 from tremula.trees.rules import Rules
 from tremula.trees.size_limit import in_memory
 
@@ -56,7 +57,9 @@ def grow_classification_tree(
     if weights is None:
         weights = np.ones(columns.n_rows, np.uint8)
     given = columns
-    columns, levels = number_levels(columns.to_grow_from, codes, weights, n_classes, random)
+    columns = columns.to_grow_from
+    attributes = without_row_numbers(columns, codes, weights, n_classes, random, attributes)
+    columns, levels = number_levels(columns, codes, weights, n_classes, random)
     if columns.directions is None and is_coded(columns, attributes, rules, weights, n_classes):
         marks = marks_of_classes(codes, n_classes, weights, rules)
         grown = grow_from_codes(columns, marks, rules, random, attributes)
@@ -83,7 +86,9 @@ def grow_regression_tree(
     if weights is None:
         weights = np.ones(columns.n_rows, np.uint8)
     given = columns
-    columns, levels = number_levels(columns.to_grow_from, target, weights, 0, random)
+    columns = columns.to_grow_from
+    attributes = without_row_numbers(columns, target, weights, 0, random, attributes)
+    columns, levels = number_levels(columns, target, weights, 0, random)
     if columns.directions is None and is_coded(columns, attributes, rules, weights, 0):
         marks = KernelMarks(weights.astype(np.uint32), fixed_point(target), target, None, 0.0, 0)
         grown = grow_from_codes(columns, marks, rules, random, attributes)

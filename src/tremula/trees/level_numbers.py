@@ -3,6 +3,7 @@
 Two sets of levels that are chosen to fit the rows of a node fit noise where levels have few rows. With a number for
 each level, a split compares it with a threshold instead. The number is the code of the level, or its cross-fitted mean
 target: rows in one fold get the mean of the rows of their level in the other folds, so that no row sees its own target.
+A column of names, a few rows each, is left out by "auto" unless its means agree with the targets of the rows.
 In the finished tree each such split is one of two sets of levels again, and nodes are filled anew with the rows that
 these sets send there.
 """
@@ -11,18 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 
-from tremula.trees.coding import CodedColumns, code_cells, join_codes
+from tremula.trees.coding import CodedColumns, join_codes
 from tremula.trees.columns import Columns
+from tremula.trees.cross_fitting import N_FOLDS, MeanTargets, agreement, is_chance, mean_targets
 from tremula.trees.grown_tree import GrownTree
 from tremula.trees.size_limit import MAX_SUBSETS
 
-N_FOLDS = 5
-# The mean target of a level counts as if so many more rows had the mean of all.
-PRIOR_WEIGHT = 5.0
 # More numbers of the levels of a column are put into so many bins: each split takes a byte for each level.
 MAX_NUMBERS = 256
 # "auto" takes statistics for attributes of more levels than this; with more than two classes, where the share of one of
@@ -68,9 +66,13 @@ def numbered_columns(columns: Columns, n_classes: int) -> np.ndarray:
     if columns.nominal in ("subsets", "one_vs_rest") or not n_levels.any():
         return np.empty(0, np.int64)
     if columns.nominal == "auto":
-        is_sparse = columns.n_rows < ROWS_PER_LEVEL * n_levels.astype(np.int64)
-        return np.flatnonzero((n_levels > FEW_LEVELS) & (is_sparse | (n_classes <= 2)))
+        return np.flatnonzero((n_levels > FEW_LEVELS) & (_are_sparse(columns) | (n_classes <= 2)))
     return np.flatnonzero(n_levels)
+
+
+def _are_sparse(columns: Columns) -> np.ndarray:
+    """Whether there are few rows for each level of a column."""
+    return columns.n_rows < ROWS_PER_LEVEL * columns.n_levels.astype(np.int64)
 
 
 def number_levels(
@@ -96,6 +98,7 @@ def number_levels(
     values, levels, folds = columns.values.copy(), [], None
     known_codes: list[CodedColumns] = []
     weights = weights.astype(np.float64)
+    is_doubtful = _are_sparse(columns) & (columns.nominal == "auto")
     if columns.nominal != "codes":
         if target.ndim == 2:
             target = _drawn_output(target, n_classes, random)
@@ -106,7 +109,9 @@ def number_levels(
     for column in numbered:
         numbers = np.arange(columns.n_levels[column], dtype=np.float64)
         if folds is not None:
-            means = _mean_targets(values[:, column], len(numbers), target, weights, folds)
+            means = mean_targets(values[:, column], len(numbers), target, weights, folds)
+            if is_doubtful[column] and is_chance(agreement(means.of_rows, target, weights)):
+                means = MeanTargets(np.zeros(columns.n_rows), np.zeros(len(numbers)), [])
             values[:, column], numbers = means.of_rows, means.of_levels
             known_codes += means.codes
         values[:, column], numbers = _in_bins(values[:, column], numbers, weights)
@@ -138,49 +143,6 @@ def _numbered(columns: Columns, column: int, numbers: np.ndarray) -> NumberedLev
     if missing < 0:
         return NumberedLevels(column, numbers, np.nan)
     return NumberedLevels(column, np.delete(numbers, missing), float(numbers[missing]))
-
-
-class MeanTargets(NamedTuple):
-    """The cross-fitted mean target of each row's level, NaN if that is missing, and the mean of each level.
-
-    `codes` has the codes of the numbers of rows, if there are few of them and no level is missing.
-    """
-
-    of_rows: np.ndarray
-    of_levels: np.ndarray
-    codes: list[CodedColumns]
-
-
-def _mean_targets(
-    levels: np.ndarray, n_levels: int, weighted: np.ndarray, weights: np.ndarray, folds: np.ndarray
-) -> MeanTargets:
-    """Return the means; `weighted` is the target times the weight of each row."""
-    known = ~np.isnan(levels)
-    is_complete = bool(known.all())
-    if not is_complete:
-        levels, weighted, weights, folds = levels[known], weighted[known], weights[known], folds[known]
-    cells = folds * n_levels + levels.astype(np.int64)
-    shape, size = (N_FOLDS, n_levels), N_FOLDS * n_levels
-    counts = np.bincount(cells, weights, size).reshape(shape)
-    sums = np.bincount(cells, weighted, size).reshape(shape)
-    total = counts.sum()
-    prior = float(sums.sum() / total) if total > 0 else 0.0
-    by_fold = np.empty(shape)
-    for fold in range(N_FOLDS):
-        # Sums over the other folds, not differences: rows whose level they lack get exactly the same number.
-        others = np.delete(sums, fold, 0).sum(axis=0), np.delete(counts, fold, 0).sum(axis=0)
-        by_fold[fold] = _shrunk_means(*others, prior)
-    of_levels = _shrunk_means(sums.sum(axis=0), counts.sum(axis=0), prior)
-    if is_complete:
-        codes = [code_cells(cells, by_fold.ravel())] if size <= MAX_NUMBERS else []
-        return MeanTargets(by_fold.ravel()[cells], of_levels, codes)
-    numbers = np.full(len(known), np.nan)
-    numbers[known] = by_fold.ravel()[cells]
-    return MeanTargets(numbers, of_levels, [])
-
-
-def _shrunk_means(sums: np.ndarray, counts: np.ndarray, prior: float) -> np.ndarray:
-    return np.asarray((sums + PRIOR_WEIGHT * prior) / (counts + PRIOR_WEIGHT))
 
 
 def splits_of_levels(grown: GrownTree, levels: Sequence[NumberedLevels]) -> GrownTree:

@@ -86,6 +86,16 @@ class CombinedPredictionMixin(StagedOutputsMixin):
         importances = [impurity_importances(member, impurity, self.n_features_in_) for member in self.members_]
         return np.average(importances, axis=0, weights=weights)
 
+    @property
+    def split_shares_(self) -> np.ndarray:
+        """Share of the members that split on each attribute: about 0 if it was left out as an identifier."""
+        check_is_fitted(self, "members_")
+        rules = [getattr(member, "rules", member) for member in self.members_]
+        if not all(isinstance(tree, Tree) for tree in rules):
+            raise AttributeError("split_shares_ needs members that are trees of tremula, or model trees")
+        splits = [np.unique(tree.nodes["attribute"][tree.nodes["n_branches"] > 0]) for tree in rules]
+        return np.bincount(np.concatenate(splits), minlength=self.n_features_in_) / len(rules)
+
     def __len__(self) -> int:
         """Return the number of members."""
         return len(self.members_)
