@@ -17,6 +17,7 @@ from tremula._kernels.sort import sort_columns as _sort_columns
 from tremula._kernels.words import ROW_BITS, WIDE_ROW_BITS
 from tremula.trees.coding import BYTE_CODES, CodedColumns, code_columns, with_pieces
 from tremula.trees.missing_values import NO_TWIN, CompleteTable, complete_table
+from tremula.trees.row_numbers import numbering_columns
 
 # A table of fewer rows has packed words, see `_kernels/words.pxd`.
 MAX_PACKED_ROWS = 1 << ROW_BITS
@@ -151,6 +152,11 @@ class Columns:
             renewed=renewed,
             renewed_codes=codes,
         )
+
+    @cached_property
+    def numbering(self) -> np.ndarray:
+        """The numeric columns that number the rows."""
+        return numbering_columns(self.values, self.n_levels)
 
     @cached_property
     def n_judged(self) -> int:

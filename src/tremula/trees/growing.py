@@ -14,13 +14,13 @@ from tremula.trees.columns import Columns
 from tremula.trees.growing_coded import grow_from_codes, is_coded, marks_of_classes
 from tremula.trees.growing_sorted import grow_from_lists, rows_of_classes, rows_of_numbers
 from tremula.trees.grown_tree import GrownTree
+from tremula.trees.identifiers import without_row_numbers
 from tremula.trees.level_numbers import (
     NumberedLevels,
     number_levels,
     splits_of_levels,
 )
 from tremula.trees.refilling import refill_classes, refill_targets
-from tremula.trees.row_numbers import without_row_numbers
 from tremula.trees.rules import Rules
 from tremula.trees.size_limit import in_memory
 

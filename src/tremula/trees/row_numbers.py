@@ -1,89 +1,32 @@
-"""Numeric columns that number the rows: a tree leaves them out unless rows of neighbouring numbers have like targets.
-
-Such a column has a different whole number in each row, in a range not much longer than the table. Where it is a name
-and no quantity, each split on it fits noise.
-"""
+"""Numeric columns that number the rows: a different whole number in each, in a range not much longer than the table."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from tremula.trees.columns import Columns
-from tremula.trees.cross_fitting import N_FOLDS, agreement, is_chance, mean_targets
-
 LEAST_ROWS = 50
 # The largest range of the numbers, in rows: a tenth of the rows of a numbered table still number it.
 LONGEST_RANGE = 10
-FEWEST_BLOCKS = 8
 
 
-def numbering_columns(columns: Columns) -> np.ndarray:
+def numbering_columns(values: np.ndarray, n_levels: np.ndarray) -> np.ndarray:
     """Return the numeric columns that number the rows.
 
     Examples
     --------
-    >>> from tremula.trees.columns import read_columns
     >>> values = np.column_stack([np.arange(60.0)[::-1], np.arange(60.0) / 2, np.arange(60.0) % 30])
-    >>> numbering_columns(read_columns(values, np.zeros(3, np.int32)))
+    >>> numbering_columns(values, np.zeros(3, np.int32))
     array([0])
     """
-    if columns.n_rows < LEAST_ROWS:
+    if len(values) < LEAST_ROWS:
         return np.empty(0, np.int64)
-    head = np.sort(columns.values[:LEAST_ROWS], axis=0)  # tells nearly all others apart
+    head = np.sort(values[:LEAST_ROWS], axis=0)  # tells nearly all others apart
     is_whole = (head == np.floor(head)).all(axis=0) & (head[1:] > head[:-1]).all(axis=0)
-    candidates = np.flatnonzero(is_whole & (columns.n_levels == 0))
-    return np.array([c for c in candidates if _numbers_rows(columns.values[:, c])], np.int64)
+    candidates = np.flatnonzero(is_whole & (n_levels == 0))
+    return np.array([column for column in candidates if _numbers_rows(values[:, column])], np.int64)
 
 
 def _numbers_rows(values: np.ndarray) -> bool:
     if not np.isfinite(values).all() or values.max() - values.min() >= LONGEST_RANGE * len(values):
         return False
     return not (values != np.floor(values)).any() and len(np.unique(values)) == len(values)
-
-
-def without_row_numbers(
-    columns: Columns,
-    target: np.ndarray,
-    weights: np.ndarray,
-    n_classes: int,
-    random: np.random.Generator,
-    attributes: np.ndarray | None,
-) -> np.ndarray | None:
-    """Return the columns that a tree may test: not those that number the rows and do not go with the target.
-
-    Parameters
-    ----------
-    columns : Columns
-    target : array (n_rows,)
-        Codes of classes, or numbers.
-    weights : array (n_rows,)
-    n_classes : int
-        0 for a numeric target.
-    random : numpy.random.Generator
-        Draws folds, and a class if there are more than two. Not used if no column numbers the rows.
-    attributes : int array or None
-        The columns that may be tested; None is all. If all of them would be left out, they are kept.
-    """
-    numbering = numbering_columns(columns) if columns.nominal == "auto" else np.empty(0, np.int64)
-    if not len(numbering):
-        return attributes
-    weights = weights.astype(np.float64)
-    if n_classes:
-        target = target == (1 if n_classes == 2 else random.integers(n_classes))
-    folds, weighted = random.integers(N_FOLDS, size=columns.n_rows), weights * target
-    left_out = [c for c in numbering if is_chance(_agreement(columns.values[:, c], weighted, weights, folds))]
-    given = np.arange(columns.n_judged) if attributes is None else attributes
-    kept = given[~np.isin(given, left_out)].astype(np.int32)
-    return kept if 0 < len(kept) < len(given) else attributes
-
-
-def _agreement(numbers: np.ndarray, weighted: np.ndarray, weights: np.ndarray, folds: np.ndarray) -> float:
-    """Return how well rows agree with others of neighbouring numbers, in long or in short blocks of these."""
-    n_rows = len(numbers)
-    ranks = np.argsort(np.argsort(numbers))
-    agreements = []
-    for size in (-(-n_rows // FEWEST_BLOCKS), int(np.ceil(np.sqrt(n_rows)))):
-        blocks = (ranks // size).astype(np.float64)
-        means = mean_targets(blocks, int(blocks.max()) + 1, weighted, weights, folds)
-        agreements.append(agreement(means.of_rows, weighted, weights))
-    return max(agreements)

@@ -91,10 +91,11 @@ class CombinedPredictionMixin(StagedOutputsMixin):
         """Share of the members that split on each attribute: about 0 if it was left out as an identifier."""
         check_is_fitted(self, "members_")
         rules = [getattr(member, "rules", member) for member in self.members_]
-        if not all(isinstance(tree, Tree) for tree in rules):
+        trees = [tree for tree in rules if isinstance(tree, Tree)]
+        if len(trees) < len(rules):
             raise AttributeError("split_shares_ needs members that are trees of tremula, or model trees")
-        splits = [np.unique(tree.nodes["attribute"][tree.nodes["n_branches"] > 0]) for tree in rules]
-        return np.bincount(np.concatenate(splits), minlength=self.n_features_in_) / len(rules)
+        splits = [np.unique(tree.nodes["attribute"][tree.nodes["n_branches"] > 0]) for tree in trees]
+        return np.bincount(np.concatenate(splits), minlength=self.n_features_in_) / len(trees)
 
     def __len__(self) -> int:
         """Return the number of members."""

@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 
 import tremula as tm
-from tremula.trees.columns import read_columns
 from tremula.trees.cross_fitting import LEAST_AGREEMENT, N_FOLDS, agreement, mean_targets
 from tremula.trees.row_numbers import LEAST_ROWS, LONGEST_RANGE, numbering_columns
 
@@ -71,8 +70,8 @@ def test_which_columns_number_the_rows() -> None:
     others += [np.where(order == 0, np.inf, order), order]
     values, n_levels = np.column_stack([order, *others, order * 9 + 7]), np.zeros(8, np.int32)
     n_levels[6] = n_rows
-    assert numbering_columns(read_columns(values, n_levels)).tolist() == [0, 7]
-    assert not len(numbering_columns(read_columns(values[: LEAST_ROWS - 1], n_levels)))
+    assert numbering_columns(values, n_levels).tolist() == [0, 7]
+    assert not len(numbering_columns(values[: LEAST_ROWS - 1], n_levels))
 
 
 def test_agreement_by_definition() -> None:
