@@ -1,16 +1,17 @@
-"""A batch of questions that one query answers: packs its paths into covers, and writes the SQL of the rows to group.
+"""A batch of questions that one query answers: writes the SQL of the rows to group, with the paths that they are on.
 
-ibis writes the inner query, which has the user's names. The outer query has only names of its own: ``c5`` for whether
-condition 5 holds, ``n0`` for the number of a row's path in cover 0, ``a3`` for the value of attribute 3, ``y`` for the
-target and ``w`` for the number of identical rows.
+ibis writes the inner query, which has the user's names. The outer query has only names of its own: ``a3`` for the value
+of attribute 3 and ``v3`` for its number, ``n`` for the number of a row's path, ``y`` for the target and ``w`` for the
+number of identical rows. In queries without joins, ``c5`` says whether condition 5 holds, and ``n0`` is the number of a
+row's path in cover 0.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
-from math import prod
+from math import inf, prod
 from typing import Any
 
 import numpy as np
@@ -20,22 +21,38 @@ from tremula.queries.question import MOMENTS, Condition, Path, Question, Schema
 from tremula.queries.sql.columns import QueriedColumn, holds, with_target
 from tremula.queries.sql.database import Database
 from tremula.queries.sql.path_covers import Cover, CoverNode, cover_paths
+from tremula.queries.sql.path_walks import Walk, walk_paths
 
 # Identical rows are counted first if at most this many different rows are possible.
 MAX_DISTINCT = 100_000
-# SQL that turns several columns of a row into one row each, by engine.
-SPREADS = {"pyspark": "EXPLODE(ARRAY({}))"}
-USUAL_SPREAD = "UNNEST(ARRAY[{}])"
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Questions that are not joint, and the parts of the query that answers them."""
+    """Questions that are not joint, and the parts of the query that answers them.
+
+    `parents` are wider paths, asked about before, by which rows find their paths in fewer steps. A query of more than
+    `max_length` bytes is not sent; QueryTooLong is raised then.
+    """
 
     database: Database
     schema: Schema
     columns: Sequence[QueriedColumn]
     questions: Sequence[Question]
+    parents: Mapping[Path, Path] = field(default_factory=dict)
+    max_length: float = inf
+
+    @cached_property
+    def walk(self) -> Walk:
+        """The steps by which a row finds the paths that it is on."""
+        return walk_paths([question.path for question in self.questions], self.parents, self.schema)
+
+    @cached_property
+    def places(self) -> NDArray[np.int64]:
+        """The place of the question of each number that a walk leads to."""
+        places = np.full(max(self.walk.places) + 1, -1, dtype=np.int64)
+        places[list(self.walk.places)] = list(self.walk.places.values())
+        return places
 
     @cached_property
     def covers(self) -> list[Cover]:
@@ -70,7 +87,8 @@ class Batch:
     @cached_property
     def used(self) -> list[int]:
         """Attributes that are asked about or have conditions on a path."""
-        return sorted({*self.attributes, *(condition.attribute for condition in self.conditions)})
+        on_paths = (condition.attribute for question in self.questions for condition in question.path)
+        return sorted({*self.attributes, *on_paths})
 
     @cached_property
     def counts_identical_rows(self) -> bool:
@@ -93,16 +111,17 @@ class Batch:
         }
         return known.select(**self._values(known, self.attributes), **tests)
 
-    def distinct_rows(self, table: Any) -> Any:
-        """Return the distinct rows, as `rows` does, with the number ``w`` of times that each occurs."""
+    def _valued_rows(self, table: Any) -> Any:
+        """Return the rows with their values, the numbers of those that steps test, and their target.
+
+        Where few different rows are possible, these have the number ``w`` of times that each occurs.
+        """
         known = with_target(self.database, table, self.schema.target)
-        values = known.select(**self._values(known, self.used))
-        counted = values.group_by(values.columns).agg(w=values.count())
-        tests = {
-            name: self.columns[condition.attribute].is_within(counted[f"a{condition.attribute}"], condition)
-            for condition, name in self.conditions.items()
-        }
-        return counted.mutate(**tests)
+        rows = known.select(**self._values(known, self.used))
+        if self.counts_identical_rows:
+            rows = rows.group_by(rows.columns).agg(w=rows.count())
+        tested = self.walk.values.items()
+        return rows.mutate(**{f"v{place}": self.columns[place].number(rows[f"a{place}"], used) for place, used in tested})
 
     def _values(self, table: Any, attributes: Sequence[int]) -> dict[str, Any]:
         values = {f"a{attribute}": self.columns[attribute].value(table) for attribute in attributes}
@@ -110,29 +129,22 @@ class Batch:
 
     def spread_sql(self, table: Any) -> str:
         """Return the SQL of rows with their values and target, each repeated for every path ``n`` that it is on."""
-        inner = self.database.compile(self.distinct_rows(table) if self.counts_identical_rows else self.rows(table))
         kept = ", ".join([*(f"a{attribute}" for attribute in self.attributes), *self.weights, "y"])
-        cases = [f"{self._number_sql(cover.root)} AS n{place}" for place, cover in enumerate(self.covers)]
-        numbers = ", ".join(f"n{place}" for place in range(len(cases)))
-        # Rows on no path are filtered only after the spread. Filtered before, DuckDB would compute the path numbers of
-        # all rows twice.
-        return (
-            f"SELECT n, {kept} FROM (SELECT {SPREADS.get(self.database.engine, USUAL_SPREAD).format(numbers)} AS n, "
-            f"{kept} FROM (SELECT {', '.join(cases)}, {kept} FROM ({inner}) AS base) AS numbered) AS spread "
-            "WHERE n IS NOT NULL"
-        )
-
-    def _number_sql(self, node: CoverNode) -> str:
-        """Return the SQL of the number of a row's path in a cover, as nested CASEs; NULL if it is on none of them."""
-        if node.number is None:
-            branches = [f"WHEN {self._all_hold(path)} THEN {self._number_sql(child)}" for path, child in node.branches]
-            return f"CASE {' '.join(branches)} END"
-        if not node.conditions:
-            return str(node.number)
-        return f"CASE WHEN {self._all_hold(node.conditions)} THEN {node.number} END"
-
-    def _all_hold(self, path: Path) -> str:
-        return " AND ".join(self.conditions[condition] for condition in path)
+        tested = "".join(f", v{attribute}" for attribute in self.walk.values)
+        sql = f"SELECT 0 AS n, {kept}{tested} FROM ({self.database.compile(self._valued_rows(table))}) AS base"
+        for level in self.walk.levels:
+            steps = ", ".join(f"({', '.join(map(str, step))})" for step in level)
+            choices = " ".join(f"WHEN {attribute} THEN v{attribute}" for attribute in self.walk.values)
+            value = f"CASE g {choices} ELSE 0 END" if choices else "0"
+            sql = (
+                f"SELECT b + s * v AS n, {kept}{tested} FROM (SELECT f, l, b, s, {value} AS v, {kept}{tested} FROM "
+                f"({sql}) AS walk JOIN (VALUES {steps}) AS steps(o, g, f, l, b, s) ON n = o) AS step "
+                "WHERE v BETWEEN f AND l"
+            )
+        if not self.walk.levels:
+            return sql
+        ends = ", ".join(f"({number})" for number in self.walk.places)
+        return f"SELECT n, {kept} FROM ({sql}) AS walk JOIN (VALUES {ends}) AS ends(o) ON n = o"
 
     def number(self, rows: Any, node: CoverNode) -> Any:
         """Return the number of a row's path in a cover as an ibis expression."""

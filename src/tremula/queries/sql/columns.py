@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,11 +53,12 @@ class QueriedColumn:
         """Number of different values that can be fetched, a value for missing included if one is needed."""
         return self.attribute.n_values + 1 if self.number_of is None else len(self.number_of)
 
-    def is_within(self, value: Any, condition: Condition) -> Any:
-        """Return the expression of whether a condition on this column holds for a `value` of it."""
+    def number(self, value: Any, used: Container[int]) -> Any:
+        """Return the expression of the number of a `value`; NULL, or any number, if it is not one of the used ones."""
         if self.number_of is None:
-            return value.between(condition.first, condition.last)
-        return _is_one_of(value, self.attribute.levels or (), condition)
+            return value
+        numbers = [(level, number) for level, number in self.number_of.items() if number in used]
+        return value.cases(*numbers)
 
 
 def column_names(

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
+from math import inf
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -27,6 +28,11 @@ HIDDEN = "***"
 DUCKDB_TABLES = """SELECT DISTINCT table_name FROM information_schema.tables
     WHERE table_catalog IN (current_database(), 'temp') AND table_schema = current_schema() ORDER BY ALL"""
 LONGEST_PAUSE = 5.0  # seconds before a query is sent again
+FLOAT4 = 700  # the type real of PostgreSQL, whose values are not the doubles that they are shown as
+
+
+class QueryTooLong(TremulaError):
+    """The text of a query is longer than allowed; it was not sent."""
 
 
 def import_ibis() -> Any:
@@ -143,6 +149,29 @@ def _lock_of(backend: Any) -> Lock:
     return _LOCKS.setdefault(backend, Lock())
 
 
+def _fetch_from_postgres(backend: Any, sql: str) -> Any:
+    """Run a query that joins rows with small tables, and return a pyarrow table.
+
+    ibis would create a view to learn the types, which a role that may only SELECT cannot. PostgreSQL expects a walk to
+    lose most rows at every step, and would search the next table of steps from end to end for each row that is left:
+    nested loops are turned off for the query.
+    """
+    import pyarrow
+
+    with backend.con.transaction(), backend.con.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_nestloop = off")
+        cursor.execute(sql)
+        columns, rows = cursor.description, cursor.fetchall()
+    types = {FLOAT4: pyarrow.float32()}
+    values = zip(*rows) if rows else [()] * len(columns)
+    return pyarrow.table(
+        {
+            column.name: pyarrow.array(column_values, types.get(column.type_code))
+            for column, column_values in zip(columns, values)
+        }
+    )
+
+
 def _times(attempts: int) -> str:
     return "once" if attempts == 1 else f"{attempts} times"
 
@@ -200,26 +229,36 @@ class Database:
         """Name of the engine, as ibis calls it."""
         return str(self.backend.name)
 
-    def fetch(self, make: Callable[[Any], Any]) -> Any:
+    def fetch(self, make: Callable[[Any], Any], max_length: float = inf) -> Any:
         """Run the expression that `make` builds from the table, and return a pyarrow table."""
-        return self._ask(lambda: self._run(make(self.table)))
+        return self._ask(lambda: self._run(make(self.table), max_length))
 
-    def fetch_sql(self, make: Callable[[Any], str]) -> Any:
+    def fetch_sql(self, make: Callable[[Any], str], max_length: float = inf) -> Any:
         """Run the SQL that `make` writes for the table, and return a pyarrow table."""
-        return self._ask(lambda: self._run_sql(make(self.table)))
+        return self._ask(lambda: self._run_sql(make(self.table), max_length))
 
-    def _run(self, expression: Any) -> Any:
-        if self.on_query is not None:
-            self.on_query(self.compile(expression))
+    def _run(self, expression: Any, max_length: float) -> Any:
+        if self.on_query is not None or max_length < inf:
+            self._announce(self.compile(expression), max_length)
+        else:
+            self.n_queries += 1
         return self.backend.to_pyarrow(expression)
 
-    def _run_sql(self, sql: str) -> Any:
-        if self.on_query is not None:
-            self.on_query(sql)
+    def _run_sql(self, sql: str, max_length: float) -> Any:
+        self._announce(sql, max_length)
         if self.engine == "duckdb":
             # ibis would parse the SQL, which takes longer than the query itself if it has a thousand paths.
             return self.backend.con.sql(sql).to_arrow_table()
+        if self.engine == "postgres":
+            return _fetch_from_postgres(self.backend, sql)
         return self.backend.sql(sql).to_pyarrow()
+
+    def _announce(self, sql: str, max_length: float) -> None:
+        if len(sql.encode()) > max_length:
+            raise QueryTooLong(f"a query of {len(sql.encode()):,} bytes is longer than {max_length:,}")
+        self.n_queries += 1
+        if self.on_query is not None:
+            self.on_query(sql)
 
     def close(self) -> None:
         """Close the connection, if this object opened it."""
@@ -239,7 +278,6 @@ class Database:
                         self.close()
                     self._take(self._open())
                     self._is_lost = False
-                self.n_queries += 1
                 with _lock_of(self.backend):
                     return ask()
             except QueryFailed as error:  # the connection could not be opened again

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -13,7 +15,7 @@ from tremula.errors import InvalidInput
 from tremula.parameters import check_choice, check_number
 from tremula.queries.arrays import DEFAULT_BINS, TASKS, ArrayOracle
 from tremula.queries.contributions import check_bounds
-from tremula.queries.question import Question, Schema, joint_shape
+from tremula.queries.question import Path, Question, Schema, joint_shape
 from tremula.queries.remote.client import RemoteOracle
 from tremula.queries.sql.batch import Batch, expression_measures, read_outputs
 from tremula.queries.sql.columns import (
@@ -26,10 +28,11 @@ from tremula.queries.sql.columns import (
 )
 from tremula.queries.sql.contributions import check_persons, limit_contributions
 from tremula.queries.sql.cube import fetch_cube
-from tremula.queries.sql.database import Database, table_or_opener
+from tremula.queries.sql.database import Database, QueryTooLong, table_or_opener
 from tremula.queries.sql.query_forms import BEST_FORM, FORMS
 
-MAX_PATHS = 2000  # of one query; larger batches are divided
+MAX_PATHS = 4000  # of one query; larger batches are divided
+MAX_SQL = 100_000  # bytes of one query; a batch that needs more is divided
 
 
 def connect(url: Any, table: str | None = None, *, target: str | None = None, **options: Any) -> Any:
@@ -180,6 +183,7 @@ class TableOracle:
             target_bounds=bounds,
         )
         self._answers: dict[Question, NDArray[Any]] = {}
+        self._parents: dict[Path, Path] = {}
         self._cube_rows = cube_rows
 
     @cached_property
@@ -214,6 +218,7 @@ class TableOracle:
         if self._cube is not None:
             return self._cube.count(questions)
         new = [question for question in dict.fromkeys(questions) if question not in self._answers]
+        self._parents.update({question.path: question.parent for question in new})
         margins = [question for question in new if not question.joint]
         for first in range(0, len(margins), MAX_PATHS):
             self._answers.update(self._count_margins(margins[first : first + MAX_PATHS]))
@@ -223,8 +228,22 @@ class TableOracle:
         return [self._answers[question] for question in questions]
 
     def _count_margins(self, questions: Sequence[Question]) -> dict[Question, NDArray[Any]]:
-        answers = np.stack([self._schema.empty_answer() for _ in questions])
-        for groups in self._form(Batch(self._database, self._schema, self._columns, questions)):
+        parts = _divided(questions)
+        batch = Batch(
+            self._database, self._schema, self._columns, questions, self._parents, MAX_SQL if parts else math.inf
+        )
+        try:
+            return self._count_batch(batch)
+        except QueryTooLong:
+            answers = [self._count_margins(part) for part in parts]
+        if len(questions) > 1:
+            return answers[0] | answers[1]
+        return {questions[0]: sum(answer for part in answers for answer in part.values())}
+
+    def _count_batch(self, batch: Batch) -> dict[Question, NDArray[Any]]:
+        questions = batch.questions
+        answers = np.zeros((len(questions), *self._schema.empty_answer().shape), dtype=self._schema.empty_answer().dtype)
+        for groups in self._form(batch):
             is_asked = np.array([groups.attribute in question.attributes for question in questions])[groups.paths]
             cells = self._schema.starts[groups.attribute] + groups.values
             np.add.at(answers, (groups.paths[is_asked], cells[is_asked]), groups.outputs[is_asked])
@@ -253,3 +272,15 @@ class TableOracle:
             answer, tuple(np.array(place, dtype=np.int64) for place in places), read_outputs(self._schema, fetched)
         )
         return answer
+
+
+def _divided(questions: Sequence[Question]) -> list[list[Question]]:
+    """Divide questions into two halves, or a single one by its attributes; nothing if neither can be divided."""
+    if len(questions) > 1:
+        middle = len(questions) // 2
+        return [list(questions[:middle]), list(questions[middle:])]
+    attributes = questions[0].attributes
+    if len(attributes) < 2:
+        return []
+    middle = len(attributes) // 2
+    return [[replace(questions[0], attributes=half)] for half in (attributes[:middle], attributes[middle:])]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 from tremula.parameters import check_choice
@@ -149,13 +150,13 @@ class DryRunDatabase(Database):
         queries, self._queries = self._queries, []
         return queries
 
-    def fetch(self, make: Callable[[Any], Any]) -> Any:
+    def fetch(self, make: Callable[[Any], Any], max_length: float = inf) -> Any:
         """Record the query, and return two rows of placeholders."""
         expression = make(self.table)
         self._queries.append(self.compile(expression))
         return _placeholder_rows(expression.schema())
 
-    def fetch_sql(self, make: Callable[[Any], str]) -> Any:
+    def fetch_sql(self, make: Callable[[Any], str], max_length: float = inf) -> Any:
         """Record the query, and return no rows."""
         self._queries.append(make(self.table))
         return _EmptyResult()

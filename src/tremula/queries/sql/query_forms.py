@@ -27,14 +27,14 @@ class Groups:
 
 def by_grouping_sets(batch: Batch) -> Iterator[Groups]:
     """Send one query with GROUPING SETS, one set for each attribute; the other attributes are NULL in its groups."""
-    fetched = batch.database.fetch_sql(partial(_grouping_sets_sql, batch))
-    outputs, numbers = read_outputs(batch.schema, fetched), _integers(fetched.column("n"))
+    fetched = batch.database.fetch_sql(partial(_grouping_sets_sql, batch), batch.max_length)
+    outputs, paths = read_outputs(batch.schema, fetched), batch.places[_integers(fetched.column("n"))]
     for attribute in batch.attributes:
         values = fetched.column(f"a{attribute}")
         rows = np.flatnonzero(values.is_valid().to_numpy())
         if len(rows):
             codes = batch.columns[attribute].codes(values.take(rows))
-            yield Groups(attribute, numbers[rows], codes, outputs[rows])
+            yield Groups(attribute, paths[rows], codes, outputs[rows])
 
 
 def _grouping_sets_sql(batch: Batch, table: Any) -> str:
@@ -49,15 +49,15 @@ def _integers(column: Any) -> NDArray[np.int64]:
 
 def by_stack(batch: Batch) -> Iterator[Groups]:
     """Send one query that repeats every row for each attribute and groups by attribute and value: fast in Spark."""
-    fetched = batch.database.fetch_sql(partial(_stack_sql, batch))
-    outputs, numbers = read_outputs(batch.schema, fetched), _integers(fetched.column("n"))
+    fetched = batch.database.fetch_sql(partial(_stack_sql, batch), batch.max_length)
+    outputs, paths = read_outputs(batch.schema, fetched), batch.places[_integers(fetched.column("n"))]
     attributes, values = _integers(fetched.column("attribute")), fetched.column("value")
     for attribute in batch.attributes:
         rows = np.flatnonzero(attributes == attribute)
         if len(rows):
             words = values.take(rows).to_pylist()
             codes = batch.columns[attribute].numbers(_parsed(batch.columns[attribute], words))
-            yield Groups(attribute, numbers[rows], np.array(codes), outputs[rows])
+            yield Groups(attribute, paths[rows], np.array(codes), outputs[rows])
 
 
 def _stack_sql(batch: Batch, table: Any) -> str:
@@ -87,7 +87,7 @@ def by_attribute(batch: Batch) -> Iterator[Groups]:
     for cover in batch.covers:
         for attribute in batch.attributes_in(cover):
             name = f"a{attribute}"
-            fetched = batch.database.fetch(partial(_grouped, batch, cover, name))
+            fetched = batch.database.fetch(partial(_grouped, batch, cover, name), batch.max_length)
             codes = batch.columns[attribute].numbers(fetched.column(name).to_pylist())
             numbers = _integers(fetched.column("n0"))
             yield Groups(attribute, numbers, np.array(codes, dtype=np.int64), read_outputs(batch.schema, fetched))
