@@ -261,7 +261,18 @@ def test_hostile_names_are_only_names(engine: str) -> None:
     assert table_names(connection) == sorted(["other", table_name])
 
 
-@pytest.mark.parametrize("options", [{"n_bins": 1}, {"max_levels": 0}, {"retries": -1}, {"task": "x"}, {"form": "x"}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"n_bins": 1},
+        {"max_levels": 0},
+        {"retries": -1},
+        {"task": "x"},
+        {"form": "x"},
+        {"cube_rows": -1},
+        {"cube_rows": "all"},
+    ],
+)
 def test_options_are_checked(options: dict[str, Any]) -> None:
     with pytest.raises(InvalidParameter, match=next(iter(options))):
         TableOracle(in_memory(age=[1, 2], again=[0, 1]), "again", **options)
@@ -289,6 +300,75 @@ def test_answers_are_the_same_whether_identical_rows_are_counted_first(
     model = tm.SimulatedBaggingClassifier(n_estimators=5, max_depth=3, random_state=0)
     assert model.fit(oracle).members_ == model.fit(rows_oracle(table)).members_
     assert ('COUNT(*) AS "w"' in sent[-1]) == (max_distinct > 0)
+
+
+def deep_table(n_rows: int = 400, n_attributes: int = 12) -> pd.DataFrame:
+    random = np.random.default_rng(0)
+    columns: dict[str, Any] = {f"ward {n}": random.choice(list("abcdefgh"), n_rows) for n in range(n_attributes)}
+    columns["age"] = np.round(random.normal(size=n_rows), 2)
+    return pd.DataFrame({**columns, "again": random.choice(["no", "yes"], n_rows)})
+
+
+def test_no_query_of_deep_trees_is_longer_than_the_limit() -> None:
+    table, sent = deep_table(), []
+    oracle = TableOracle(ibis.memtable(table), "again", on_query=sent.append)
+    model = tm.SimulatedBaggingClassifier(10, random_state=0)
+    trees = model.fit(oracle).members_
+    assert max(len(sql.encode()) for sql in sent) < 100_000
+    assert max(tree.depth for tree in trees) >= 4
+    assert trees == model.fit(table.drop(columns="again"), table["again"]).members_
+
+
+@pytest.mark.parametrize("form", ["grouping sets", "group by"])
+def test_a_batch_that_is_too_long_is_divided_by_paths_and_then_by_attributes(
+    form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table, sent = random_table(1), []
+    oracle = TableOracle(ibis.memtable(table), "again", ATTRIBUTES, n_bins=4, form=form, on_query=sent.append)
+    expected, paths = rows_oracle(table), [(), narrow((), 0, 0, 0), narrow(narrow((), 0, 1, 1), 1, 0, 2)]
+    questions = [Question(path, (0, 1, 2, 3)) for path in paths]
+    monkeypatch.setattr("tremula.queries.sql.oracle.MAX_SQL", 1)  # every single count is a query of its own
+    before = oracle.n_queries
+    for answer, wanted in zip(oracle.count(questions), expected.count(questions), strict=True):
+        assert (answer == wanted).all()
+    assert oracle.n_queries - before == len(paths) * len(ATTRIBUTES) == len(sent) - before
+
+
+# --- different rows instead of counts ---
+
+
+def test_the_different_rows_are_fetched_once_counts_cost_more() -> None:
+    table, sent = deep_table(), []
+    oracle = TableOracle(ibis.memtable(table), "again", cube_rows="auto", on_query=sent.append)
+    before = len(sent)
+    model = tm.SimulatedBaggingClassifier(10, max_depth=1, random_state=0).fit(oracle)
+    assert not any("GROUPING SETS" not in sql for sql in sent[before + 1 :])  # the first counts the rows
+    model.set_params(max_depth=None).fit(oracle)
+    assert sum("GROUPING SETS" not in sql for sql in sent[before + 1 :]) == 1
+    assert model.members_ == model.fit(table.drop(columns="again"), table["again"]).members_
+
+
+def test_a_table_of_too_many_values_is_not_fetched_unasked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tremula.queries.sql.cube.MAX_AUTO_CELLS", 400 * 13 - 1)
+    sent: list[str] = []
+    oracle = TableOracle(ibis.memtable(deep_table()), "again", cube_rows="auto", on_query=sent.append)
+    before = len(sent)
+    tm.SimulatedBaggingClassifier(5, random_state=0).fit(oracle)
+    assert all("GROUPING SETS" in sql for sql in sent[before + 1 :])
+
+
+@pytest.mark.parametrize("cube_rows", [1000, "auto"])
+def test_sums_from_different_rows_do_not_depend_on_their_order(cube_rows: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr("tremula.queries.sql.cube.NUMBERS_OF_A_COUNT", 1000)  # pays after the first count
+    table = random_table(1)
+    question = Question(narrow((), 0, 0, 0), (0, 1, 2, 3))
+    answers = []
+    for rows in (table, table[::-1]):
+        oracle = TableOracle(ibis.memtable(rows), "cost", ATTRIBUTES, n_bins=4, cube_rows=cube_rows)
+        oracle.count([Question((), (0, 1, 2, 3))])
+        answers.append(oracle.count([question])[0])
+    assert (answers[0] == answers[1]).all()
+    np.testing.assert_allclose(answers[0], rows_oracle(table, "cost").count([question])[0], rtol=1e-12, atol=1e-12)
 
 
 def test_the_rows_are_read_once_in_a_query() -> None:

@@ -121,7 +121,9 @@ class Batch:
         if self.counts_identical_rows:
             rows = rows.group_by(rows.columns).agg(w=rows.count())
         tested = self.walk.values.items()
-        return rows.mutate(**{f"v{place}": self.columns[place].number(rows[f"a{place}"], used) for place, used in tested})
+        return rows.mutate(
+            **{f"v{place}": self.columns[place].number(rows[f"a{place}"], used) for place, used in tested}
+        )
 
     def _values(self, table: Any, attributes: Sequence[int]) -> dict[str, Any]:
         values = {f"a{attribute}": self.columns[attribute].value(table) for attribute in attributes}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from tremula.errors import InvalidInput
 from tremula.parameters import check_choice, check_number
 from tremula.queries.arrays import DEFAULT_BINS, TASKS, ArrayOracle
 from tremula.queries.contributions import check_bounds
-from tremula.queries.question import Path, Question, Schema, joint_shape
+from tremula.queries.question import Path, Question, Schema, is_within, joint_shape
 from tremula.queries.remote.client import RemoteOracle
 from tremula.queries.sql.batch import Batch, expression_measures, read_outputs
 from tremula.queries.sql.columns import (
@@ -27,7 +26,7 @@ from tremula.queries.sql.columns import (
     with_target,
 )
 from tremula.queries.sql.contributions import check_persons, limit_contributions
-from tremula.queries.sql.cube import fetch_cube
+from tremula.queries.sql.cube import AUTO, CubeChoice, fetch_cube, find_ancestors
 from tremula.queries.sql.database import Database, QueryTooLong, table_or_opener
 from tremula.queries.sql.query_forms import BEST_FORM, FORMS
 
@@ -98,11 +97,12 @@ class TableOracle:
         Cuts of numeric columns, instead of quantiles.
     form : {"grouping sets", "stack", "group by"} or None, default=None
         Form of the query of a batch; None chooses the fastest form for the engine.
-    cube_rows : int, default=0
+    cube_rows : int or "auto", default=0
         A table of up to this many rows is fetched as the counts of its different rows, by one query, and all questions
-        are answered from these in memory. This is many times faster for deep trees, but this process then has every
-        different row: use it where the table may be read, as beside the database of a site that `tremula serve`
-        answers for. 0 never does this. A numeric target is always counted by the database.
+        are answered from these in memory. "auto" does this as soon as more numbers have been fetched for counts than
+        the table has, if it has at most 200 million values. This is many times faster for deep trees, but this process
+        then has every different row: use it where the table may be read, as beside the database of a site that
+        `tremula serve` answers for. 0 never does this.
     retries : int, default=2
         Number of times that a failed query is sent again, on a new connection.
     on_query : callable or None, default=None
@@ -143,7 +143,7 @@ class TableOracle:
         task: str = "auto",
         cuts: Mapping[str, Sequence[float]] | None = None,
         form: str | None = None,
-        cube_rows: int = 0,
+        cube_rows: int | str = 0,
         retries: int = 2,
         on_query: Callable[[str], None] | None = None,
         person_id: str | None = None,
@@ -152,7 +152,8 @@ class TableOracle:
     ) -> None:
         check_number("n_bins", n_bins, 2, whole=True)
         check_number("max_levels", max_levels, 1, whole=True)
-        check_number("cube_rows", cube_rows, 0, whole=True)
+        if cube_rows != AUTO:
+            check_number("cube_rows", cube_rows, 0, whole=True)
         check_number("retries", retries, 0, whole=True)
         check_choice("task", task, TASKS)
         if form is not None:
@@ -184,14 +185,8 @@ class TableOracle:
         )
         self._answers: dict[Question, NDArray[Any]] = {}
         self._parents: dict[Path, Path] = {}
-        self._cube_rows = cube_rows
-
-    @cached_property
-    def _cube(self) -> ArrayOracle | None:
-        """All rows in memory, if that is allowed."""
-        if not self._cube_rows:
-            return None
-        return fetch_cube(self._database, self._schema, self._columns, self._cube_rows)
+        self._cube_choice = CubeChoice(cube_rows)
+        self._cube: ArrayOracle | None = None
 
     @property
     def schema(self) -> Schema:
@@ -218,14 +213,23 @@ class TableOracle:
         if self._cube is not None:
             return self._cube.count(questions)
         new = [question for question in dict.fromkeys(questions) if question not in self._answers]
-        self._parents.update({question.path: question.parent for question in new})
+        for question in new:
+            if question.path != question.parent and is_within(question.path, question.parent):
+                self._parents[question.path] = question.parent
         margins = [question for question in new if not question.joint]
         for first in range(0, len(margins), MAX_PATHS):
+            if self._cube_choice.pays(self._database, self._schema):
+                return self._count_in_memory(questions)
             self._answers.update(self._count_margins(margins[first : first + MAX_PATHS]))
         for question in new:
             if question.joint:
                 self._answers[question] = self._count_joint(question)
         return [self._answers[question] for question in questions]
+
+    def _count_in_memory(self, questions: Sequence[Question]) -> list[NDArray[Any]]:
+        self._cube = fetch_cube(self._database, self._schema, self._columns)
+        find_ancestors(self._cube, questions, self._parents)
+        return self._cube.count(questions)
 
     def _count_margins(self, questions: Sequence[Question]) -> dict[Question, NDArray[Any]]:
         parts = _divided(questions)
@@ -238,15 +242,17 @@ class TableOracle:
             answers = [self._count_margins(part) for part in parts]
         if len(questions) > 1:
             return answers[0] | answers[1]
-        return {questions[0]: sum(answer for part in answers for answer in part.values())}
+        return {questions[0]: np.sum([answer for part in answers for answer in part.values()], axis=0)}
 
     def _count_batch(self, batch: Batch) -> dict[Question, NDArray[Any]]:
         questions = batch.questions
-        answers = np.zeros((len(questions), *self._schema.empty_answer().shape), dtype=self._schema.empty_answer().dtype)
+        empty = self._schema.empty_answer()
+        answers = np.zeros((len(questions), *empty.shape), dtype=empty.dtype)
         for groups in self._form(batch):
             is_asked = np.array([groups.attribute in question.attributes for question in questions])[groups.paths]
             cells = self._schema.starts[groups.attribute] + groups.values
             np.add.at(answers, (groups.paths[is_asked], cells[is_asked]), groups.outputs[is_asked])
+            self._cube_choice.add(len(groups.paths))
         return dict(zip(questions, answers))
 
     def _count_joint(self, question: Question) -> NDArray[Any]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from tremula.queries.question import EVERYWHERE, Condition, Path, Schema
+from tremula.queries.question import EVERYWHERE, Condition, Path, Schema, is_within
 
 STAY = -1  # instead of an attribute: a row keeps its path
 
@@ -66,11 +66,11 @@ def walk_paths(paths: Sequence[Path], parents: Mapping[Path, Path], schema: Sche
     --------
     >>> from tremula.queries.question import Attribute
     >>> schema = Schema((Attribute("ward", levels=("A", "B")), Attribute("age", cuts=(50.0,))), "again", ("no", "yes"))
-    >>> walk = walk_paths([(Condition(0, 0, 0),), (Condition(0, 1, 1),), (Condition(1, 1, 1),)], {}, schema)
+    >>> walk = walk_paths([(Condition(0, 0, 0),), (Condition(0, 1, 1),)], {}, schema)
     >>> walk.levels
-    ((Step(start=0, attribute=0, first=0, last=1, end=0, stride=1), Step(start=0, attribute=1, first=1, last=1, end=2, stride=0)),)
+    ((Step(start=0, attribute=0, first=0, last=1, end=0, stride=1),),)
     >>> walk.places
-    {0: 0, 1: 1, 2: 2}
+    {0: 0, 1: 1}
     """
     before = _predecessors(paths, parents)
     by_depth = _paths_by_depth(before)
@@ -107,9 +107,7 @@ def _added(path: Path, parent: Path) -> Condition | None:
     removed = [condition for condition in parent if condition not in path]
     if len(added) != 1 or len(removed) > 1:
         return None
-    new = added[0]
-    is_wider = all(old.attribute == new.attribute and old.first <= new.first and new.last <= old.last for old in removed)
-    return new if is_wider else None
+    return added[0] if is_within(path, parent) else None
 
 
 def _values(paths: Iterable[Path]) -> dict[int, set[int]]:
