@@ -121,6 +121,34 @@ def test_a_members_tree_does_not_depend_on_how_many_there_are(options: dict[str,
     assert many[:3] == few
 
 
+@pytest.mark.parametrize("target", ["again", "cost"])
+def test_the_number_of_jobs_changes_nothing(target: str) -> None:
+    table = random_table(3)
+    kind = tm.SimulatedBaggingClassifier if target == "again" else tm.SimulatedBaggingRegressor
+    X, y = table.drop(columns=["again", "cost"]), table[target]
+    one, two = (kind(5, random_state=0, n_jobs=n_jobs).fit(X, y) for n_jobs in (None, 2))
+    assert one.members_ == two.members_
+    many = pd.concat([X] * 100)
+    assert (one.predict(many) == two.predict(many)).all()
+
+
+@pytest.mark.parametrize("target", ["again", "cost"])
+def test_members_stages_and_importances_are_those_of_other_ensembles(target: str) -> None:
+    table = random_table(3)
+    kind = tm.SimulatedBaggingClassifier if target == "again" else tm.SimulatedBaggingRegressor
+    X, y = table.drop(columns=["again", "cost"]), table[target]
+    model = kind(5, max_depth=3, random_state=0).fit(X, y)
+    assert len(model) == len(model.estimators_) == len(model.predict_members(X)) == 5
+    alone = kind(1, max_depth=3, random_state=0).fit(X, y)
+    assert (model.predict_members(X)[0] == alone.predict(X)).all()
+    stages = list(model.staged_predict(X))
+    assert (stages[0] == alone.predict(X)).all()
+    assert (stages[-1] == model.predict(X)).all()
+    importances = model.feature_importances_
+    assert importances.sum() == pytest.approx(1.0)
+    assert importances.argmin() == 3  # the target does not depend on it
+
+
 def test_members_differ() -> None:
     model = tm.SimulatedBaggingClassifier(n_estimators=5, random_state=0).fit(oracle_of(random_table(2)))
     assert any(model.members_[0] != tree for tree in model.members_[1:])

@@ -19,6 +19,7 @@ from tremula.errors import InvalidInput, InvalidParameter, InvalidTarget, OneCla
 from tremula.queries import ArrayOracle, Question, TableOracle
 from tremula.queries.question import narrow
 from tremula.queries.sql.database import table_names, without_password
+from tremula.queries.sql.oracle import MAX_SQL
 
 from .tables import NOMINAL, random_table
 
@@ -309,13 +310,24 @@ def deep_table(n_rows: int = 400, n_attributes: int = 12) -> pd.DataFrame:
     return pd.DataFrame({**columns, "again": random.choice(["no", "yes"], n_rows)})
 
 
-def test_no_query_of_deep_trees_is_longer_than_the_limit() -> None:
+def test_no_query_of_deep_trees_is_longer_than_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert MAX_SQL <= 100_000
+    monkeypatch.setattr("tremula.queries.sql.oracle.MAX_SQL", 8_000)  # the queries of two depths are longer
     table, sent = deep_table(), []
     oracle = TableOracle(ibis.memtable(table), "again", on_query=sent.append)
     model = tm.SimulatedBaggingClassifier(10, random_state=0)
     trees = model.fit(oracle).members_
-    assert max(len(sql.encode()) for sql in sent) < 100_000
-    assert max(tree.depth for tree in trees) >= 4
+    assert 6_000 < max(len(sql.encode()) for sql in sent) <= 8_000
+    assert trees == model.fit(table.drop(columns="again"), table["again"]).members_
+
+
+@pytest.mark.slow
+def test_no_query_of_deep_trees_on_a_wide_table_is_longer_than_100_kb() -> None:
+    table, sent = deep_table(6_000, 25), []
+    oracle = TableOracle(ibis.memtable(table), "again", on_query=sent.append)
+    model = tm.SimulatedBaggingClassifier(5, random_state=0)
+    trees = model.fit(oracle).members_
+    assert 50_000 < max(len(sql.encode()) for sql in sent) <= 100_000
     assert trees == model.fit(table.drop(columns="again"), table["again"]).members_
 
 

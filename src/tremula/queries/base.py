@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -9,12 +10,14 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from tremula.combine import staged_means
 from tremula.data.encoding import ColumnEncoder
 from tremula.data.table_input import TableInputMixin
 from tremula.errors import InvalidInput
+from tremula.parallel import map_row_blocks
 from tremula.parameters import check_parameters
 from tremula.persistence.soundness import require
-from tremula.prediction import OutputsMixin
+from tremula.prediction import StagedOutputsMixin
 from tremula.queries.arrays import ArrayOracle, describe_columns, encode_values
 from tremula.queries.growing import BOOTSTRAP_SHARE, Growth, grow_members
 from tremula.queries.oracle import Oracle
@@ -22,6 +25,7 @@ from tremula.queries.question import Schema
 from tremula.queries.sql.export import ensemble_sql
 from tremula.seeds import make_root_seed, member_generator
 from tremula.trees.combined_trees import combined_trees
+from tremula.trees.importances import attribute_importances
 from tremula.trees.member_sum import MemberSum, mean_of_members
 from tremula.trees.rules import attributes_to_draw
 from tremula.trees.tree import Tree
@@ -37,7 +41,7 @@ def encoder_of(schema: Schema) -> ColumnEncoder:
     return ColumnEncoder(names, tuple(levels))
 
 
-class SimulatedBagging(TableInputMixin, OutputsMixin, BaseEstimator):
+class SimulatedBagging(TableInputMixin, StagedOutputsMixin, BaseEstimator):
     """Base of the two ensembles learned from counts."""
 
     n_estimators: int
@@ -52,8 +56,9 @@ class SimulatedBagging(TableInputMixin, OutputsMixin, BaseEstimator):
     combine: str
     categorical_features: Any
     random_state: Any
+    n_jobs: int | None = None  # older files have none
 
-    members_: list[Tree]
+    members_: list[Tree]  # type: ignore[assignment]
     schema_: Schema
     encoder_: ColumnEncoder
 
@@ -102,7 +107,7 @@ class SimulatedBagging(TableInputMixin, OutputsMixin, BaseEstimator):
     def _grow(self, oracle: Oracle, encoder: ColumnEncoder) -> None:
         root_seed = make_root_seed(self.random_state)
         streams = [member_generator(root_seed, member) for member in range(self.n_estimators)]
-        members = grow_members(oracle, self._growth(len(oracle.schema.attributes)), streams)
+        members = grow_members(oracle, self._growth(len(oracle.schema.attributes)), streams, self.n_jobs)
         # Set together at the end, so that a failed fit leaves the model as it was.
         self.members_, self.schema_, self.encoder_ = members, oracle.schema, encoder
         self._set_columns(encoder.n_columns, encoder.names)
@@ -115,7 +120,28 @@ class SimulatedBagging(TableInputMixin, OutputsMixin, BaseEstimator):
     def _predict_outputs(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         trees = combined_trees(self, self.members_, self._n_outputs, self.combine)
         trees.expect(len(rows))
-        return trees.means(rows)
+        return map_row_blocks(trees.means, rows, self.n_jobs)
+
+    def _staged_outputs(self, rows: NDArray[np.float64]) -> Iterator[NDArray[np.float64]]:
+        return staged_means(self.members_, rows, len(rows), self._n_outputs, self.combine)
+
+    @property
+    def estimators_(self) -> list[Tree]:
+        """The members."""
+        check_is_fitted(self, "members_")
+        return list(self.members_)
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """Mean over the members of each attribute's share of the decrease of impurity, by counts not resampled."""
+        check_is_fitted(self, "members_")
+        impurity = "variance" if self.schema_.classes is None else "entropy"
+        return np.asarray(np.mean([attribute_importances(tree, impurity) for tree in self.members_], axis=0))
+
+    def __len__(self) -> int:
+        """Return the number of members."""
+        check_is_fitted(self, "members_")
+        return len(self.members_)
 
     def as_tree_sum(self) -> TreeSum:
         """Return the ensemble as a weighted sum of trees, which smoothing works on."""

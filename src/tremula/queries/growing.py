@@ -9,12 +9,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tremula.errors import BudgetExhausted, BudgetWarning, TreeTooLarge
+from tremula.parallel import map_members
 from tremula.queries.oracle import Oracle, count_rows
 from tremula.queries.question import EVERYWHERE, Path, Question, Schema, narrow
 from tremula.queries.resampling import resample, resample_moments
@@ -110,7 +112,9 @@ class Member:
         return np.arange(self.n_nodes - len(counts), self.n_nodes)
 
 
-def grow_members(oracle: Oracle, growth: Growth, streams: Sequence[np.random.Generator]) -> list[Tree]:
+def grow_members(
+    oracle: Oracle, growth: Growth, streams: Sequence[np.random.Generator], n_jobs: int | None = None
+) -> list[Tree]:
     """Grow a tree for each random stream.
 
     Parameters
@@ -118,6 +122,8 @@ def grow_members(oracle: Oracle, growth: Growth, streams: Sequence[np.random.Gen
     oracle : Oracle
     growth : Growth
     streams : sequence of numpy.random.Generator
+    n_jobs : int or None
+        Number of threads that choose the splits of members, as in joblib. One thread asks the oracle.
 
     Notes
     -----
@@ -133,9 +139,11 @@ def grow_members(oracle: Oracle, growth: Growth, streams: Sequence[np.random.Gen
     while any(member.open_paths for member in members):
         try:
             answers = _ask(oracle, members)
-            for member in members:
-                if member.open_paths:
-                    _split(member, oracle, growth, answers, depth + 1)
+            growing = [member for member in members if member.open_paths]
+            n_threads = n_jobs if growth.joint == 1 else 1  # joint tables are asked for member by member
+            split = partial(_split_member, growing, oracle, growth, answers, depth + 1)
+            for _ in map_members(split, len(growing), n_threads):
+                pass
         except BudgetExhausted as error:  # members that are not split yet keep their leaves
             _warn_of_budget(depth, error)
             break
@@ -208,6 +216,12 @@ def _is_splittable(counts: NDArray[np.float64], schema: Schema, growth: Growth) 
         n_rows = counts.sum(axis=1)
         is_mixed = counts.max(axis=1, initial=0) < n_rows
     return is_mixed & (growth.counted_share * n_rows >= growth.min_rows)
+
+
+def _split_member(
+    members: Sequence[Member], oracle: Oracle, growth: Growth, answers: dict[Path, NDArray[Any]], depth: int, place: int
+) -> None:
+    _split(members[place], oracle, growth, answers, depth)
 
 
 def _split(member: Member, oracle: Oracle, growth: Growth, answers: dict[Path, NDArray[Any]], depth: int) -> None:

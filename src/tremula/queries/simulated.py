@@ -13,7 +13,7 @@ from tremula.errors import InvalidTarget, OneClassTarget, counted
 from tremula.parameters import with_parameters
 from tremula.parameters.kinds import number
 from tremula.persistence.registry import storable
-from tremula.prediction import ClassPredictionMixin, NumberPredictionMixin
+from tremula.prediction import StagedClassPredictionMixin, StagedNumberPredictionMixin
 from tremula.queries.arrays import DEFAULT_BINS
 from tremula.queries.base import SimulatedBagging
 from tremula.queries.oracle import count_rows
@@ -27,8 +27,9 @@ from tremula.seeds import RandomState
     max_features="Number of attributes drawn at each node, as in a random forest; None is all.",
     categorical_features="Which columns are nominal, where `fit` is given rows.",
     random_state="The same seed gives the same trees, whichever oracle answers.",
+    n_jobs="Number of threads that choose the splits of members and predict rows, as in joblib.",
 )
-class SimulatedBaggingClassifier(ClassifierMixin, ClassPredictionMixin, SimulatedBagging):
+class SimulatedBaggingClassifier(ClassifierMixin, StagedClassPredictionMixin, SimulatedBagging):
     """Bagging simulated from counts: at every node the counts are resampled, not the rows.
 
     Attributes
@@ -39,6 +40,8 @@ class SimulatedBaggingClassifier(ClassifierMixin, ClassPredictionMixin, Simulate
         The class labels.
     schema_ : Schema
         The attributes and their values.
+    feature_importances_ : array of shape (n_attributes,)
+        Mean over the members of each attribute's share of the decrease of impurity.
 
     Notes
     -----
@@ -73,6 +76,7 @@ class SimulatedBaggingClassifier(ClassifierMixin, ClassPredictionMixin, Simulate
         combine: str = "average",
         categorical_features: Any = "from_dtype",
         random_state: RandomState = None,
+        n_jobs: int | None = None,
     ) -> None:
         self.n_estimators = n_estimators
         self.max_depth = max_depth
@@ -86,6 +90,7 @@ class SimulatedBaggingClassifier(ClassifierMixin, ClassPredictionMixin, Simulate
         self.combine = combine
         self.categorical_features = categorical_features
         self.random_state = random_state
+        self.n_jobs = n_jobs
 
     def _read_target(self, y: Any, n_rows: int) -> tuple[NDArray[Any] | None, NDArray[Any]]:
         return read_classes(y, n_rows, None)
@@ -130,8 +135,9 @@ class SimulatedBaggingClassifier(ClassifierMixin, ClassPredictionMixin, Simulate
     leaves="Whether leaves predict by the moments themselves, or by moments resampled once more.",
     categorical_features="Which columns are nominal, where `fit` is given rows.",
     random_state="The same seed gives the same trees, whichever oracle answers.",
+    n_jobs="Number of threads that choose the splits of members and predict rows, as in joblib.",
 )
-class SimulatedBaggingRegressor(RegressorMixin, NumberPredictionMixin, SimulatedBagging):
+class SimulatedBaggingRegressor(RegressorMixin, StagedNumberPredictionMixin, SimulatedBagging):
     """Bagging simulated from counts, sums and sums of squares.
 
     Attributes
@@ -140,6 +146,8 @@ class SimulatedBaggingRegressor(RegressorMixin, NumberPredictionMixin, Simulated
         The trees.
     schema_ : Schema
         The attributes and their values.
+    feature_importances_ : array of shape (n_attributes,)
+        Mean over the members of each attribute's share of the decrease of impurity.
 
     Notes
     -----
@@ -171,6 +179,7 @@ class SimulatedBaggingRegressor(RegressorMixin, NumberPredictionMixin, Simulated
         n_bins: int = DEFAULT_BINS,
         categorical_features: Any = "from_dtype",
         random_state: RandomState = None,
+        n_jobs: int | None = None,
     ) -> None:
         self.n_estimators = n_estimators
         self.max_depth = max_depth
@@ -183,6 +192,7 @@ class SimulatedBaggingRegressor(RegressorMixin, NumberPredictionMixin, Simulated
         self.n_bins = n_bins
         self.categorical_features = categorical_features
         self.random_state = random_state
+        self.n_jobs = n_jobs
 
     def _read_target(self, y: Any, n_rows: int) -> tuple[NDArray[Any] | None, NDArray[Any]]:
         return None, read_target(y, n_rows, None)
