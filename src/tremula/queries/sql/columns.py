@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from tremula.queries.sql.database import Database
 MAX_CLASSES = 100
 MAX_LEVELS = 1000  # by default
 MISSING = "missing"
+LARGEST_WHOLE = 2**53  # up to which every whole number is a double
 
 
 @dataclass(frozen=True)
@@ -86,9 +88,13 @@ def read_class_labels(database: Database, target: str, task: str) -> tuple[Any, 
     if task == "regression" or (task == "auto" and (kind.is_floating() or kind.is_decimal())):
         if not kind.is_numeric():
             raise InvalidTarget(f"target {target!r} is of type {kind}, not a number: use task='classification'")
-        counted = database.fetch(lambda t: with_target(database, t, target).count().name("n").as_table())
-        _check_rows(target, counted.column("n")[0].as_py())
+        _check_numbers(database, target)
         return None
+    if not (kind.is_string() or kind.is_boolean() or kind.is_integer() or kind.is_floating()):
+        raise InvalidTarget(
+            f"target {target!r} is of type {kind}, expected classes (strings, booleans, integers) or numbers: cast it, "
+            "or use task='regression' if it is a number"
+        )
     labels = database.fetch(
         lambda t: with_target(database, t, target).select(label=target).distinct().limit(MAX_CLASSES + 1)
     )
@@ -101,7 +107,35 @@ def read_class_labels(database: Database, target: str, task: str) -> tuple[Any, 
         )
     if len(classes) < 2:
         raise OneClassTarget(f"target {target!r} has rows of {len(classes)} class: at least 2 are needed")
+    _check_labels(f"target {target!r}", classes)
     return tuple(sorted(classes))
+
+
+def _check_labels(place: str, labels: Sequence[Any]) -> None:
+    """Raise an error if a label cannot be queried, or would change in an array of rows to predict."""
+    for label in labels:
+        if isinstance(label, str) and "\0" in label:
+            raise InvalidInput(f"{place} has the label {label[:50]!r} with NUL, which no query can contain: remove it")
+        if isinstance(label, int) and abs(label) > LARGEST_WHOLE:
+            raise InvalidInput(
+                f"{place} has the label {label}, which is beyond 2**53, where double precision merges whole numbers: "
+                "cast the column to strings"
+            )
+
+
+def _check_numbers(database: Database, target: str) -> None:
+    """Raise an error if a numeric target has no value, or an infinite one."""
+
+    def extremes(table: Any) -> Any:
+        known = with_target(database, table, target)
+        column = known[target].cast("float64")
+        return known.aggregate(n=known.count(), low=column.min(), high=column.max())
+
+    counted = database.fetch(extremes)
+    _check_rows(target, counted.column("n")[0].as_py())
+    for extreme in (counted.column("low")[0].as_py(), counted.column("high")[0].as_py()):
+        if not isfinite(extreme):
+            raise InvalidTarget(f"target {target!r} is infinite ({extreme}) in some rows: leave these out")
 
 
 def _check_rows(target: str, n_rows: int) -> None:
@@ -115,7 +149,9 @@ def describe_column(
     """Describe a column; its levels or quantiles are queried."""
     kind = database.table[name].type()
     if kind.is_numeric() and not kind.is_boolean() and not is_nominal:
-        own_cuts = tuple(map(float, quantiles(database, name, target, n_bins) if cuts is None else cuts))
+        given_cuts = quantiles(database, name, target, n_bins) if cuts is None else cuts
+        # Infinite numbers are in the first or the last bin, and no bin is theirs alone.
+        own_cuts = tuple(cut for cut in map(float, given_cuts) if isfinite(cut))
         return QueriedColumn(Attribute(name, cuts=own_cuts), lambda t: _bin_number(database, t, name, own_cuts))
     if kind.is_numeric() and not (kind.is_integer() or kind.is_boolean()):
         raise InvalidInput(
@@ -141,6 +177,7 @@ def _describe_levels(database: Database, name: str, target: str, max_levels: int
             f"column {name!r} has more than {max_levels} levels: leave it out with attributes=[...], group its rare "
             "levels, or raise max_levels (tables of counts grow with it)"
         )
+    _check_labels(f"column {name!r}", levels)
     attribute = Attribute(name, levels=levels)
     if len(levels) == len(values):
         return QueriedColumn(attribute, lambda t: t[name], {level: number for number, level in enumerate(levels)})

@@ -121,6 +121,12 @@ def without_password(url: str) -> str:
 def find_table(connection: Any, name: str | None) -> Any:
     """Return a table by its name; errors list the tables of the database."""
     names = table_names(connection)
+    if name is not None and "." in name and name not in names:
+        schema, _, own_name = name.rpartition(".")
+        raise UnknownTable(
+            f"no table {name!r} in the database. A table of another schema is opened by ibis: pass "
+            f"ibis.connect(url).table({own_name!r}, database={schema!r}) instead of the URL"
+        )
     if not names:
         raise UnknownTable("the database has no table that you can read: check its URL and your access rights")
     if name is None:
