@@ -90,6 +90,16 @@ def test_the_plan_is_what_is_asked_and_the_model_predicts(hospital: Path, capsys
     assert answered["prediction"].tolist() == expected.tolist()
 
 
+@pytest.mark.parametrize(("rows", "is_fetched"), [("0", False), ("5", False), ("auto", True), ("100000", True)])
+def test_whether_rows_were_fetched_is_said(
+    hospital: Path, capsys: pytest.CaptureFixture[str], rows: str, is_fetched: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tremula.queries.sql.cube.NUMBERS_OF_A_COUNT", 1000)  # auto fetches after the first counts
+    told = query(capsys, f"{hospital}/hospital.duckdb#visits", *SMALL, "--cube-rows", rows)
+    assert ("never a row" in told) == (rows == "0")
+    assert ("The counts of all different rows were fetched" in told) == is_fetched
+
+
 def test_sqlite_predicts_by_the_sql_too(hospital: Path, capsys: pytest.CaptureFixture[str]) -> None:
     query(capsys, f"{hospital}/hospital.sqlite", "--table", "visits", *SMALL, "--sql", "model.sql")
     with closing(sqlite3.connect(hospital / "hospital.sqlite")) as connection:
@@ -230,6 +240,7 @@ def test_mistaken_budgets_give_a_message(
         (("{}/hospital.duckdb", "--target", "again"), EXIT_BAD_INPUT, "there are 'visits'"),
         (("{}/hospital.duckdb#a", "--table", "b", "--target", "c"), EXIT_BAD_INPUT, "give only one of them"),
         (("{}/nowhere.duckdb", "--table", "visits", "--target", "again"), EXIT_BAD_INPUT, "no database file"),
+        (("{}/hospital.duckdb#visits", "--target", "again", "--cube-rows", "-1"), EXIT_BAD_INPUT, "expected a whole"),
         (("rows.xlsx", "--target", "again"), EXIT_BAD_INPUT, "neither the URL of a database"),
         (("{}/hospital.duckdb#visits", "--target", "again", "--out", "no/m.tremula"), EXIT_FILE_ERROR, "make it"),
         (

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.stats import ks_2samp
 
 from tremula.queries.resampling import best_cuts, branch_gains, resample, resample_moments
 
@@ -80,6 +81,28 @@ def test_moments_have_the_mean_and_variance_of_a_sample_of_the_rows() -> None:
             ours, theirs = drawn[:, k, moment], real[k, moment]
             assert ours.mean() == pytest.approx(theirs.mean(), abs=5 * theirs.std() / math.sqrt(N_DRAWS))
             assert ours.std() == pytest.approx(theirs.std(), rel=0.05)
+
+
+@pytest.mark.parametrize("rows_per_value", [2, 5])
+@pytest.mark.parametrize("is_skewed", [False, True])
+def test_gains_and_cuts_of_a_numeric_target_are_distributed_as_in_bootstrap_samples(
+    rows_per_value: int, is_skewed: bool
+) -> None:
+    random, n_values, n_draws = np.random.default_rng(0), 8, 3000
+    values = np.repeat(np.arange(n_values), rows_per_value)
+    noise = random.exponential(size=len(values)) ** 1.5 if is_skewed else random.normal(size=len(values))
+    target = noise + 0.1 * values
+    rows = random.integers(len(values), size=(n_draws, len(values)))
+    real = np.zeros((n_draws, n_values + 1, 3))  # the last value is missing
+    for power in range(3):
+        np.add.at(real[..., power], (np.arange(n_draws)[:, None], values[rows]), target[rows] ** power)
+    table = np.zeros((n_values + 1, 3))
+    np.add.at(table, values, target[:, None] ** np.arange(3))
+    drawn = resample_moments(np.repeat(table[None], n_draws, axis=0), random)
+    (real_gains, real_cuts), (drawn_gains, cuts) = best_cuts(real, True), best_cuts(drawn, True)
+    assert ks_2samp(real_gains, drawn_gains).statistic < 0.08  # 0.03 is usual for two samples of one distribution
+    shares = [np.bincount(chosen, minlength=n_values) / n_draws for chosen in (real_cuts, cuts)]
+    assert np.abs(shares[0] - shares[1]).sum() / 2 < 0.08
 
 
 def test_moments_of_an_empty_cell_stay_empty() -> None:

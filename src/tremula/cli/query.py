@@ -43,12 +43,13 @@ from tremula.cli.guard_options import (
 )
 from tremula.cli.model_files import check_ending, check_place, write_model
 from tremula.cli.options import TaskOrAuto
-from tremula.errors import InvalidInput, TremulaError, listed
+from tremula.errors import InvalidInput, InvalidParameter, TremulaError, listed
 from tremula.lab.datasets.tables import FORMATS
 from tremula.lab.datasets.typed_table import open_typed_table
 from tremula.persistence.atomic_write import write_atomically
 from tremula.queries import GuardedOracle, connect
 from tremula.queries.privacy import epsilon_for
+from tremula.queries.sql.cube import AUTO
 from tremula.queries.sql.database import duckdb_table, without_password
 from tremula.queries.sql.plan import Plan, plan_queries
 
@@ -73,6 +74,14 @@ UrlArgument = Annotated[
 MembersOption = Annotated[int, typer.Option(min=1, help="Number of trees.")]
 MaxDepthOption = Annotated[
     int, typer.Option(min=1, help="Maximum depth of a tree, and number of passes over the table.")
+]
+CubeRowsOption = Annotated[
+    str,
+    typer.Option(
+        metavar="ROWS|auto",
+        help="Fetch the counts of all different rows of a table of up to this many rows, and count in memory; auto "
+        "does so once further counts cost more. Rows then leave the database; 0 never does this.",
+    ),
 ]
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Print the planned queries and send none.")]
 OutOption = Annotated[Path, typer.Option("--out", "-o", help="File for the model.")]
@@ -104,6 +113,7 @@ def query(
     person_id: PersonOption = None,
     rows_per_person: RowsPerPersonOption = 1,
     target_bounds: TargetBoundsOption = None,
+    cube_rows: CubeRowsOption = "0",
     dry_run: DryRunOption = False,
     out: OutOption = Path("model.tremula"),
     sql: SqlOption = None,
@@ -112,17 +122,19 @@ def query(
     seed: SeedOption = 0,
     as_json: JsonOption = False,
 ) -> None:
-    """Learn an ensemble of trees from counts that a database returns (simulated bagging). No row leaves the database.
+    """Learn an ensemble of trees from counts that a database returns (simulated bagging).
 
-    Prints the number and form of the planned queries, sends them, and reports what was asked. The model is saved for
-    tremula predict. It can also be written as one SQL query, to predict in the database.
+    No row leaves the database, unless --cube-rows is given. Prints the number and form of the planned queries, sends
+    them, and reports what was asked. The model is saved for tremula predict. It can also be written as one SQL query,
+    to predict in the database.
     """
     address, name = _address(url, table)
     files = _check_files(out, sql, log, ledger)
     chosen = column_choices(columns, nominal, bins, task) | read_limits(person_id, rows_per_person, target_bounds)
     guard = read_rules(min_count, round_to, epsilon, delta, budget_depth, ledger_file)
+    connecting = {"cube_rows": _cube_rows(cube_rows)}
     parameters = {"n_estimators": members, "max_depth": max_depth, "random_state": seed}
-    report: dict[str, Any] = {"url": without_password(address), "table": name, "target": target}
+    report: dict[str, Any] = {"url": without_password(address), "table": name, "target": target} | connecting
     with _source(address, name, target, chosen) as (source, read):
         plan = plan_queries(source, name, target, **chosen | read)
         report |= _plan(plan, max_depth)
@@ -132,7 +144,7 @@ def query(
             print(json.dumps(report, indent=2, ensure_ascii=False)) if as_json else _print_query(plan)
             return
         with _query_log(log) as sent:
-            model, asked = _learn(source, name, target, chosen | read, guard, ledger, parameters, sent)
+            model, asked = _learn(source, name, target, chosen | read | connecting, guard, ledger, parameters, sent)
     write_model(model, out)
     if sql is not None:
         _write_sql(model, sql, name or url, plan.engine)
@@ -145,6 +157,12 @@ def _write_sql(model: Any, file: Path, table: str, engine: str) -> None:
 
 
 # --- arguments ---
+
+
+def _cube_rows(text: str) -> int | str:
+    if text != AUTO and not text.isdecimal():
+        raise InvalidParameter(f"--cube-rows is {text!r}, expected a whole number or {AUTO}")
+    return text if text == AUTO else int(text)
 
 
 @contextmanager
@@ -233,6 +251,7 @@ def _learn(
         "members": len(model.members_),
         "mean_leaves": sum(tree.n_leaves for tree in model.members_) / len(model.members_),
         "queries_sent": oracle.n_queries,
+        "different_rows_fetched": oracle.has_fetched_rows,
         "seconds": round(time.perf_counter() - start, 3),
     }
     if guarded is not None:
@@ -322,9 +341,15 @@ def _print_plan(report: Mapping[str, Any], plan: Plan) -> None:
     console.print(
         f"About {report['queries_planned']} queries: {plan.column_queries} for these, then {plan.queries_per_depth} "
         f"for each depth of all trees together, by {plan.form}; more if there are many different paths. The database "
-        f"returns counts by path, value and class, never a row. {PUBLIC}",
+        f"returns counts by path, value and class, {_of_rows(report)}. {PUBLIC}",
         markup=False,
     )
+
+
+def _of_rows(report: Mapping[str, Any]) -> str:
+    if report["cube_rows"] == 0:
+        return "never a row"
+    return f"or the counts of all its different rows (--cube-rows {report['cube_rows']})"
 
 
 def _print_query(plan: Plan) -> None:
@@ -342,6 +367,8 @@ def _print_asked(report: Mapping[str, Any]) -> None:
         f"trees, {report['mean_leaves']:.1f} leaves on average.",
         markup=False,
     )
+    if report["different_rows_fetched"]:
+        console.print("The counts of all different rows were fetched, and the last questions answered from these.")
     disclosure = report.get("disclosure")
     if disclosure:
         console.print(

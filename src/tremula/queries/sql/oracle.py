@@ -198,6 +198,11 @@ class TableOracle:
         """Number of queries sent so far."""
         return self._database.n_queries
 
+    @property
+    def has_fetched_rows(self) -> bool:
+        """Whether the counts of all different rows were fetched; see `cube_rows`."""
+        return self._cube is not None
+
     def close(self) -> None:
         """Close the connection, if `connect` opened it; cached answers stay available."""
         self._database.close()
