@@ -1,10 +1,12 @@
-"""Simulated bagging of a wide nominal table in DuckDB: asked depth by depth, from a cube of counts, and read out.
+"""Simulated bagging of a wide nominal table in DuckDB: asked depth by depth, from different rows, and read out.
 
-    python benchmarks/wide_counts.py [--rows 60000] [--depths 3 4] [--seconds 100]
+    python benchmarks/wide_counts.py [--rows 60000] [--depths 3 4 0] [--seconds 100] [--spark]
 
-The table has 26 nominal attributes of 2 to 40 levels and 3 numeric ones. All ways give the same trees if the cuts are
-the same. A way that takes longer than `--seconds` at one depth is not tried at a larger one. Seconds are processor time
-of the process, DuckDB on one thread.
+The table has 26 nominal attributes of 2 to 40 levels and 3 numeric ones. All ways but Spark's give the same trees if
+the cuts are the same. Depth 0 is no limit. A way that takes longer than `--seconds` at one depth is not tried at a
+larger one. Seconds are processor time of the process, DuckDB on one thread. With `--spark`, where pyspark is installed,
+MLlib's forest of as many trees is grown from a Parquet file: its seconds are those of the Java process, on one core,
+and its largest depth is 30.
 """
 
 from __future__ import annotations
@@ -49,7 +51,7 @@ def make_table(path: Path, rows: int) -> None:
         connection.execute("CREATE TABLE visits AS SELECT * FROM frame")
 
 
-def asked(path: Path, depth: int, **options: Any) -> tuple[Any, str]:
+def asked(path: Path, depth: int | None, **options: Any) -> tuple[Any, str]:
     sent: list[str] = []
     address = f"duckdb://{path}?threads=1"
     with tm.queries.connect(address, "visits", target="again", on_query=sent.append, **options) as oracle:
@@ -57,20 +59,57 @@ def asked(path: Path, depth: int, **options: Any) -> tuple[Any, str]:
     return model, f"{len(sent)} queries, longest {max(map(len, sent)) / 1000:.0f} kB"
 
 
-def from_cube(path: Path, depth: int) -> tuple[Any, str]:
+def until_rows_pay(path: Path, depth: int | None) -> tuple[Any, str]:
+    return asked(path, depth, cube_rows="auto")
+
+
+def from_cube(path: Path, depth: int | None) -> tuple[Any, str]:
     return asked(path, depth, cube_rows=10_000_000)
 
 
-def read_out(path: Path, depth: int) -> tuple[Any, str]:
+def read_out(path: Path, depth: int | None) -> tuple[Any, str]:
     with duckdb.connect(str(path), config={"threads": 1}) as connection:
         frame = connection.sql("SELECT * FROM visits").df()
     model = tm.SimulatedBaggingClassifier(MEMBERS, max_depth=depth, random_state=0)
     return model.fit(frame.drop(columns="again"), frame["again"]), "1 query"
 
 
-WAYS: dict[str, Callable[[Path, int], tuple[Any, str]]] = {
+def spark_forest(path: Path, depth: int) -> list[str]:
+    """Return the processor seconds of the Java process for MLlib's forest, and the number of its nodes."""
+    from pyspark.ml import Pipeline
+    from pyspark.ml.classification import RandomForestClassifier
+    from pyspark.ml.feature import StringIndexer, VectorAssembler
+    from pyspark.sql import SparkSession
+
+    parquet = path.with_suffix(".parquet")
+    with duckdb.connect(str(path), config={"threads": 1}) as connection:
+        connection.execute(f"COPY visits TO '{parquet}' (FORMAT parquet)")
+    session = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+    java = session.sparkContext._gateway.proc.pid
+    words = [f"a{number}" for number in range(len(LEVELS))]
+    numbers = [f"x{number}" for number in range(N_NUMERIC)]
+    start = java_seconds(java)
+    stages = [
+        StringIndexer(inputCols=[*words, "again"], outputCols=[*(f"{word} code" for word in words), "label"]),
+        VectorAssembler(inputCols=[*(f"{word} code" for word in words), *numbers], outputCol="features"),
+        RandomForestClassifier(numTrees=MEMBERS, maxDepth=depth, maxBins=64, seed=0),
+    ]
+    forest = Pipeline(stages=stages).fit(session.read.parquet(str(parquet))).stages[-1]
+    seconds = java_seconds(java) - start
+    session.stop()
+    return [f"{seconds:.1f}", f"{forest.totalNumNodes:,}", "rows read by Spark"]
+
+
+def java_seconds(process: int) -> float:
+    """Return the processor time of a process so far."""
+    fields = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+WAYS: dict[str, Callable[[Path, int | None], tuple[Any, str]]] = {
     "counts, depth by depth": asked,
-    "counts, from a cube": from_cube,
+    'counts, cube_rows="auto"': until_rows_pay,
+    "counts, from different rows": from_cube,
     "rows read out": read_out,
 }
 
@@ -80,22 +119,27 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=60_000)
     parser.add_argument("--depths", type=int, nargs="*", default=[3, 4])
     parser.add_argument("--seconds", type=float, default=100.0)
+    parser.add_argument("--ways", type=int, nargs="*", default=list(range(len(WAYS))), help="places in WAYS")
+    parser.add_argument("--spark", action="store_true")
     arguments = parser.parse_args()
     lines, tired = [], set()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "visits.duckdb")
         make_table(path, arguments.rows)
         for depth in arguments.depths:
-            for name, way in WAYS.items():
+            for name, way in [list(WAYS.items())[place] for place in arguments.ways]:
                 if name in tired:
                     continue
                 start = time.process_time()
-                model, words = way(path, depth)
+                model, words = way(path, depth or None)
                 seconds = time.process_time() - start
                 if seconds > arguments.seconds:
                     tired.add(name)
                 nodes = sum(tree.n_nodes for tree in model.members_)
                 lines.append([str(depth), name, f"{seconds:.1f}", f"{nodes:,}", words])
+                print(lines[-1], flush=True)
+            if arguments.spark:
+                lines.append([str(depth), "Spark MLlib's forest", *spark_forest(path, depth or 30)])
                 print(lines[-1], flush=True)
     print(table(["depth", "way", "processor seconds", "nodes", "asked"], lines))
     print(environment("tremula", "duckdb", "ibis-framework", "numpy"))

@@ -122,11 +122,11 @@ def query(
     seed: SeedOption = 0,
     as_json: JsonOption = False,
 ) -> None:
-    """Learn an ensemble of trees from counts that a database returns (simulated bagging).
+    """Learn an ensemble of trees from counts that a database returns (simulated bagging). No row leaves the database.
 
-    No row leaves the database, unless --cube-rows is given. Prints the number and form of the planned queries, sends
-    them, and reports what was asked. The model is saved for tremula predict. It can also be written as one SQL query,
-    to predict in the database.
+    Prints the number and form of the planned queries, sends them, and reports what was asked. The model is saved for
+    tremula predict. It can also be written as one SQL query, to predict in the database. Only with --cube-rows may rows
+    leave the database.
     """
     address, name = _address(url, table)
     files = _check_files(out, sql, log, ledger)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -27,37 +28,22 @@ class Groups:
 
 def by_grouping_sets(batch: Batch) -> Iterator[Groups]:
     """Send one query with GROUPING SETS, one set for each attribute; the other attributes are NULL in its groups."""
-    fetched = batch.database.fetch_sql(partial(_grouping_sets_sql, batch), batch.max_length)
-    outputs, paths = read_outputs(batch.schema, fetched), batch.places[_integers(fetched.column("n"))]
-    for attribute in batch.attributes:
-        values = fetched.column(f"a{attribute}")
-        rows = np.flatnonzero(values.is_valid().to_numpy())
-        if len(rows):
-            codes = batch.columns[attribute].codes(values.take(rows))
-            yield Groups(attribute, paths[rows], codes, outputs[rows])
+    yield from _groups(batch, batch.database.fetch_sql(partial(_grouping_sets_sql, batch), batch.max_length))
 
 
 def _grouping_sets_sql(batch: Batch, table: Any) -> str:
     sets = ", ".join(f"({', '.join(['n', f'a{attribute}', *batch.keys])})" for attribute in batch.attributes)
-    keys = ", ".join(["n", *(f"a{attribute}" for attribute in batch.attributes), *batch.keys])
+    # One column for the values of all attributes: of a column each, nearly all fetched cells would be NULL.
+    words = "STRING" if batch.database.engine == "pyspark" else "VARCHAR"
+    numbers = " ".join(f"WHEN a{attribute} IS NOT NULL THEN {attribute}" for attribute in batch.attributes)
+    values = ", ".join(f"CAST(a{attribute} AS {words})" for attribute in batch.attributes)
+    keys = ", ".join(["n", f"CASE {numbers} END AS attribute", f"COALESCE({values}, '') AS value", *batch.keys])
     return f"SELECT {keys}, {batch.measures} FROM ({batch.spread_sql(table)}) AS base GROUP BY GROUPING SETS ({sets})"
-
-
-def _integers(column: Any) -> NDArray[np.int64]:
-    return np.asarray(column.to_numpy(), dtype=np.int64)
 
 
 def by_stack(batch: Batch) -> Iterator[Groups]:
     """Send one query that repeats every row for each attribute and groups by attribute and value: fast in Spark."""
-    fetched = batch.database.fetch_sql(partial(_stack_sql, batch), batch.max_length)
-    outputs, paths = read_outputs(batch.schema, fetched), batch.places[_integers(fetched.column("n"))]
-    attributes, values = _integers(fetched.column("attribute")), fetched.column("value")
-    for attribute in batch.attributes:
-        rows = np.flatnonzero(attributes == attribute)
-        if len(rows):
-            words = values.take(rows).to_pylist()
-            codes = batch.columns[attribute].numbers(_parsed(batch.columns[attribute], words))
-            yield Groups(attribute, paths[rows], np.array(codes), outputs[rows])
+    yield from _groups(batch, batch.database.fetch_sql(partial(_stack_sql, batch), batch.max_length))
 
 
 def _stack_sql(batch: Batch, table: Any) -> str:
@@ -68,6 +54,26 @@ def _stack_sql(batch: Batch, table: Any) -> str:
         f"SELECT {keys}, {batch.measures} FROM (SELECT {kept}, stack({len(batch.attributes)}, {pairs}) AS (attribute, "
         f"value) FROM ({batch.spread_sql(table)}) AS base) AS stacked GROUP BY {keys}"
     )
+
+
+def _groups(batch: Batch, fetched: Any) -> Iterator[Groups]:
+    """Yield the fetched groups of each attribute; values of all attributes are strings in one column."""
+    outputs, paths = read_outputs(batch.schema, fetched), batch.places[_integers(fetched.column("n"))]
+    attributes, values = _integers(fetched.column("attribute")), fetched.column("value").combine_chunks()
+    order = np.argsort(attributes, kind="stable")
+    ends = np.searchsorted(attributes[order], [*batch.attributes, batch.attributes[-1] + 1])
+    for attribute, (first, last) in zip(batch.attributes, pairwise(ends)):
+        rows = order[first:last]
+        if len(rows):
+            words = values.take(rows).dictionary_encode()
+            column = batch.columns[attribute]
+            codes = np.array(column.numbers(_parsed(column, words.dictionary.to_pylist())), dtype=np.int64)
+            indices = words.indices.to_numpy(zero_copy_only=False)
+            yield Groups(attribute, paths[rows], codes[indices], outputs[rows])
+
+
+def _integers(column: Any) -> NDArray[np.int64]:
+    return np.asarray(column.to_numpy(), dtype=np.int64)
 
 
 def _parsed(column: QueriedColumn, words: Sequence[str]) -> list[Any]:
