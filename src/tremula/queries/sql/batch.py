@@ -133,14 +133,16 @@ class Batch:
         """Return the SQL of rows with their values and target, each repeated for every path ``n`` that it is on."""
         kept = ", ".join([*(f"a{attribute}" for attribute in self.attributes), *self.weights, "y"])
         tested = "".join(f", v{attribute}" for attribute in self.walk.values)
-        sql = f"SELECT 0 AS n, {kept}{tested} FROM ({self.database.compile(self._valued_rows(table))}) AS base"
+        # PostgreSQL would otherwise merge the queries into one, and compute a number anew wherever it is used.
+        apart = " OFFSET 0" if self.database.engine == "postgres" else ""
+        sql = f"SELECT 0 AS n, {kept}{tested} FROM ({self.database.compile(self._valued_rows(table))}) AS base{apart}"
         for level in self.walk.levels:
             steps = ", ".join(f"({', '.join(map(str, step))})" for step in level)
             choices = " ".join(f"WHEN {attribute} THEN v{attribute}" for attribute in self.walk.values)
             value = f"CASE g {choices} ELSE 0 END" if choices else "0"
             sql = (
                 f"SELECT b + s * v AS n, {kept}{tested} FROM (SELECT f, l, b, s, {value} AS v, {kept}{tested} FROM "
-                f"({sql}) AS walk JOIN (VALUES {steps}) AS steps(o, g, f, l, b, s) ON n = o) AS step "
+                f"({sql}) AS walk JOIN (VALUES {steps}) AS steps(o, g, f, l, b, s) ON n = o{apart}) AS step "
                 "WHERE v BETWEEN f AND l"
             )
         if not self.walk.levels:
