@@ -17,6 +17,7 @@ from tremula.queries import ArrayOracle, Question, TableOracle
 from tremula.queries.question import narrow
 
 LONG = "x" * 10_000
+ENGINES = ["duckdb", pytest.param("sqlite", marks=pytest.mark.slow)]
 
 
 def opened(frame: pd.DataFrame, engine: str = "duckdb", name: str = "visits") -> Any:
@@ -51,7 +52,7 @@ def again(n_rows: int) -> np.ndarray:
     return np.where(np.arange(n_rows) % 3 == 0, "yes", "no")
 
 
-@pytest.mark.parametrize("engine", ["duckdb", "sqlite"])
+@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
     "levels",
     [
@@ -67,7 +68,7 @@ def test_levels(levels: tuple[str, ...], engine: str) -> None:
     assert_same_as_in_memory(pd.DataFrame({"word": words, "size": np.arange(30) % 7, "again": again(30)}), engine)
 
 
-@pytest.mark.parametrize("engine", ["duckdb", "sqlite"])
+@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
     "name", [LONG, "a'b", "%s", "n", "SELECT", "v0"], ids=["10 kB", "quote", "%", "n", "SQL", "own"]
 )
@@ -76,7 +77,7 @@ def test_names_of_columns(name: str, engine: str) -> None:
     assert_same_as_in_memory(frame, engine)
 
 
-@pytest.mark.parametrize("engine", ["duckdb", "sqlite"])
+@pytest.mark.parametrize("engine", ENGINES)
 def test_whole_numbers_beyond_double_precision(engine: str) -> None:
     large = 2**53 + np.arange(30) % 5
     assert_same_as_in_memory(pd.DataFrame({"number": large, "again": again(30)}), engine)
