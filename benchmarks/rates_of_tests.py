@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from decisions import (
     MAKERS,
+    SHUFFLED_MAKERS,
+    TIME_MAKERS,
     beats_constant,
     best_is_worse,
     comparison_of,
@@ -18,6 +20,7 @@ from decisions import (
     made_errors,
     shown_as_planned,
     shown_until_clear,
+    worse_in_time,
 )
 from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold, StratifiedShuffleSplit
 from stated_rate import ERROR, StatedRate
@@ -226,6 +229,9 @@ def noise_is_chosen(seed: int) -> bool:
 OVERLAP = "splits share training rows, which the test does not know"
 ONE_LOOK = "a probability of 95 % is that of one look, and four looks are not corrected for it; p-values are"
 TWO_ERRORS = "the rule counts the sampling error of one test set, and here there are two; the papers share theirs"
+IN_TIME_REASONS = {
+    "methods get better or worse": "later folds tell of later rows, and the test takes folds for a sample of all"
+}
 NEAREST_MEAN = "200 rows, nearest mean, "
 
 
@@ -234,9 +240,9 @@ def _rate(statement: str, data: str, trial: Any, *, stated: float | None = LEVEL
     return StatedRate(statement, data, ERROR, stated, trial, n_trials, reason)
 
 
-def _decision(statement: str, judge: Any, data: str, n_methods: int) -> StatedRate:
+def _decision(statement: str, judge: Any, data: str, n_methods: int, reason: str = "") -> StatedRate:
     trial = partial(_judged, judge=judge, data=data, n_methods=n_methods)
-    return StatedRate(statement, f"{data}, {n_methods} methods", ERROR, LEVEL, trial, n_trials=500)
+    return StatedRate(statement, f"{data}, {n_methods} methods", ERROR, LEVEL, trial, 500, reason)
 
 
 def _judged(seed: int, judge: Any, data: str, n_methods: int) -> bool:
@@ -262,9 +268,17 @@ TESTS = [
     _rate("`smooth`: the error changes", "150 rows, equal models", partial(smoothing_changes_classes, measure=0)),
     _rate("`smooth`: the log loss changes", "150 rows, equal models", partial(smoothing_changes_classes, measure=1)),
     _rate("`smooth`: the root mean squared error changes", "150 rows, equal models", smoothing_changes_numbers),
-    *(_decision("the best is worse", best_is_worse, data, n_methods) for data in MAKERS for n_methods in (2, 7)),
+    *(
+        _decision("the best is worse", best_is_worse, data, n_methods)
+        for data in SHUFFLED_MAKERS
+        for n_methods in (2, 7)
+    ),
     _decision("a method beats the constant", beats_constant, "made errors", 7),
-    *(_decision("`--until-clear`: a method is worse", shown_until_clear, data, 2) for data in MAKERS),
+    *(_decision("`--until-clear`: a method is worse", shown_until_clear, data, 2) for data in SHUFFLED_MAKERS),
+    *(
+        _decision("`--cv time`: a method is worse", worse_in_time, data, 2, IN_TIME_REASONS.get(data, ""))
+        for data in TIME_MAKERS
+    ),
     _rate("`--until-clear`: equal, at any look", "made errors, it is the region", called_equal, reason=ONE_LOOK),
     _rate("a difference above the region, probability 95 %", "made errors, it is the region", called_worse_by_more),
     _rate("not shown in as many repetitions as planned", "made errors, 3 points", _not_shown_as_planned, stated=0.2),

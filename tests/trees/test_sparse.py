@@ -179,6 +179,17 @@ def test_regressors_are_those_of_the_dense_table(name: str) -> None:
     check_models(REGRESSORS[name], 0, range(N_SEEDS))
 
 
+@pytest.mark.parametrize("model", [tm.RandomForestClassifier, tm.ExtraTreesClassifier])
+def test_columns_that_number_the_rows_are_left_out_as_of_the_dense_table(model: Any) -> None:
+    random = np.random.default_rng(3)
+    values = np.where(random.random((90, 4)) < 0.3, random.normal(size=(90, 4)), 0.0)
+    values[:, 2] = random.permutation(90)
+    target = random.integers(2, size=90)
+    assert_same_model(model(6, random_state=0), sparse.csr_array(values), target, "csr_array", wide=False)
+    used = model(6, random_state=0).fit(sparse.csr_array(values), target).split_shares_
+    assert used[2] == 0.0
+
+
 def grow_from_codes_where_possible(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let dense trees that see all attributes grow from codes too, as sparse ones do."""
     monkeypatch.setattr(growing, "is_coded", lambda columns, *rest: columns.is_complete)

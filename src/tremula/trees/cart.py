@@ -28,6 +28,7 @@ from tremula.trees.combinations import (
     check_medians,
     check_targets,
     way_of_levels,
+    why_one_target,
 )
 from tremula.trees.criteria import CLASSIFICATION, REGRESSION, REGRESSION_NAMES, Criterion, find_criterion
 from tremula.trees.growing import grow_classification_tree, grow_regression_tree
@@ -89,9 +90,11 @@ class _CART(PrunedOnHeldOutRows):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
+        tags.target_tags.multi_output = not why_one_target(
+            self.criterion, self.max_bins, self.ccp_alpha, self.monotonic_cst is not None
+        )
         if tags.classifier_tags is not None:
-            tags.classifier_tags.multi_label = True
+            tags.classifier_tags.multi_label = tags.target_tags.multi_output
         return tags
 
     @property

@@ -158,6 +158,10 @@ class Columns:
         """The numeric columns that number the rows."""
         return numbering_columns(self.values, self.n_levels)
 
+    def column(self, number: int) -> np.ndarray:
+        """Return the values of a column."""
+        return np.asarray(self.values[:, number])
+
     @cached_property
     def n_judged(self) -> int:
         """Number of attributes: columns but for the twins of others."""

@@ -58,21 +58,32 @@ def check_classes(n_classes: int, directions: np.ndarray | None) -> None:
         )
 
 
+def why_one_target(criterion: str, max_bins: int | None, ccp_alpha: float | str, has_order: bool) -> str:
+    """Return the parameter that a tree for several targets cannot be grown with, and what to set instead, or ''.
+
+    Examples
+    --------
+    >>> why_one_target("gini", 255, 0.0, has_order=False)
+    'max_bins=255 was given: set max_bins=None'
+    """
+    if criterion in ("absolute_error", "fifth_root_variance"):
+        return f"criterion={criterion!r} was given: set criterion='squared_error'"
+    if max_bins is not None:
+        return f"max_bins={max_bins} was given: set max_bins=None"
+    if isinstance(ccp_alpha, str):
+        return f"ccp_alpha={ccp_alpha!r} was given: set a number for ccp_alpha"
+    return "monotonic_cst was given: set monotonic_cst=None" if has_order else ""
+
+
 def check_targets(criterion: str, max_bins: int | None, ccp_alpha: float | str, directions: np.ndarray | None) -> None:
     """Refuse what a tree for several targets cannot be grown with."""
-    refused = {
-        f"criterion={criterion!r}": criterion in ("absolute_error", "fifth_root_variance"),
-        f"max_bins={max_bins}": max_bins is not None,
-        f"ccp_alpha={ccp_alpha!r}": isinstance(ccp_alpha, str),
-        "monotonic_cst": directions is not None,
-    }
-    instead = ("criterion='squared_error'", "max_bins=None", "a number for ccp_alpha", "monotonic_cst=None")
-    for (given, is_refused), other in zip(refused.items(), instead):
-        if is_refused:
-            raise InvalidParameter(
-                f"{given} was given, but y has several targets, and one tree for all cannot be grown with it: set "
-                f"{other}, or fit a model for each target by sklearn.multioutput"
-            )
+    reason = why_one_target(criterion, max_bins, ccp_alpha, directions is not None)
+    if reason:
+        given, instead = reason.split(": ")
+        raise InvalidParameter(
+            f"{given}, but y has several targets, and one tree for all cannot be grown with it: {instead}, or fit a "
+            "model for each target by sklearn.multioutput"
+        )
 
 
 def check_counts(target: np.ndarray) -> None:

@@ -44,7 +44,7 @@ def without_row_numbers(
     if n_classes:
         target = target == (1 if n_classes == 2 else random.integers(n_classes))
     folds, weighted = random.integers(N_FOLDS, size=columns.n_rows), weights * target
-    left_out = [c for c in numbering if is_chance(_agreement(columns.values[:, c], weighted, weights, folds))]
+    left_out = [c for c in numbering if is_chance(_agreement(columns.column(int(c)), weighted, weights, folds))]
     given = np.arange(columns.n_judged) if attributes is None else attributes
     kept = given[~np.isin(given, left_out)].astype(np.int32)
     return kept if 0 < len(kept) < len(given) else attributes

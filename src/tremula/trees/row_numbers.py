@@ -20,13 +20,18 @@ def numbering_columns(values: np.ndarray, n_levels: np.ndarray) -> np.ndarray:
     """
     if len(values) < LEAST_ROWS:
         return np.empty(0, np.int64)
-    head = np.sort(values[:LEAST_ROWS], axis=0)  # tells nearly all others apart
-    is_whole = (head == np.floor(head)).all(axis=0) & (head[1:] > head[:-1]).all(axis=0)
-    candidates = np.flatnonzero(is_whole & (n_levels == 0))
-    return np.array([column for column in candidates if _numbers_rows(values[:, column])], np.int64)
+    candidates = np.flatnonzero(may_number_rows(values[:LEAST_ROWS]) & (n_levels == 0))
+    return np.array([column for column in candidates if numbers_rows(values[:, column])], np.int64)
 
 
-def _numbers_rows(values: np.ndarray) -> bool:
+def may_number_rows(head: np.ndarray) -> np.ndarray:
+    """Return whether the first rows of each column have different whole numbers; in most columns they have not."""
+    head = np.sort(head, axis=0)
+    return np.asarray((head == np.floor(head)).all(axis=0) & (head[1:] > head[:-1]).all(axis=0))
+
+
+def numbers_rows(values: np.ndarray) -> bool:
+    """Return whether a column numbers the rows."""
     if not np.isfinite(values).all() or values.max() - values.min() >= LONGEST_RANGE * len(values):
         return False
     return not (values != np.floor(values)).any() and len(np.unique(values)) == len(values)

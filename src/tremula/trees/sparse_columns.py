@@ -17,6 +17,7 @@ from tremula.data.sparse_rows import SparseRows
 from tremula.trees.coding import CELLS_SORTED, LONG_ROW, CodedColumns, bins_of_codes
 from tremula.trees.columns import Columns, SortedLists
 from tremula.trees.missing_values import CompleteTable, with_twins
+from tremula.trees.row_numbers import LEAST_ROWS, may_number_rows, numbers_rows
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,20 @@ class SparseColumns(Columns):
     def is_complete(self) -> bool:
         """Whether no value is missing."""
         return not self.values.has_missing
+
+    @cached_property
+    def numbering(self) -> np.ndarray:
+        """The columns that number the rows: all cells but one at most are not 0."""
+        cells = self.values.cells
+        full = np.flatnonzero(np.bincount(cells.indices, minlength=self.n_attributes) >= self.n_rows - 1)
+        if self.n_rows < LEAST_ROWS or not len(full):
+            return np.empty(0, np.int64)
+        candidates = full[may_number_rows(cells[:LEAST_ROWS][:, full].toarray())]
+        return np.array([number for number in candidates if numbers_rows(self.column(number))], np.int64)
+
+    def column(self, number: int) -> np.ndarray:
+        """Return the values of a column."""
+        return np.asarray(self.values.cells[:, [number]].toarray().ravel())
 
     @cached_property
     def _completed(self) -> Columns:

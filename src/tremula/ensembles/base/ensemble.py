@@ -111,8 +111,11 @@ class Ensemble(
         if hasattr(self.estimator, "__sklearn_tags__"):
             taken = get_tags(self.estimator).input_tags
             tags.input_tags.allow_nan, tags.input_tags.sparse = taken.allow_nan, taken.sparse
-        tags.target_tags.multi_output = self._takes_targets()
+        tags.target_tags.multi_output = self._has_multi_output_tag()
         return tags
+
+    def _has_multi_output_tag(self) -> bool:
+        return self._takes_targets() and bool(get_tags(self._member_estimator()).target_tags.multi_output)
 
     @abstractmethod
     def _takes_targets(self) -> bool:
@@ -280,7 +283,7 @@ class EnsembleClassifier(ClassifierMixin, ClassTargetMixin, StagedClassPredictio
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_label = self._takes_targets()
+        tags.classifier_tags.multi_label = self._has_multi_output_tag()
         return tags
 
     def _check_parameters(self) -> None:
