@@ -115,7 +115,13 @@ class Ensemble(
         return tags
 
     def _has_multi_output_tag(self) -> bool:
-        return self._takes_targets() and bool(get_tags(self._member_estimator()).target_tags.multi_output)
+        if (
+            not self._takes_targets()
+            or getattr(self, "combine", None) == "vote"
+            or getattr(self, "bootstrap", True) == "balanced"
+        ):
+            return False
+        return bool(get_tags(self._member_estimator()).target_tags.multi_output)
 
     @abstractmethod
     def _takes_targets(self) -> bool:
