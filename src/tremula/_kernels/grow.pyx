@@ -22,7 +22,7 @@ from tremula._kernels.criteria cimport (
 )
 from tremula._kernels.grower cimport (
     COUNTED, MEASURED, N_ROWS_KINDS, SEVERAL_CLASSES, SEVERAL_NUMBERS, WEIGHTED, WIDE, Cut, Frame, Grower, GroupKey,
-    Middle, Record, Segment,
+    Known, Middle, Record, Segment, Stretch,
 )
 from tremula._kernels.medians cimport measure_root
 from tremula._kernels.nodes cimport Node
@@ -36,6 +36,7 @@ from tremula._kernels.walks cimport (
     COLLECTING_WALK_OF, WALK_COUNTED_GAINS, WALK_COUNTED_SQUARES, WALK_COUNTED_TERMS, WALK_MEASURED_SUMS, WALK_MEDIANS,
     WALK_OF, WALK_SEVERAL_COUNTS, WALK_SEVERAL_SUMS, WALK_STATISTICS, WALK_WEIGHTED_GAINS, WALK_WEIGHTED_TERMS,
 )
+from tremula._kernels.walks_measured cimport walk_measured_sums
 from tremula._kernels.walks_weighted cimport CUTS_OF_RUNS
 from tremula._kernels.words cimport CLASS_BITS, count_of_mark, mark_bits, rank_mask_of, row_mask_of
 
@@ -475,8 +476,13 @@ cdef bint grow_all(Grower* g) noexcept nogil:
     return True
 
 
+cdef int64_t walk_variance(Grower* g, const Stretch* list, const Known* known, Cut* best) noexcept nogil:
+    return walk_measured_sums(g, VARIANCE, list, known, best)
+
+
 cdef bint grow_from(Grower* g, Arena* arena, int64_t n_present) noexcept nogil:
     """Allocate the scratch, plant the root and grow; False if there is no memory."""
+    g.search.walk_variance = walk_variance
     allocate_for_present(g, arena, n_present)
     allocate_for_attributes(g, arena)
     allocate_for_statistics(g, arena)

@@ -47,6 +47,11 @@ cdef struct Cut:
     int32_t attribute           # place among the attributes in use; -1: no split
     int32_t kind                # NUMERIC_SPLIT, MULTIWAY_SPLIT or SUBSET_SPLIT
 
+cdef struct Grower
+
+# A walk over the list of one attribute, which is called where it is not to be compiled in place.
+ctypedef int64_t (*CalledWalk)(Grower* g, const Stretch* list, const Known* known, Cut* best) noexcept nogil
+
 cdef struct Frame:
     # A node that waits to be split.
     int64_t start               # where its rows are in every complete list
@@ -189,6 +194,7 @@ cdef struct Search:
     double least_gain
     bint only_best              # attributes are judged by the worth of their best cut alone,
     double worth_to_beat        # so a cut must be worth more than the best before it
+    CalledWalk walk_variance    # in place it would share the registers of all other walks
 
 cdef struct Division:
     Segment* segments

@@ -93,5 +93,5 @@ cdef inline int64_t walk(Grower* g, bint collect, const Stretch* list, const Kno
     if chosen == WALK_WEIGHTED_TERMS:
         return weighted_terms(g, collect, list, known, best)
     if g.rules.criterion == VARIANCE:
-        return walk_measured_sums(g, VARIANCE, list, known, best)
+        return g.search.walk_variance(g, list, known, best)
     return walk_measured_sums(g, FIFTH_ROOT_VARIANCE, list, known, best)
