@@ -19,6 +19,7 @@ def run(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert plt.get_fignums()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("script", EXAMPLES, ids=lambda script: script.stem)
 def test_example_runs_and_says_which_dataset_it_lacks(
     script: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -392,7 +392,14 @@ def test_members_that_read_more_attributes_than_given_are_refused() -> None:
         load_model(Path("model.skops"))
 
 
-@pytest.mark.parametrize(("field", "value"), [("left", 10**6), ("right", 0), ("feature_idx", 10**6)])
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("left", 10**6),
+        pytest.param("right", 0, marks=pytest.mark.slow),
+        pytest.param("feature_idx", 10**6, marks=pytest.mark.slow),
+    ],
+)
 def test_manipulated_trees_of_histogram_boosting_are_refused(field: str, value: int) -> None:
     skops = pytest.importorskip("skops.io")
     model = HistGradientBoostingClassifier(max_iter=3).fit(X, KIND)

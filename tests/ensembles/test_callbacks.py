@@ -33,6 +33,7 @@ ENSEMBLES = [
 ]
 
 
+@pytest.mark.slow
 def test_without_callbacks_in_scikit_learn_all_else_works() -> None:
     code = """
 import sys

@@ -124,6 +124,7 @@ def test_a_cluster_is_sent_a_few_tasks(dask_client: Any) -> None:
     assert [record["key"].rsplit("-", 1)[0] for record in stream.data] == ["batch_of__train_chunk_1_calls"] * 2
 
 
+@pytest.mark.slow
 def test_a_cluster_stops_where_the_loss_has_settled(dask_client: Any) -> None:
     ensemble = tm.BaggingClassifier(tm.C45Classifier(max_depth=1), "auto", max_estimators=2000, random_state=3)
     alone = clone(ensemble).fit(TABLE, CLASSES)

@@ -419,6 +419,7 @@ def test_an_unknown_description_is_refused(tag: str, small_file: Path) -> None:
         tm.load(small_file)
 
 
+@pytest.mark.slow
 def test_random_forgeries_are_refused_or_harmless(tmp_path: Path) -> None:
     model, X = make_fitted(tm.BaggingClassifier)
     path, draw = tmp_path / "model", random.Random(0)

@@ -310,6 +310,7 @@ def deep_table(n_rows: int = 400, n_attributes: int = 12) -> pd.DataFrame:
     return pd.DataFrame({**columns, "again": random.choice(["no", "yes"], n_rows)})
 
 
+@pytest.mark.slow
 def test_no_query_of_deep_trees_is_longer_than_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     assert MAX_SQL <= 100_000
     monkeypatch.setattr("tremula.queries.sql.oracle.MAX_SQL", 8_000)  # the queries of two depths are longer

@@ -159,7 +159,7 @@ def test_when_values_are_compared() -> None:
     assert not reads_values(many, max_bins=255)
 
 
-@pytest.mark.parametrize("n_classes", [2, 3, 26, 300])
+@pytest.mark.parametrize("n_classes", [2, 3, *(pytest.param(n, marks=pytest.mark.slow) for n in (26, 300))])
 def test_bins_that_are_refined_hold_the_best_cut(n_classes: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rules = replace(RULES["gini"], max_depth=3)
     for seed in range(4):

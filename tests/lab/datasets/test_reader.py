@@ -239,7 +239,7 @@ NASTY_VALUES = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("rare", [False, True])
+@pytest.mark.parametrize("rare", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_numbers_that_the_scan_parses_are_those_that_are_looked_at_one_by_one(
     rare: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
