@@ -115,6 +115,7 @@ class Ensemble(
         return tags
 
     def _has_multi_output_tag(self) -> bool:
+        """Return whether the ensemble as it is set takes several targets; `_takes_targets` is about its kind."""
         if (
             not self._takes_targets()
             or getattr(self, "combine", None) == "vote"
