@@ -195,20 +195,6 @@ def apply(TreeView tree, const double[:, :] X, int32_t[::1] out):
                 out[start + place] = node
 
 
-def find_leaves(TreeView tree, const double[:, :] X, int32_t[::1] out):
-    """Write the leaf of every row that takes one path, and -1 for rows that are divided between branches."""
-    cdef int32_t[BLOCK] reached
-    cdef Py_ssize_t block, start, n_rows = X.shape[0]
-    cdef int place, count
-    with nogil:
-        for block in range(n_blocks(n_rows)):
-            start = block * BLOCK
-            count = <int> min(BLOCK, n_rows - start)
-            descend(&tree.arrays, X, start, count, reached)
-            for place in range(count):
-                out[start + place] = reached[place] if tree.nodes[reached[place]].n_branches == 0 else -1
-
-
 def add_up(const Node[::1] nodes, double[:, ::1] sums):
     """Add the sums of leaves to those of all nodes above them."""
     cdef Py_ssize_t node, column

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from threading import Lock
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -132,8 +132,13 @@ class Columns:
         table = complete_table(self.values, self.n_levels)
         return replace(self, values=table.values, n_levels=table.n_levels, has_missing_branch=False, table=table)
 
-    def with_numbers(self, columns: np.ndarray, values: np.ndarray, codes: CodedColumns | None = None) -> Columns:
-        """Return these columns with numbers instead of levels in some of them, for one tree; with codes if known."""
+    def with_numbers(
+        self, columns: np.ndarray, values: np.ndarray | None, codes: CodedColumns | None = None
+    ) -> Columns:
+        """Return these columns with numbers instead of levels in some of them, for one tree; with codes if known.
+
+        Without `values`, these follow from the codes, and are made when they are asked for.
+        """
         n_levels, table = self.n_levels.copy(), self.table
         n_levels[columns] = 0
         if table is not None:
@@ -141,17 +146,23 @@ class Columns:
             missing_level[columns] = -1
             table = table._replace(missing_level=missing_level)
         renewed = tuple(int(column) for column in columns)
+        given: dict[str, Any] = {
+            "n_levels": n_levels,
+            "table": table,
+            "nominal": "subsets",
+            "base": self,
+            "renewed": renewed,
+        }
+        if values is None:
+            return NumberedColumns.of(self, renewed_codes=codes, **given)
         codes = codes if self.max_bins is None else None
-        return replace(
-            self,
-            values=values,
-            n_levels=n_levels,
-            table=table,
-            nominal="subsets",
-            base=self,
-            renewed=renewed,
-            renewed_codes=codes,
-        )
+        return replace(self, values=values, renewed_codes=codes, **given)
+
+    @cached_property
+    def short_levels(self) -> dict[int, np.ndarray]:
+        """The levels of nominal columns that a byte tells apart, by column; for columns that are complete."""
+        short = np.flatnonzero((self.n_levels > 0) & (self.n_levels <= BYTE_CODES))
+        return {int(column): self.values[:, column].astype(np.uint8) for column in short}
 
     @cached_property
     def numbering(self) -> np.ndarray:
@@ -266,6 +277,50 @@ class Columns:
         ranks = np.empty(self.lists.shape, np.uint32)
         _rank_rows(self.lists, self.row_bits, ranks)
         return ranks
+
+
+class NumberedColumns(Columns):
+    """Columns with numbers of few levels, for one tree, which seldom looks at anything but their codes."""
+
+    base: Columns
+    renewed_codes: CodedColumns
+
+    @classmethod
+    def of(cls, columns: Columns, **changes: Any) -> NumberedColumns:
+        """Return columns with these changes, and with `values` still to be made."""
+        numbered = object.__new__(cls)
+        kept = {field.name: getattr(columns, field.name) for field in fields(columns) if field.name != "values"}
+        numbered.__dict__.update(kept | changes)
+        return numbered
+
+    @cached_property
+    def values(self) -> np.ndarray:
+        """The values of the table, and numbers in the place of levels."""
+        values, part = self.base.values.copy(), self.renewed_codes
+        assert part.low is not None
+        for place, column in enumerate(self.renewed):
+            values[:, column] = part.low[part.first[place] + part.codes[:, place].astype(np.intp)]
+        return values
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the table."""
+        return len(self.renewed_codes.codes)
+
+    @property
+    def n_attributes(self) -> int:
+        """Columns of the table."""
+        return len(self.n_levels)
+
+    @cached_property
+    def is_complete(self) -> bool:
+        """Whether no value is missing: levels are all known."""
+        return self.base.is_complete
+
+    @cached_property
+    def share_of_many_values(self) -> float:
+        """That of the table, as the levels are few."""
+        return self.base.share_of_many_values
 
 
 def read_columns(values: np.ndarray, n_levels: np.ndarray, gap: float = 0.0) -> Columns:

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tremula.trees.coding import CodedColumns, code_cells
+from tremula._kernels.level_means import add_cells, fill_codes, fill_means
+from tremula.trees.coding import CodedColumns
 
 N_FOLDS = 5
 # The mean target of a level counts as if so many more rows had the mean of all.
@@ -21,14 +22,17 @@ MAX_CODES = 256
 
 
 class MeanTargets(NamedTuple):
-    """The cross-fitted mean target of each row's level, NaN if that is missing, and the mean of each level.
-
-    `codes` has the codes of the numbers of rows, if there are few of them and no level is missing.
-    """
+    """The cross-fitted mean target of each row's level, NaN if that is missing, and the mean of each level."""
 
     of_rows: np.ndarray
     of_levels: np.ndarray
-    codes: list[CodedColumns]
+
+
+class CodedMeans(NamedTuple):
+    """The cross-fitted mean targets of few levels as codes of columns, and the means of the levels of each column."""
+
+    codes: CodedColumns
+    of_levels: list[np.ndarray]
 
 
 def mean_targets(
@@ -43,20 +47,50 @@ def mean_targets(
     shape, size = (N_FOLDS, n_levels), N_FOLDS * n_levels
     counts = np.bincount(cells, weights, size).reshape(shape)
     sums = np.bincount(cells, weighted, size).reshape(shape)
-    total = counts.sum()
-    prior = float(sums.sum() / total) if total > 0 else 0.0
-    by_fold = np.empty(shape)
-    for fold in range(N_FOLDS):
-        # Sums over the other folds, not differences: rows whose level they lack get exactly the same number.
-        others = np.delete(sums, fold, 0).sum(axis=0), np.delete(counts, fold, 0).sum(axis=0)
-        by_fold[fold] = _shrunk_means(*others, prior)
-    of_levels = _shrunk_means(sums.sum(axis=0), counts.sum(axis=0), prior)
+    by_fold, of_levels = _means_of_cells(counts, sums)
     if is_complete:
-        codes = [code_cells(cells, by_fold.ravel())] if size <= MAX_CODES else []
-        return MeanTargets(by_fold.ravel()[cells], of_levels, codes)
+        return MeanTargets(by_fold.ravel()[cells], of_levels)
     numbers = np.full(len(known), np.nan)
     numbers[known] = by_fold.ravel()[cells]
-    return MeanTargets(numbers, of_levels, [])
+    return MeanTargets(numbers, of_levels)
+
+
+def coded_means(
+    columns: list[np.ndarray], n_levels: list[int], weighted: np.ndarray, weights: np.ndarray, folds: np.ndarray
+) -> CodedMeans:
+    """Return the means of columns, whose levels are bytes; there are at most MAX_CODES folds times levels of each.
+
+    Examples
+    --------
+    >>> levels, folds = np.array([0, 0, 1, 1], np.uint8), np.array([0, 1, 2, 3])
+    >>> means = coded_means([levels], [2], np.array([0.0, 0.0, 1.0, 1.0]), np.ones(4), folds)
+    >>> means.codes.codes.ravel(), means.codes.low[means.codes.codes.ravel()]
+    (array([0, 0, 2, 2], dtype=uint8), array([0.41666667, 0.41666667, 0.58333333, 0.58333333]))
+    """
+    folds = folds.astype(np.uint8)
+    codes = np.empty((len(folds), len(columns)), np.uint8, order="F")
+    numbers, of_levels = [], []
+    for place, (levels, n) in enumerate(zip(columns, n_levels, strict=True)):
+        counts, sums = np.zeros((N_FOLDS, n)), np.zeros((N_FOLDS, n))
+        add_cells(levels, folds, weights, weighted, counts, sums)
+        by_fold, means = _means_of_cells(counts, sums)
+        in_order = np.sort(by_fold, axis=None)
+        distinct = in_order[np.append(True, in_order[1:] != in_order[:-1])]
+        fill_codes(levels, folds, np.searchsorted(distinct, by_fold).astype(np.uint8), codes[:, place])
+        numbers.append(distinct)
+        of_levels.append(means)
+    n_codes = np.array([len(each) for each in numbers], np.int32)
+    values, first = np.concatenate(numbers), np.cumsum(n_codes, dtype=np.int64) - n_codes
+    return CodedMeans(CodedColumns(codes, n_codes, first, values, values), of_levels)
+
+
+def _means_of_cells(counts: np.ndarray, sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the means of levels for the rows in each fold, and for all; from sums by fold and level."""
+    total = counts.sum()
+    prior = float(sums.sum() / total) if total > 0 else 0.0
+    by_fold, of_levels = np.empty(counts.shape), np.empty(counts.shape[1])
+    fill_means(counts, sums, prior, PRIOR_WEIGHT, by_fold, of_levels)
+    return by_fold, of_levels
 
 
 def agreement(means: np.ndarray, weighted: np.ndarray, weights: np.ndarray) -> float:
@@ -78,10 +112,6 @@ def agreement(means: np.ndarray, weighted: np.ndarray, weights: np.ndarray) -> f
     products = (means - prior) * (weighted - weights * prior)
     error = float(np.sqrt(np.square(products).sum()))
     return float(products.sum()) / error if error > 0.0 else 0.0
-
-
-def _shrunk_means(sums: np.ndarray, counts: np.ndarray, prior: float) -> np.ndarray:
-    return np.asarray((sums + PRIOR_WEIGHT * prior) / (counts + PRIOR_WEIGHT))
 
 
 def is_chance(agreement: float) -> bool:

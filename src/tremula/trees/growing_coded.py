@@ -29,7 +29,7 @@ MAX_CODED_TABLE = 1 << 22
 WIDE_SHARE, WIDE_SHARE_OF_LOGARITHMS = 0.1, 0.5
 # Real weights in this range are grown from codes; the sum of all is in it too.
 LEAST_WEIGHT, LARGEST_WEIGHT = 1e-100, 1e100
-# Sparse columns have a value for each code instead.
+# Where each code has its values.
 NO_VALUES = np.zeros((1, 1))
 CODABLE = {CLASSIFICATION["gini"].code, CLASSIFICATION["entropy"].code, REGRESSION["variance"].code}
 # Sparse tables are grown from codes only. squared_error is another name of variance.
@@ -203,7 +203,7 @@ def _kernel_codes(columns: Columns, attributes: np.ndarray, rules: Rules) -> Ker
         first=coded.first,
         low=low,
         high=high,
-        values=NO_VALUES if columns.is_sparse else columns.values,
+        values=columns.values if low is None else NO_VALUES,
         attributes=attributes,
     )
 

@@ -15,9 +15,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tremula.trees.coding import CodedColumns, join_codes
 from tremula.trees.columns import Columns
-from tremula.trees.cross_fitting import N_FOLDS, MeanTargets, agreement, is_chance, mean_targets
+from tremula.trees.cross_fitting import (
+    MAX_CODES,
+    N_FOLDS,
+    MeanTargets,
+    agreement,
+    coded_means,
+    is_chance,
+    mean_targets,
+)
 from tremula.trees.grown_tree import GrownTree
 from tremula.trees.size_limit import MAX_SUBSETS
 
@@ -95,10 +102,8 @@ def number_levels(
     numbered = numbered_columns(columns, n_classes if target.ndim == 1 else MANY_OUTPUTS)
     if not len(numbered):
         return columns, []
-    values, levels, folds = columns.values.copy(), [], None
-    known_codes: list[CodedColumns] = []
+    folds = None
     weights = weights.astype(np.float64)
-    is_doubtful = _are_sparse(columns) & (columns.nominal == "auto")
     if columns.nominal != "codes":
         if target.ndim == 2:
             target = _drawn_output(target, n_classes, random)
@@ -106,17 +111,45 @@ def number_levels(
             target = target == (1 if n_classes == 2 else random.integers(n_classes))
         folds = random.integers(N_FOLDS, size=columns.n_rows)
         target = weights * target
+        if _are_few(columns, numbered):
+            return _number_few(columns, numbered, target, weights, folds)
+    return _number_any(columns, numbered, target, weights, folds)
+
+
+def _are_few(columns: Columns, numbered: np.ndarray) -> bool:
+    """Whether the means of the columns are told apart by a byte, and none of them is doubtful."""
+    if not columns.is_complete or columns.max_bins is not None or columns.is_sparse:
+        return False
+    is_doubtful = columns.nominal == "auto" and bool(_are_sparse(columns)[numbered].any())
+    return N_FOLDS * int(columns.n_levels[numbered].max()) <= MAX_CODES and not is_doubtful
+
+
+def _number_few(
+    columns: Columns, numbered: np.ndarray, weighted: np.ndarray, weights: np.ndarray, folds: np.ndarray
+) -> tuple[Columns, list[NumberedLevels]]:
+    """Return what `number_levels` does for columns of few levels, without a copy of the values."""
+    short = [columns.short_levels[int(column)] for column in numbered]
+    means = coded_means(short, columns.n_levels[numbered].tolist(), weighted, weights, folds)
+    levels = [_numbered(columns, int(column), means.of_levels[i]) for i, column in enumerate(numbered)]
+    return columns.with_numbers(numbered, None, means.codes), levels
+
+
+def _number_any(
+    columns: Columns, numbered: np.ndarray, weighted: np.ndarray, weights: np.ndarray, folds: np.ndarray | None
+) -> tuple[Columns, list[NumberedLevels]]:
+    """Return what `number_levels` does for any levels; their numbers are the codes if there are no folds."""
+    values, levels = columns.values.copy(), []
+    is_doubtful = _are_sparse(columns) & (columns.nominal == "auto")
     for column in numbered:
         numbers = np.arange(columns.n_levels[column], dtype=np.float64)
         if folds is not None:
-            means = mean_targets(values[:, column], len(numbers), target, weights, folds)
-            if is_doubtful[column] and is_chance(agreement(means.of_rows, target, weights)):
-                means = MeanTargets(np.zeros(columns.n_rows), np.zeros(len(numbers)), [])
-            values[:, column], numbers = means.of_rows, means.of_levels
-            known_codes += means.codes
+            means = mean_targets(values[:, column], len(numbers), weighted, weights, folds)
+            if is_doubtful[column] and is_chance(agreement(means.of_rows, weighted, weights)):
+                means = MeanTargets(np.zeros(columns.n_rows), np.zeros(len(numbers)))
+            values[:, column], numbers = means
         values[:, column], numbers = _in_bins(values[:, column], numbers, weights)
         levels.append(_numbered(columns, int(column), numbers))
-    return columns.with_numbers(numbered, values, join_codes(known_codes, len(numbered))), levels
+    return columns.with_numbers(numbered, values), levels
 
 
 def _drawn_output(target: np.ndarray, n_classes: int, random: np.random.Generator) -> np.ndarray:

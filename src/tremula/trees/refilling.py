@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from tremula._kernels import route
+from tremula._kernels.refill import find_leaves
 from tremula.trees.columns import Columns
 from tremula.trees.grown_tree import GrownTree
 from tremula.trees.tree import Tree
@@ -73,12 +74,17 @@ def _tree_of(nodes: np.ndarray, grown: GrownTree, columns: Columns) -> Tree:
 
 
 def _leaves_of(tree: Tree, values: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the leaves of rows that take one path, these rows, and those divided; all of positive weight."""
-    rows = np.flatnonzero(weights > 0)
+    """Return the leaves of rows that take one path, these rows, and those divided; all of positive weight.
+
+    Rows of one leaf are in ascending order, and so are those divided.
+    """
+    rows = np.flatnonzero(weights > 0).astype(np.uint32)
     leaves = np.empty(len(rows), np.int32)
-    route.find_leaves(tree._view, values if len(rows) == len(values) else values[rows], leaves)
+    find_leaves(tree._view, values, rows, leaves)
     is_whole = leaves >= 0
-    return leaves[is_whole].astype(np.int64), rows[is_whole], rows[~is_whole]
+    if is_whole.all():
+        return leaves.astype(np.int64), rows, rows[:0]
+    return leaves[is_whole].astype(np.int64), rows[is_whole], np.sort(rows[~is_whole])
 
 
 def _refill(

@@ -1,0 +1,61 @@
+"""Rows sent down a tree together, and means of levels, against slow, obvious twins."""
+
+import numpy as np
+import pytest
+
+from tremula._kernels import level_means, refill
+from tremula.trees.tree import Tree
+
+from .naive_router import branch_taken
+from .random_trees import random_rows, random_tree, with_missing_branches
+
+
+def binary_tree(rng: np.random.Generator) -> Tree:
+    """A random tree without multiway splits."""
+    while True:
+        tree = random_tree(rng)
+        if (tree.nodes["index"] != -2).all():
+            return with_missing_branches(rng, tree) if rng.integers(2) else tree
+
+
+def naive_leaf(tree: Tree, row: np.ndarray) -> int:
+    """Leaf of a row, or -1 if it is divided between branches."""
+    node = 0
+    while not tree.is_leaf[node]:
+        branch = branch_taken(tree, node, row)
+        if branch is None:
+            return -1
+        node = int(tree.first_child[node]) + branch
+    return node
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_rows_arrive_where_the_naive_router_sends_them(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    tree, table = binary_tree(rng), random_rows(rng)
+    table = np.asfortranarray(table) if seed % 3 == 0 else table
+    chosen = np.flatnonzero(rng.random(len(table)) < rng.choice([0.02, 0.5, 1.0]))
+    rows, leaves = chosen.astype(np.uint32), np.empty(len(chosen), np.int32)
+    refill.find_leaves(tree._view, table, rows, leaves)
+    assert sorted(rows) == chosen.tolist()
+    assert leaves.tolist() == [naive_leaf(tree, table[row]) for row in rows]
+    for leaf in set(leaves[leaves >= 0]):
+        assert (np.diff(rows[leaves == leaf].astype(int)) > 0).all()
+
+
+def test_means_of_cells_are_those_of_the_rows_in_other_folds() -> None:
+    rng = np.random.default_rng(0)
+    levels, folds = rng.integers(0, 7, 200).astype(np.uint8), rng.integers(0, 5, 200).astype(np.uint8)
+    weights, target = rng.integers(0, 3, 200).astype(np.float64), rng.integers(0, 9, 200).astype(np.float64)
+    counts, sums = np.zeros((5, 8)), np.zeros((5, 8))  # no row has the last level
+    level_means.add_cells(levels, folds, weights, weights * target, counts, sums)
+    by_fold, of_levels = np.empty((5, 8)), np.empty(8)
+    level_means.fill_means(counts, sums, 0.25, 2.0, by_fold, of_levels)
+    for level in range(8):
+        for fold in (*range(5), None):
+            rows = (levels == level) & (folds != fold if fold is not None else True)
+            mean = ((weights * target)[rows].sum() + 0.5) / (weights[rows].sum() + 2.0)
+            assert mean == (of_levels[level] if fold is None else by_fold[fold, level])
+    codes, code_of_cell = np.empty(200, np.uint8), rng.integers(0, 40, (5, 8)).astype(np.uint8)
+    level_means.fill_codes(levels, folds, code_of_cell, codes)
+    np.testing.assert_array_equal(codes, code_of_cell[folds, levels])
