@@ -1,14 +1,16 @@
 """Perturb-and-combine tree ensembles: perturb the data, the tree or the row to predict, and combine the predictions.
 
-Names are imported on first use, so that ``import tremula`` and ``tremula --help`` wait for no other library.
+Names are imported on first use, so that ``import tremula`` and ``tremula --help`` wait for no other library. This file
+imports nothing else either: before it was read, Ctrl-C cannot be caught.
 """
 
 from importlib import import_module as _import_module
-from importlib.metadata import version as _version
-from typing import TYPE_CHECKING as _TYPE_CHECKING
-from typing import Any as _Any
 
-if _TYPE_CHECKING:
+TYPE_CHECKING = False  # type checkers take it for true; the module `typing` takes long to import
+
+if TYPE_CHECKING:
+    from typing import Any as _Any
+
     from tremula import diagnostics, queries
     from tremula.aspen.classifier import AspenClassifier
     from tremula.aspen.regressor import AspenRegressor
@@ -180,11 +182,11 @@ __all__ = [
     "tune_together",
 ]
 
-__version__ = _version("tremula")
 
-
-def __getattr__(name: str) -> _Any:
+def __getattr__(name: str) -> "_Any":
     """Import a public name, or a package, on first use."""
+    if name == "__version__":
+        return _import_module("importlib.metadata").version(__name__)
     if name in PACKAGES:
         return _import_module(f"{__name__}.{name}")
     if name not in MODULE_OF:

@@ -153,6 +153,43 @@ def test_ctrl_c_while_the_command_is_imported_is_one_line() -> None:
     assert (done.returncode, done.stderr, done.stdout) == (EXIT_INTERRUPTED, "tremula: interrupted\n", "")
 
 
+# A real signal, at the moment when a module is imported. Python turns it into an exception there, which libraries may
+# catch, or turn into an error of their own.
+SIGNAL_AT_IMPORT = """
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+class Interrupt:
+    def find_spec(self, name, *_):
+        if name == sys.argv[-1]:
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Interrupt())
+"""
+MODULES = ("typing", "tremula.cli.main", "typer", "numpy._core.multiarray", "tremula.cli.comparison")
+FURTHER_MODULES = ("email", "tremula.cli.compare", "numpy", "numpy.random", "scipy.linalg", "sklearn.base", "pandas")
+
+
+@pytest.mark.parametrize("name", [*MODULES, *(pytest.param(each, marks=pytest.mark.slow) for each in FURTHER_MODULES)])
+def test_ctrl_c_at_any_import_is_one_line(name: str) -> None:
+    """The name is the target: it is not reached."""
+    done = run_python(SIGNAL_AT_IMPORT + START + "run()", "compare", "iris", "--methods", "c45", "--target", name)
+    assert (done.returncode, done.stderr, done.stdout) == (EXIT_INTERRUPTED, "tremula: interrupted\n", "")
+
+
+def test_what_is_imported_before_ctrl_c_can_be_caught() -> None:
+    """Python itself imports some modules; of others there are few, and none that takes long."""
+    code = "import sys\nbefore = set(sys.modules)\nimport tremula.cli.entry\nprint(*sorted(set(sys.modules) - before))"
+    allowed = {"signal", "enum", "types", "operator", "functools", "collections", "keyword", "reprlib", "itertools"}
+    imported = {name.split(".")[0].removeprefix("_") for name in run_python(code).stdout.split()}
+    assert imported <= allowed | {"tremula", "importlib", "time", "warnings", "abc", "weakref", "weakrefset"}
+
+
+def test_ctrl_c_in_the_background_of_a_shell_stays_ignored() -> None:
+    ignored = SIGNAL_AT_IMPORT.replace("signal.default_int_handler", "signal.SIG_IGN")
+    done = run_python(ignored + START + "run()", "--version", "typer")
+    assert done.stderr == ""
+    assert done.returncode == 0
+
+
 def test_ctrl_c_while_python_ends_is_ignored() -> None:
     late = "import atexit, os, signal\natexit.register(lambda: os.kill(os.getpid(), signal.SIGINT))\n"
     done = run_python(START + late + "run()", "--version")

@@ -99,6 +99,32 @@ def test_a_decision_is_clear_if_what_is_not_shown_does_not_matter() -> None:
     assert decide(comparison, region=0.2).is_clear()
 
 
+def test_a_look_needs_a_probability_of_equal_for_its_share_of_the_level() -> None:
+    comparison = comparison_of(correlated_errors(np.random.default_rng(4), [0.1, 0.1]))
+    regions = np.linspace(0.001, 0.2, 400)
+    decisions = [decide(comparison, region=region, share_of_level=0.1) for region in regions]
+    equal = np.array([each.verdicts[0].probabilities.equal for each in decisions])  # type: ignore[union-attr]
+    assert [each.is_clear() for each in decisions] == (equal >= 0.995).tolist()
+    assert ((equal >= 0.95) & (equal < 0.995)).any()
+
+
+def test_looks_together_seldom_call_methods_equal_that_differ_by_the_region() -> None:
+    """Without shares of the level, four looks do so in about 10 % of cases."""
+    looks, n_trials = plan_looks(10), 200
+    mistaken = {"by shares": 0, "without": 0}
+    for seed in range(n_trials):
+        first, second = correlated_errors(np.random.default_rng(seed), [0.1, 0.13], 100)
+        sizes = {"n_train": 90, "n_test": 10, "region": 0.03}
+        ends = [10 * look.repetitions for look in looks]
+        equal = [correlated_t_probabilities(first[:end], second[:end], **sizes).equal for end in ends]
+        mistaken["without"] += max(equal) >= 0.95
+        seen = [comparison_of(np.array([first[:end], second[:end]])) for end, p in zip(ends, equal) if p >= 0.95]
+        shares = [look.share_of_level for look, p in zip(looks, equal) if p >= 0.95]
+        decisions = [decide(each, region=0.03, share_of_level=share) for each, share in zip(seen, shares)]
+        mistaken["by shares"] += any(each.undecided and each.is_clear() for each in decisions)
+    assert mistaken["by shares"] <= 0.05 * n_trials < mistaken["without"]
+
+
 @pytest.mark.parametrize("options", [{"baseline": "method 0", "all_pairs": True}, {"share_of_level": 0}])
 def test_a_question_that_makes_no_sense_is_refused(options: dict) -> None:
     with pytest.raises(InvalidParameter):

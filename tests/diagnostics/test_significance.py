@@ -17,6 +17,7 @@ from tremula.diagnostics import (
     mcnemar_test,
     paired_t_test,
 )
+from tremula.diagnostics.significance.out_of_bag import out_of_bag_interval
 from tremula.errors import InvalidInput, InvalidParameter
 
 FIRST = [0.30, 0.25, 0.28, 0.31, 0.22]
@@ -335,3 +336,19 @@ def test_difference_of_proportions_is_right_for_independent_errors_only(
     pairs = [(int(first), int(second)) for first, second in zip(*counts)]
     found = np.mean([difference_of_proportions(*pair, 400).p_value <= 0.05 for pair in pairs])
     assert low < found < high
+
+
+def test_an_out_of_bag_interval_is_that_of_63_percent_of_the_rows() -> None:
+    low, high = out_of_bag_interval(300_000, 1_000_000)
+    fewer = binomial_interval(round(0.3 * 632_121), 632_121)
+    assert (low, high) == pytest.approx(fewer, abs=1e-6)
+    assert out_of_bag_interval(0, 50)[0] == 0.0
+    assert out_of_bag_interval(50, 50)[1] == pytest.approx(1.0)
+    shorter = binomial_interval(15, 50)
+    assert out_of_bag_interval(15, 50)[0] < shorter[0] < shorter[1] < out_of_bag_interval(15, 50)[1]
+
+
+@pytest.mark.parametrize(("n_wrong", "n_rows"), [(5, 4), (-1, 4), (0, 0)])
+def test_impossible_counts_out_of_bag_are_refused(n_wrong: int, n_rows: int) -> None:
+    with pytest.raises(InvalidParameter, match="wrong of"):
+        out_of_bag_interval(n_wrong, n_rows)

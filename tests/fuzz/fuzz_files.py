@@ -1,7 +1,8 @@
 """Loads mutated model files and asks what loads: `python -m tests.fuzz.fuzz_files --seconds 60`.
 
 Mutated inputs are numbered; a number always gives the same input, so `--only NUMBER` shows a finding again. Inputs run
-in a process of their own: a crash ends that process, is noted, and the next input goes on in another.
+in a process that is forked from this one, which has imported everything: a crash ends that process, is noted, and the
+next input goes on in another.
 """
 
 from __future__ import annotations
@@ -9,10 +10,10 @@ from __future__ import annotations
 import argparse
 import collections
 import json
+import multiprocessing
 import os
 import random
 import resource
-import subprocess
 import sys
 import tempfile
 import time
@@ -31,8 +32,9 @@ from .mutator import mutate
 from .questions import all_questions
 from .stored_models import write_models
 
-MODULE = "tests.fuzz.fuzz_files"
-REPOSITORY = Path(__file__).parents[2]
+FORK = multiprocessing.get_context("fork")
+IN_MEMORY = Path("/dev/shm")  # files of each input are written there, if the machine has it
+MANY_QUESTIONS = 0.01  # share of the models that are asked many questions one after the other, the others one or two
 MEBIBYTE = 2**20
 MAX_SECONDS = 2.0  # processor time of one load or one question
 MAX_GROWTH = 300  # MiB that one input of a few kilobytes may add to the peak of the process
@@ -80,7 +82,7 @@ class Findings:
         made, questions = self._call("list questions", number, lambda: all_questions(model, numbers))
         if not made:
             return
-        chosen = [name for name in questions if all_of_them or name == "predict" or draw.random() < 0.3]
+        chosen = list(questions) if all_of_them else _drawn(list(questions), draw)
         for name in chosen:
             self.counts["questions"] += 1
             answered, _ = self._call(name, number, questions[name])
@@ -103,38 +105,49 @@ class Findings:
         return succeeded, answer
 
 
+def _drawn(names: list[str], draw: random.Random) -> list[str]:
+    """Draw the questions to ask: one, each group of alike ones with the same chance, and often `predict` before it."""
+    if draw.random() < MANY_QUESTIONS:
+        return [name for name in names if name == "predict" or draw.random() < 0.3]
+    group = draw.choice(sorted({name.split()[0] for name in names} - {"predict"}))
+    drawn = draw.choice([name for name in names if name.split()[0] == group])
+    return ["predict", drawn] if "predict" in names and draw.random() < 0.5 else [drawn]
+
+
 def peak_memory() -> int:
     """Return the largest memory of this process so far, in MiB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 
 
-def work(folder: Path, first: int, seconds: float, n_inputs: int) -> None:
-    """Try inputs from a number on, and write what was found to standard output."""
+def work(folder: Path, contents: list[bytes], first: int, seconds: float, n_inputs: int) -> None:
+    """Try inputs from a number on, and write what was found to a file; this runs in a process of its own."""
+    os.dup2(os.open(folder / "stderr.txt", os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 2)
     warnings.simplefilter("ignore")
     np.seterr(all="ignore")
-    contents = [path.read_bytes() for path in sorted((folder / "models").iterdir())]
     if not os.environ.get("ASAN_OPTIONS"):
         resource.setrlimit(resource.RLIMIT_AS, (8192 * MEBIBYTE,) * 2)
     findings, number, end = Findings(), first, time.monotonic() + seconds
     progress = os.open(folder / "progress", os.O_WRONLY | os.O_CREAT)
-    while time.monotonic() < end and number < first + n_inputs:
+    while number == first or (time.monotonic() < end and number < first + n_inputs):
         os.pwrite(progress, f"{number:20d}".encode(), 0)
         findings.try_input(contents, number, folder, all_of_them=n_inputs == 1)
         number += 1
-    print(json.dumps({"counts": findings.counts, "faults": findings.faults, "next": number}))
+    found = {"counts": findings.counts, "faults": findings.faults, "next": number}
+    (folder / "found.json").write_text(json.dumps(found))
 
 
 def run(seconds: float, first: int, batch: int) -> dict[str, Any]:
     """Try inputs for a time, in processes of their own, and return what was found."""
     total: collections.Counter[str] = collections.Counter()
     faults: dict[str, Any] = {}
+    tempfile.tempdir = str(IN_MEMORY) if os.access(IN_MEMORY, os.W_OK) else None
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "models").mkdir()
-        write_models(folder / "models")
+        contents = [path.read_bytes() for path in write_models(folder / "models")]
         number, end = first, time.monotonic() + seconds
         while time.monotonic() < end:
-            result = _run_batch(folder, number, end - time.monotonic(), batch)
+            result = _run_batch(folder, contents, number, end - time.monotonic(), batch)
             total.update(result["counts"])
             for kind, fault in result["faults"].items():
                 if kind not in faults:
@@ -144,29 +157,25 @@ def run(seconds: float, first: int, batch: int) -> dict[str, Any]:
     return {"first": first, "next": number, "counts": dict(total), "faults": faults}
 
 
-def _run_batch(folder: Path, first: int, seconds: float, batch: int) -> dict[str, Any]:
+def _run_batch(folder: Path, contents: list[bytes], first: int, seconds: float, batch: int) -> dict[str, Any]:
     """Run one process; if it dies or is stuck, its last input is a fault."""
-    command = [sys.executable, "-m", MODULE, "--work", str(folder), "--first", str(first)]
-    command += ["--seconds", str(seconds), "--batch", str(batch)]
     (folder / "progress").write_bytes(b"")
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=REPOSITORY)
+    process = FORK.Process(target=work, args=(folder, contents, first, seconds, batch))
+    process.start()
     last, since = b"", time.monotonic()
-    while True:
-        try:
-            out, err = process.communicate(timeout=2.0)
-            break
-        except subprocess.TimeoutExpired:
-            seen = (folder / "progress").read_bytes()
-            if seen != last or not seen:  # importing may take long
-                last, since = seen, time.monotonic()
-            elif time.monotonic() - since > STUCK_AFTER:
-                process.kill()
-    if process.returncode == 0:
-        return dict(json.loads(out.strip().splitlines()[-1]))
+    while process.exitcode is None:
+        process.join(2.0)
+        seen = (folder / "progress").read_bytes()
+        if seen != last:
+            last, since = seen, time.monotonic()
+        elif time.monotonic() - since > STUCK_AFTER:
+            process.kill()
+    if process.exitcode == 0:
+        return dict(json.loads((folder / "found.json").read_text()))
     number = int((folder / "progress").read_bytes() or first)
-    kind = f"crash, code {process.returncode}"
+    kind = f"crash, code {process.exitcode}"
     n_inputs = number - first + 1
-    details = err[-6000:]
+    details = (folder / "stderr.txt").read_text(errors="replace")[-6000:]
     places = [line.split("tremula/")[-1] for line in details.splitlines() if ".pyx" in line or "_kernels" in line]
     return {
         "counts": {"inputs": n_inputs, "crashes": 1},
@@ -181,13 +190,9 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--first", type=int, default=0, help="number of the first input")
     parser.add_argument("--only", type=int, help="number of the one input to try, in a process of its own")
-    parser.add_argument("--batch", type=int, default=2000, help="inputs of one process")
+    parser.add_argument("--batch", type=int, default=10_000, help="inputs of one process")
     parser.add_argument("--out", type=Path, help="JSON file for counts and faults")
-    parser.add_argument("--work", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.work is not None:
-        work(options.work, options.first, options.seconds, options.batch)
-        return
     if options.only is not None:
         options.first, options.batch, options.seconds = options.only, 1, 1e-3
     start = time.monotonic()

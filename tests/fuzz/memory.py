@@ -13,7 +13,7 @@ import json
 import sys
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -89,11 +89,13 @@ def fit_and_predict(kind: type[BaseEstimator]) -> Callable[[], Any]:
     return lambda: make(kind).fit(rows, target).predict(rows)
 
 
-def run(repeats: int, seconds: float) -> list[dict[str, Any]]:
-    """Measure every public estimator, with fewer repeats where all would take more than some seconds."""
+def run(repeats: int, seconds: float, names: Sequence[str] = ()) -> list[dict[str, Any]]:
+    """Measure every public estimator or those named, with fewer repeats where all would take more than some seconds."""
     warnings.simplefilter("ignore")
     runs = []
     for kind in ESTIMATORS:
+        if names and kind.__name__ not in names:
+            continue
         work, begin = fit_and_predict(kind), time.process_time()
         for _ in range(WARM_UP):
             work()
@@ -111,9 +113,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=1000)
     parser.add_argument("--seconds", type=float, default=float("inf"), help="at most so long for one estimator")
+    parser.add_argument("--only", nargs="*", default=[], help="names of estimators")
     parser.add_argument("--out", type=Path, help="JSON file for the counts")
     options = parser.parse_args()
-    runs = run(options.repeats, options.seconds)
+    runs = run(options.repeats, options.seconds, options.only)
     if options.out is not None:
         options.out.write_text(json.dumps(runs, indent=1) + "\n")
     sys.exit(0 if all(run["small"] for run in runs) else 1)

@@ -59,7 +59,7 @@ def mutate(content: bytes, others: list[bytes], draw: random.Random) -> bytes:
             _graft(parts, read_parts(draw.choice(others)), draw)
         else:
             _change_description(parts, draw)
-    return write_parts(parts)
+    return write_parts(parts, zipfile.ZIP_DEFLATED if draw.random() < 0.05 else zipfile.ZIP_STORED)
 
 
 def _forget_digest(value: Any) -> None:
@@ -140,7 +140,7 @@ def _converted(array: np.ndarray, dtype: str) -> np.ndarray:
 def _change_sizes(parts: Parts, draw: random.Random) -> None:
     """Change trees so that the lengths of their arrays still add up."""
     sizes = parts.arrays["trees/sizes.npy"].copy()
-    if sizes.ndim != 2 or not len(sizes) or sizes.shape[1] != 6:
+    if sizes.ndim != 2 or not len(sizes) or sizes.shape[1] != 6 or sizes.dtype.kind not in "iu":
         return
     tree, other = draw.randrange(len(sizes)), draw.randrange(len(sizes))
     change = draw.randrange(4)

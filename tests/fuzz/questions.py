@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import io
 import pickle
 import tempfile
@@ -14,6 +15,9 @@ import pandas as pd
 from sklearn.base import BaseEstimator, clone, is_classifier
 
 import tremula as tm
+
+from .stored_models import classes, table
+from .stored_models import numbers as numeric_target
 
 N_ROWS = 6
 EXTREME = [0.0, 1.0, -1.0, 2.0, 3.0, 0.3, -0.7, 1e300, -1e300, 1e-310, 2.0**31, np.nan, np.nan]
@@ -42,17 +46,26 @@ def all_questions(model: Any, numbers: np.random.Generator) -> dict[str, Questio
         questions[name] = lambda name=name: getattr(model, name)(X)
     for name in ("staged_predict", "staged_predict_proba"):
         questions[name] = lambda name=name: list(getattr(model, name)(X))
-    for name in ("export_text", "export_sql", "export_dot", "get_depth", "get_n_leaves", "as_tree_sum"):
+    for name in (
+        "export_text",
+        "export_sql",
+        "export_dot",
+        "get_depth",
+        "get_n_leaves",
+        "as_tree_sum",
+        "as_member_sum",
+    ):
         questions[name] = lambda name=name: getattr(model, name)()
-    for name in ("feature_importances_", "estimators_", "can_count_inbag", "oob_score_", "report_"):
-        questions[name] = lambda name=name: repr(getattr(model, name))
-    for name in ("count_inbag", "permutation_importances"):
+    for name in ("feature_importances_", "estimators_", "can_count_inbag", "oob_score_", "report_", "split_shares_"):
+        questions[name] = lambda name=name: repr(getattr(model, name, None))
+    for name in ("count_inbag", "permutation_importances", "unbiased_importances"):
         questions[name] = lambda name=name: getattr(model, name)(X, y)
     questions |= _about_smoothing(model, X, numbers)
     questions["members"] = lambda: _ask_members(model, numbers)
     questions["certify"] = lambda: tm.certify(model, X, max_boxes=20)
     questions["prune_together"] = lambda: tm.prune_together(model, X, y)
     questions["prune_each"] = lambda: tm.prune_each(model, X, y)
+    questions |= _by_functions(model, X, y)
     return {name: question for name, question in questions.items() if _has(model, name)}
 
 
@@ -62,6 +75,39 @@ def _has(model: Any, name: str) -> bool:
 
 
 ALWAYS = {"repr", "page", "clone", "pickle", "save", "members", "certify", "prune_together", "prune_each", "smoothed"}
+ALWAYS |= {"explained", "exported", "sure"}
+CONVERTERS = {"sklearn": "sklearn", "onnx": "onnx", "treelite": "treelite"}  # and the library that each needs
+
+
+def _by_functions(model: Any, X: Any, y: np.ndarray) -> dict[str, Question]:
+    """Questions to the functions that explain, export and judge a model."""
+    questions: dict[str, Question] = {
+        "explained by shares": lambda: tm.explain(model, X),
+        "explained by proximity": lambda: tm.proximity(model, X),
+        "explained by weights": lambda: tm.row_weights(model, X, X_train=X, y_train=y),
+        "explained by leaves": lambda: tm.leaf_distribution(model, X),
+        "exported to a page": lambda: tm.to_html(model),
+        "exported to SQL": lambda: tm.to_sql(model),
+        "sure": lambda: _ask_uncertainty(model),
+    }
+    for name, library in CONVERTERS.items():
+        if importlib.util.find_spec(library) is not None:
+            questions[f"exported to {name}"] = lambda name=name: getattr(tm, f"to_{name}")(model)
+    return questions
+
+
+def _ask_uncertainty(model: Any) -> None:
+    """Ask how sure a model is, as its owner would, with the rows that the fuzz fits its models on."""
+    rows, target = table(), classes() if is_classifier(model) else numeric_target()
+    if rows.shape[1] != getattr(model, "n_features_in_", None):
+        rows = rows[["size", "weight"]].to_numpy()
+    uncertainty = tm.Uncertainty(model, rows, target)
+    for name in (
+        ("predict_set", "predict_stable_set") if is_classifier(model) else ("predict_interval", "predict_quantiles")
+    ):
+        getattr(uncertainty, name)(rows)
+    uncertainty.predict_std(rows)
+    uncertainty.certified_rows(rows)
 
 
 def make_table(model: Any, numbers: np.random.Generator) -> Any:
@@ -75,7 +121,7 @@ def make_table(model: Any, numbers: np.random.Generator) -> Any:
     names = getattr(encoder, "names", None)
     if all(column.dtype == np.float64 for column in columns) and names is None:
         return np.column_stack(columns) if columns else np.empty((N_ROWS, 0))
-    frame = pd.concat([pd.Series(column) for column in columns], axis=1) if columns else pd.DataFrame()
+    frame = pd.DataFrame(dict(enumerate(columns)))
     frame.columns = list(names) if names is not None and len(names) == n_columns else range(n_columns)
     return frame
 
@@ -92,6 +138,8 @@ def _column(levels: Any, numbers: np.random.Generator) -> Any:
 
 def _target(model: Any, numbers: np.random.Generator) -> np.ndarray:
     labels = getattr(model, "classes_", None)
+    if getattr(model, "n_outputs_", 1) == 2:
+        return numbers.normal(size=(N_ROWS, 2))
     if is_classifier(model) and isinstance(labels, np.ndarray) and labels.ndim == 1 and len(labels):
         return np.asarray(labels[numbers.integers(len(labels), size=N_ROWS)])
     return numbers.normal(size=N_ROWS)
@@ -157,6 +205,7 @@ def _about_tree(tree: Any, numbers: np.random.Generator) -> dict[str, Question]:
         "moments": lambda: tree.moments(X, numbers.normal(size=N_ROWS), np.ones(N_ROWS)),
         "pickle": lambda: pickle.loads(pickle.dumps(tree)),
         "save": lambda: _save(tree),
+        "add_values": lambda: tree.add_values(X, 0.5, np.zeros((N_ROWS, tree.n_outputs))),
         "fortran": lambda: tree.predict_values(np.asfortranarray(X)),
         "text": lambda: io.StringIO(repr(tree.values)),
     }

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.sparse import csr_array
 from sklearn.base import is_classifier
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import (
@@ -35,6 +36,7 @@ from tremula.perturb import (
     SmearedTarget,
 )
 from tremula.perturb.targets import SmearedClasses
+from tremula.queries import ArrayOracle, GuardedOracle
 from tremula.smoothing.models import read_model, store_trees
 from tremula.trees.composite_links import ChainLink
 from tremula.trees.links import EXPONENTIAL, IDENTITY, POSITIVE, SHARE, SOFTMAX, Link
@@ -171,11 +173,31 @@ def special_models() -> dict[str, Any]:
     }
 
 
+def newer_models() -> dict[str, Any]:
+    """Models of several targets, of sparse tables, with constraints of order, and from guarded counts."""
+    frame, labels, target = table(), classes(), numbers()
+    few: dict[str, Any] = {"n_estimators": 2, "random_state": 0}
+    plain = frame[["size", "weight"]].fillna(0.0).to_numpy()
+    two_labels = np.column_stack([labels, np.where(frame["new"], "new", "used")])
+    two_numbers = np.column_stack([target, frame["weight"]])
+    counted = ArrayOracle(frame[["color", "new"]].astype(str), labels)
+    return {
+        "several classes": tm.RandomForestClassifier(**few).fit(frame, two_labels),
+        "several numbers": tm.CARTRegressor(max_depth=3).fit(frame, two_numbers),
+        "several numbers, extra trees": tm.ExtraTreesRegressor(**few).fit(plain, two_numbers),
+        "sparse": tm.BaggingClassifier(tm.CARTClassifier(), **few).fit(csr_array(plain), labels),
+        "in order": tm.CARTRegressor(monotonic_cst=[1, -1]).fit(plain, target),
+        "one against the rest": tm.RandomForestClassifier(nominal="one_vs_rest", **few).fit(frame, labels),
+        "one way for the missing": tm.ExtraTreesClassifier(max_bins=8, **few).fit(frame, labels),
+        "guarded": tm.SimulatedBaggingClassifier(max_depth=2, **few).fit(GuardedOracle(counted, min_count=3)),
+    }
+
+
 def write_models(folder: Path) -> list[Path]:
     """Write all models to a folder."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        models = public_models() | special_models() | foreign_models()
+        models = public_models() | special_models() | foreign_models() | newer_models()
     paths = []
     for number, (name, model) in enumerate(models.items()):
         paths.append(folder / f"{number:02d}_{name.replace(' ', '_')}.tremula")

@@ -1,6 +1,7 @@
 """The installed command ``tremula``: it starts the command line, and ends quietly whenever the user stops it.
 
-No other library is imported before an interrupt can be caught. One that comes while Python ends is ignored.
+No other library is imported before an interrupt can be caught. Until the command begins to work, an interrupt ends the
+program at once; one that comes while Python ends is ignored.
 """
 
 import os
@@ -9,6 +10,7 @@ import sys
 import time
 from collections.abc import Sequence
 
+from tremula.cli.early_interrupts import leave_on_interrupt
 from tremula.cli.exit_codes import EXIT_BROKEN_PIPE, EXIT_INTERRUPTED
 from tremula.cli.start_time import note_start
 
@@ -32,6 +34,7 @@ def run(arguments: Sequence[str] | None = None) -> None:
 
 def run_and_ignore_later_interrupts() -> None:
     """Run the command line as a program of its own."""
+    leave_on_interrupt()
     note_start(time.monotonic())
     try:
         run()

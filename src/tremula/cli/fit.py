@@ -24,7 +24,7 @@ from tremula.cli.options import (
 )
 from tremula.cli.time_order import in_time_order
 from tremula.cli.working import reading_of, working
-from tremula.diagnostics import binomial_interval
+from tremula.diagnostics.significance.out_of_bag import out_of_bag_interval
 from tremula.errors import InvalidParameter
 from tremula.lab.comparison.cross_validation import cross_validate
 from tremula.lab.comparison.methods import (
@@ -183,7 +183,7 @@ def _score_out_of_bag(model: Any, reading: Reading, by: str) -> dict[str, Any] |
     if reading.dataset.task == "regression":
         return _score("rmse", float(np.sqrt(np.mean((y[has_answer] - answers[has_answer]) ** 2))), None, None, by)
     n_wrong = int((model.classes_[answers[has_answer].argmax(axis=1)] != y[has_answer]).sum())
-    low, high = binomial_interval(n_wrong, int(has_answer.sum()))
+    low, high = out_of_bag_interval(n_wrong, int(has_answer.sum()))
     return _score("error", 100 * n_wrong / int(has_answer.sum()), 100 * low, 100 * high, by)
 
 

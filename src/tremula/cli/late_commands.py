@@ -13,6 +13,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
+from tremula.cli.early_interrupts import raise_on_interrupt
 from tremula.cli.help_text import describe, show_examples
 from tremula.cli.option_values import ARGUMENTS, OPTIONS
 
@@ -76,6 +77,7 @@ class LateGroup(TyperGroup):
         name, command, words = super().resolve_command(ctx, args)
         if name is not None and name in self.late:
             command = completing_command(name) if ctx.resilient_parsing else self.late[name].load()
+            raise_on_interrupt()
         return name, command, words
 
     @property  # type: ignore[override]

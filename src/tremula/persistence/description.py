@@ -10,6 +10,7 @@ import inspect
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
+from functools import cache
 from importlib.metadata import version
 from typing import Any
 
@@ -121,6 +122,11 @@ def _label(key: Any) -> Any:
     return key
 
 
+@cache
+def _parameter_names(kind: type) -> frozenset[str]:
+    return frozenset(inspect.signature(kind).parameters)
+
+
 class ValueDecoder:
     """Makes values from their descriptions.
 
@@ -197,7 +203,7 @@ class ValueDecoder:
         kind = find_class(name)
         if kind is None:
             raise UnknownClass(f"the file names the class {name!r}, which {self._advice()}")
-        unknown = [parameter for parameter in parameters if parameter not in inspect.signature(kind).parameters]
+        unknown = [parameter for parameter in parameters if parameter not in _parameter_names(kind)]
         if unknown:
             raise UnknownClass(f"the file gives {name} a parameter {unknown[0]!r}, which {self._advice()}")
         value = kind(**{parameter: self.read(content) for parameter, content in parameters.items()})

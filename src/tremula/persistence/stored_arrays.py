@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,9 @@ from numpy.typing import NDArray
 ARRAY_KINDS = "biufcmMSU"  # what NumPy stores without pickle
 MAX_EMPTY = 2**16  # items of an array without bytes
 LAST_CHARACTER = 0x10FFFF
+MAX_HEADER = 16384  # bytes; NumPy refuses texts of more than 10,000
+
+Header = tuple[tuple[int, ...], bool, np.dtype[Any], int]
 
 
 def bytes_of(array: NDArray[Any]) -> bytes:
@@ -29,18 +33,32 @@ def array_of(content: bytes, name: str) -> NDArray[Any]:
     >>> array_of(bytes_of(np.arange(3)), "numbers")
     array([0, 1, 2])
     """
-    entry = io.BytesIO(content)
-    version = np.lib.format.read_magic(entry)
-    if version not in ((1, 0), (2, 0)):
-        raise ValueError(f"array {name} has version {version} of NumPy's format")
-    read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    shape, in_columns, dtype = read_header(entry)
-    _check_header(name, shape, dtype, len(content) - entry.tell())
-    array = np.frombuffer(content, dtype, offset=entry.tell()) if dtype.itemsize else np.zeros(math.prod(shape), dtype)
+    shape, in_columns, dtype, n_read = _header_of(content, name)
+    _check_header(name, shape, dtype, len(content) - n_read)
+    array = np.frombuffer(content, dtype, offset=n_read) if dtype.itemsize else np.zeros(math.prod(shape), dtype)
     ordered = array.reshape(shape, order="F" if in_columns else "C")
     copied = ordered.astype(dtype.newbyteorder("="), order="C", copy=True)
     _check_items(name, copied)
     return copied
+
+
+def _header_of(content: bytes, name: str) -> Header:
+    """Return the shape, whether columns come first, the dtype, and the number of bytes before the items."""
+    version = np.lib.format.read_magic(io.BytesIO(content))
+    if version not in ((1, 0), (2, 0)):
+        raise ValueError(f"array {name} has version {version} of NumPy's format")
+    n_digits = 2 if version == (1, 0) else 4
+    n_before = np.lib.format.MAGIC_LEN + n_digits
+    n_read = n_before + int.from_bytes(content[np.lib.format.MAGIC_LEN : n_before], "little")
+    return _parsed(content[: min(n_read, MAX_HEADER)], n_digits)
+
+
+@lru_cache(maxsize=256)  # the arrays of many files have the same headers, and each is an expression to be parsed
+def _parsed(header: bytes, n_digits: int) -> Header:
+    entry = io.BytesIO(header)
+    np.lib.format.read_magic(entry)
+    read_header = np.lib.format.read_array_header_1_0 if n_digits == 2 else np.lib.format.read_array_header_2_0
+    return *read_header(entry), entry.tell()
 
 
 def _check_header(name: str, shape: tuple[int, ...], dtype: np.dtype[Any], n_bytes: int) -> None:

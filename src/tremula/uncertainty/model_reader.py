@@ -100,6 +100,8 @@ def _read_own(model: Any, X: Any, y: Any, sample_weight: Any, n_jobs: int | None
     if inbag is None:
         inbag = np.array([drawing.times_drawn(drawing.sample_of(number)[0]) for number in range(len(members))])
     sizes, weights = _groups(model)
+    kept = _kept_outputs(model)
+    _check_kept(model, np.asarray(inbag), kept, len(drawing.sample.target))
     return TrainedMembers(
         name=type(model).__name__,
         members=members,
@@ -116,7 +118,7 @@ def _read_own(model: Any, X: Any, y: Any, sample_weight: Any, n_jobs: int | None
         outputs_of_means=_outputs_of_means(model),
         adjusts_means=is_classifier(model) and (_is_blend(model) or isinstance(members[0], PerClassMember)),
         sample_of=_sampler(model, table, drawing),
-        known_outputs=_kept_outputs(model),
+        known_outputs=kept,
         learned_from_all=_learned_from_all(model, drawing),
         n_jobs=model.n_jobs if n_jobs is None else n_jobs,
         groups=drawing.sample.groups,
@@ -140,7 +142,21 @@ def _kept_outputs(model: Any) -> Floats | None:
     """Return the out-of-bag outputs that a model has kept and that its members alone do not give."""
     if not _is_blend(model):
         return None
-    return np.asarray(model.oob_prediction_[:, None] if is_regressor(model) else model.oob_decision_function_)
+    outputs = getattr(model, "oob_prediction_" if is_regressor(model) else "oob_decision_function_", np.empty(0))
+    return np.asarray(outputs[..., None] if is_regressor(model) else outputs)
+
+
+def _check_kept(model: Any, inbag: NDArray[Any], outputs: Floats | None, n_rows: int) -> None:
+    """Raise UnsupportedModel if what a model has kept about its rows, in a file perhaps, is about others."""
+    n_outputs = 1 if is_regressor(model) else len(model.classes_)
+    is_sound = inbag.shape == (len(model.members_), n_rows) and inbag.dtype.kind in "iuf"
+    if outputs is not None:
+        is_sound = is_sound and outputs.shape == (n_rows, n_outputs) and outputs.dtype == np.float64
+    if not is_sound:
+        raise UnsupportedModel(
+            f"what this {type(model).__name__} has kept about its training rows does not fit them; its file may have "
+            "been changed: train it again"
+        )
 
 
 def _outputs_of_means(model: Any) -> Callable[[Floats, Any], Floats]:

@@ -35,6 +35,11 @@ CREATE TABLE results (
 );
 {claims.SCHEMA}
 """
+# What a stranger may put into a file in place of a table, or of a function that tremula calls.
+OWN_QUERIES = {
+    "view": "SELECT view_name FROM duckdb_views() WHERE database_name = 'store' AND NOT internal LIMIT 1",
+    "macro": "SELECT function_name FROM duckdb_functions() WHERE database_name = 'store' LIMIT 1",
+}
 MEASURED_BY = "experiment = ? AND tremula = ?"
 OF_CELL = f"{MEASURED_BY} AND dataset = ? AND method = ? AND split = ?"
 INSERT = (
@@ -78,11 +83,21 @@ def unpack(content: bytes) -> np.ndarray:
 
 
 def check_format(connection: Any, path: Path) -> None:
-    """Raise an error if a file is not a store or has another format."""
+    """Raise an error if a file is not a store, has another format, or would answer by queries of its own."""
+    connection.execute("USE memory")  # so that the functions below are DuckDB's, and not macros of the file
     tables = connection.execute("SELECT table_name FROM duckdb_tables() WHERE database_name = 'store'").fetchall()
     if ("format",) not in tables or ("results",) not in tables:
         raise NotAStore(f"{str(path)!r} is a DuckDB file, but holds no results of tremula: name another file")
-    version, made_by = connection.execute("SELECT version, made_by FROM format").fetchone()
+    for kind, listing in OWN_QUERIES.items():
+        found = connection.execute(listing).fetchone()
+        if found is not None:
+            raise NotAStore(
+                f"{str(path)!r} has a {kind} {found[0]!r}, which tremula did not make, and which could read other "
+                "files: name another file"
+            )
+    connection.execute("USE store")
+    row = connection.execute("SELECT version, made_by FROM format").fetchone()
+    version, made_by = (None, "another program") if row is None else row
     if version != FORMAT_VERSION:
         raise StoreVersionError(
             f"{str(path)!r} was made by {made_by} and has format {version}, but this is tremula {__version__}, "
