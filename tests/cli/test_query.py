@@ -65,14 +65,15 @@ def test_a_dry_run_tells_the_queries_and_writes_nothing(hospital: Path, capsys: 
     assert [(column["name"], column["kind"]) for column in told["columns"]] == [
         ("again", "nominal"), ("ward", "nominal"), ("age", "numeric"),
     ]  # fmt: skip
-    assert (told["column_queries"], told["queries_per_depth"], told["queries_planned"]) == (3, 1, 5)
+    assert (told["column_queries"], told["queries_per_depth"], told["queries_planned"]) == (3, 1, 12)
     assert "GROUPING SETS" in told["root_queries"][0]
     assert list(Path().iterdir()) == []
 
 
 def test_a_dry_run_in_words_shows_the_query(hospital: Path, capsys: pytest.CaptureFixture[str]) -> None:
     printed = query(capsys, f"{hospital}/hospital.duckdb#visits", *SMALL, "--dry-run")
-    assert "About 5 queries" in printed
+    assert "About 12 queries" in printed
+    assert "with 20% of the rows held out inside the database" in printed
     assert "GROUPING SETS" in printed
     assert "Only the names and types" in printed
 
@@ -108,10 +109,66 @@ def test_sqlite_predicts_by_the_sql_too(hospital: Path, capsys: pytest.CaptureFi
     assert answered["prediction"].tolist() == expected.tolist()
 
 
+def test_the_error_on_held_out_rows_is_told(hospital: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = (f"{hospital}/hospital.duckdb#visits", *SMALL)
+    told = as_json(capsys, *words)["error_estimate"]
+    assert told["rows_held_out"] + told["rows_of_model"] == 300
+    assert sum(map(sum, told["confusion"])) == told["rows_held_out"]
+    assert told["classes"] == ["no", "yes"]
+    assert told["interval"][0] <= told["value"] <= told["interval"][1] < told["constant"]
+    assert (told["constant_prediction"], told["is_of_saved_model"]) == ("no", False)
+    printed = " ".join(query(capsys, *words).split())
+    assert f"Error {told['value']:.1%} (95% interval" in printed
+    assert f"predicting 'no' for every row: {told['constant']:.1%}" in printed
+    assert "the saved model has learned from all rows" in printed
+    assert "were held out one by one" in printed
+    with_estimate = tm.load("model.tremula")
+    without = as_json(capsys, *words, "--holdout", "0")
+    assert without["error_estimate"] == {"left_out": "--holdout is 0"}
+    assert without["queries_sent"] == without["queries_planned"] == 5
+    assert tm.load("model.tremula").members_ == with_estimate.members_
+
+
+def test_a_model_of_noise_is_not_called_better(capsys: pytest.CaptureFixture[str]) -> None:
+    noise = np.random.default_rng(1).permutation(VISITS["again"])
+    VISITS.assign(again=noise).to_csv("visits.csv", index=False)
+    assert "not shown to be better" in query(capsys, "visits.csv", *SMALL)
+
+
+def test_without_enough_rows_there_is_a_model_and_a_reason(capsys: pytest.CaptureFixture[str]) -> None:
+    VISITS[:4].assign(again=["yes", "no", "no", "no"]).to_parquet("visits.parquet")
+    told = as_json(capsys, "visits.parquet", *SMALL, "--holdout", "0.01")["error_estimate"]
+    assert "hold out a larger share" in told["left_out"]
+    assert Path("model.tremula").exists()
+
+
+def test_behind_a_guard_rows_are_held_out_on_request(hospital: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = (f"{hospital}/hospital.duckdb#visits", *SMALL, "--min-count", "5", "--ledger", "ledger.jsonl")
+    assert "could be subtracted from each other" in query(capsys, *words)
+    few_errors = as_json(capsys, *words, "--holdout", "0.4")["error_estimate"]
+    assert "too small to be disclosed" in few_errors["left_out"]
+    told = as_json(capsys, *words, "--holdout", "0.4", "--target", "ward")["error_estimate"]
+    assert (told["is_of_saved_model"], told["confusion"]) == (True, None)
+    assert told["rows_held_out"] + told["rows_of_model"] == pytest.approx(300, abs=10)
+    asked = [json.loads(line)["rows"] for line in Path("ledger.jsonl").read_text().splitlines()]
+    assert set(asked) == {"not held out", "held out"}
+    assert asked.count("held out") == 1
+
+
+def test_the_ledger_has_the_questions_of_the_estimate(hospital: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    query(capsys, f"{hospital}/hospital.duckdb#visits", *SMALL, "--ledger", "ledger.jsonl")
+    entries = [json.loads(line) for line in Path("ledger.jsonl").read_text().splitlines()]
+    assert [entry["number"] for entry in entries] == list(range(len(entries)))
+    assert {entry["rows"] for entry in entries} == {"all", "not held out", "held out"}
+    assert entries[-1]["attributes"] == ["prediction"]
+
+
 def test_a_numeric_target_in_a_file(capsys: pytest.CaptureFixture[str]) -> None:
     VISITS.assign(fee=VISITS["age"] * 1.5).to_parquet("visits.parquet")
     told = as_json(capsys, "visits.parquet", "--target", "fee", "--columns", "age", "--members", "2")
     assert told["model"] == "SimulatedBaggingRegressor"
+    assert told["error_estimate"]["measure"] == "rmse"
+    assert told["error_estimate"]["interval"][1] < told["error_estimate"]["constant"]
     assert abs(tm.load("model.tremula").predict(VISITS[["age"]]) - VISITS["age"] * 1.5).mean() < 10
 
 
@@ -250,6 +307,8 @@ def test_mistaken_budgets_give_a_message(
         ),
         (("{}/hospital.duckdb#visits", "--target", "again", "--privacy", "0"), EXIT_BAD_INPUT, "--epsilon=0.0"),
         (("{}/hospital.duckdb#visits", "--target", "again", "--log", "a", "--ledger", "./a"), 3, "two files"),
+        (("{}/hospital.duckdb#visits", "--target", "again", "--holdout", "1"), EXIT_BAD_INPUT, "at most 0.9"),
+        (("{}/hospital.duckdb#visits", "--target", "again", "--holdout", "0.2", "--epsilon", "1"), 3, "does not pay"),
         (("{}/hospital.duckdb#visits",), 2, "--target"),
     ],
 )

@@ -4,18 +4,14 @@ The planned queries are printed first, a report of the queries sent afterwards.
 """
 
 import json
-import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
-import tremula as tm
 from tremula.cli.database_options import (
     SCHEMES,
     Bins,
@@ -37,30 +33,25 @@ from tremula.cli.guard_options import (
     RoundToOption,
     RowsPerPersonOption,
     TargetBoundsOption,
-    make_guard,
     read_limits,
     read_rules,
 )
-from tremula.cli.model_files import check_ending, check_place, write_model
+from tremula.cli.holdout import HoldoutOption, read_holdout
+from tremula.cli.learning import Learning, counting
+from tremula.cli.model_files import check_ending, check_place
 from tremula.cli.options import TaskOrAuto
-from tremula.errors import InvalidInput, InvalidParameter, TremulaError, listed
+from tremula.cli.query_output import describe_plan, print_asked, print_plan, print_query
+from tremula.errors import InvalidInput, InvalidParameter, listed
 from tremula.lab.datasets.tables import FORMATS
 from tremula.lab.datasets.typed_table import open_typed_table
 from tremula.persistence.atomic_write import write_atomically
-from tremula.queries import GuardedOracle, connect
-from tremula.queries.privacy import epsilon_for
+from tremula.queries import connect
 from tremula.queries.sql.cube import AUTO
 from tremula.queries.sql.database import duckdb_table, without_password
-from tremula.queries.sql.plan import Plan, plan_queries
+from tremula.queries.sql.plan import plan_queries
 
 # Names of sqlglot's dialects where they differ from the engine's.
 DIALECTS = {"pyspark": "spark"}
-SHOWN_SQL = 1200  # printed characters of a query
-PUBLIC = (
-    "The classes, levels and quantiles of the columns are disclosed exactly, even those of a single row: --min-count, "
-    "--round-to and --epsilon do not protect them."
-)
-
 
 UrlArgument = Annotated[
     str,
@@ -114,6 +105,7 @@ def query(
     rows_per_person: RowsPerPersonOption = 1,
     target_bounds: TargetBoundsOption = None,
     cube_rows: CubeRowsOption = "0",
+    holdout: HoldoutOption = None,
     dry_run: DryRunOption = False,
     out: OutOption = Path("model.tremula"),
     sql: SqlOption = None,
@@ -125,31 +117,36 @@ def query(
     """Learn an ensemble of trees from counts that a database returns (simulated bagging). No row leaves the database.
 
     Prints the number and form of the planned queries, sends them, and reports what was asked. The model is saved for
-    tremula predict. It can also be written as one SQL query, to predict in the database. Only with --cube-rows may rows
-    leave the database.
+    tremula predict. It can also be written as one SQL query, to predict in the database. Its error is estimated on rows
+    that are held out inside the database. Only with --cube-rows may rows leave the database.
     """
     address, name = _address(url, table)
     files = _check_files(out, sql, log, ledger)
     chosen = column_choices(columns, nominal, bins, task) | read_limits(person_id, rows_per_person, target_bounds)
-    guard = read_rules(min_count, round_to, epsilon, delta, budget_depth, ledger_file)
+    rules = read_rules(min_count, round_to, epsilon, delta, budget_depth, ledger_file)
     connecting = {"cube_rows": _cube_rows(cube_rows)}
     parameters = {"n_estimators": members, "max_depth": max_depth, "random_state": seed}
+    learning = Learning(parameters, rules, *read_holdout(holdout, rules), ledger)
     report: dict[str, Any] = {"url": without_password(address), "table": name, "target": target} | connecting
     with _source(address, name, target, chosen) as (source, read):
         plan = plan_queries(source, name, target, **chosen | read)
-        report |= _plan(plan, max_depth)
+        report |= describe_plan(plan, max_depth, learning.share, learning.grows_twice)
         if not as_json:
-            _print_plan(report, plan)
+            print_plan(report, plan)
         if dry_run:
-            print(json.dumps(report, indent=2, ensure_ascii=False)) if as_json else _print_query(plan)
+            print(json.dumps(report, indent=2, ensure_ascii=False)) if as_json else print_query(plan)
             return
-        with _query_log(log) as sent:
-            model, asked = _learn(source, name, target, chosen | read | connecting, guard, ledger, parameters, sent)
-    write_model(model, out)
+        options = {**chosen, **read, **connecting}
+        with (
+            _query_log(log) as sent,
+            counting(sent),
+            connect(source, name, target=target, on_query=sent.append, **options) as oracle,
+        ):
+            model, asked = learning.learn(oracle, sent, out)
     if sql is not None:
         _write_sql(model, sql, name or url, plan.engine)
     report |= asked | {"wrote": [str(file) for file in files]}
-    print(json.dumps(report, indent=2, ensure_ascii=False)) if as_json else _print_asked(report)
+    print(json.dumps(report, indent=2, ensure_ascii=False)) if as_json else print_asked(report)
 
 
 def _write_sql(model: Any, file: Path, table: str, engine: str) -> None:
@@ -219,165 +216,3 @@ def _source(
         opened = duckdb_table(typed.connection, typed.name)
         kept = None if attributes is None else [name for name in attributes if name in opened.columns]
         yield opened, {"task": typed.task, "attributes": kept}
-
-
-# --- learning ---
-
-
-def _learn(
-    source: Any,
-    table: str | None,
-    target: str,
-    chosen: Mapping[str, Any],
-    guard: Mapping[str, Any],
-    ledger: Path | None,
-    parameters: Mapping[str, Any],
-    sent: list[str],
-) -> tuple[Any, dict[str, Any]]:
-    """Return the model and a report of what was asked; the queries are added to `sent`."""
-    start = time.perf_counter()
-    with _counting(sent), connect(source, table, target=target, on_query=sent.append, **chosen) as oracle:
-        is_guarded = any(rule for rule in guard.values())
-        guarded = make_guard(oracle, guard, parameters["max_depth"]) if is_guarded or ledger is not None else None
-        kind = tm.SimulatedBaggingRegressor if oracle.schema.classes is None else tm.SimulatedBaggingClassifier
-        model = kind(**parameters)
-        if guarded is None:
-            model.fit(oracle)
-        else:
-            _fit_guarded(model, guarded, ledger)
-    asked: dict[str, Any] = {
-        "model": type(model).__name__,
-        "classes": None if oracle.schema.classes is None else [str(label) for label in oracle.schema.classes],
-        "members": len(model.members_),
-        "mean_leaves": sum(tree.n_leaves for tree in model.members_) / len(model.members_),
-        "queries_sent": oracle.n_queries,
-        "different_rows_fetched": oracle.has_fetched_rows,
-        "seconds": round(time.perf_counter() - start, 3),
-    }
-    if guarded is not None:
-        asked["disclosure"] = _disclosure(guarded, guard)
-    return model, asked
-
-
-def _fit_guarded(model: Any, guarded: GuardedOracle, ledger: Path | None) -> None:
-    """Fit on guarded counts; the ledger is written even if the fit fails."""
-    try:
-        model.fit(guarded)
-    except TremulaError as error:
-        suppressed = sum(entry.suppressed for entry in guarded.ledger)
-        if not suppressed:
-            raise
-        raise type(error)(
-            f"{error}; {suppressed} cells with too few rows were suppressed: lower --min-count"
-        ) from error
-    finally:
-        if ledger is not None:
-            guarded.export_ledger(ledger)
-
-
-@contextmanager
-def _counting(sent: Sequence[str]) -> Iterator[None]:
-    """Show the number of queries sent, on a terminal."""
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    class SentColumn(TextColumn):
-        def render(self, task: Any) -> Any:
-            return super().render(task) + f"{len(sent)} queries sent"
-
-    console = Console(stderr=True)
-    columns = SpinnerColumn(), SentColumn(""), TimeElapsedColumn()
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        progress.add_task("", total=None)
-        yield
-
-
-def _disclosure(guarded: GuardedOracle, guard: Mapping[str, Any]) -> dict[str, Any]:
-    outcomes = [entry.outcome for entry in guarded.ledger]
-    return {
-        **{name: rule for name, rule in guard.items() if name not in ("budget_depth", "ledger_file")},
-        "questions_answered": outcomes.count("answered"),
-        "questions_estimated": outcomes.count("estimated"),
-        "questions_refused": outcomes.count("refused"),
-        "cells_suppressed": sum(entry.suppressed for entry in guarded.ledger),
-        "epsilon_spent": _epsilon_spent(guarded, guard),
-    }
-
-
-def _epsilon_spent(guarded: GuardedOracle, guard: Mapping[str, Any]) -> float | None:
-    """Return the epsilon that was spent; with a delta, that of the rho that was spent."""
-    if guard["epsilon"] is None or guard["delta"] is None:
-        return None if guard["epsilon"] is None else guarded.spent
-    return min(epsilon_for(guarded.spent, guard["delta"]), guard["epsilon"]) if guarded.spent else 0.0
-
-
-# --- output ---
-
-
-def _plan(plan: Plan, max_depth: int) -> dict[str, Any]:
-    return {
-        "engine": plan.engine,
-        "form": plan.form,
-        "columns": [asdict(column) for column in (plan.target, *plan.columns)],
-        "column_queries": plan.column_queries,
-        "queries_per_depth": plan.queries_per_depth,
-        "queries_planned": plan.n_queries(max_depth),
-        "root_queries": list(plan.root_queries),
-        "not_covered": PUBLIC,
-    }
-
-
-def _print_plan(report: Mapping[str, Any], plan: Plan) -> None:
-    console = Console(highlight=False, soft_wrap=True)
-    console.print(f"{report['url']} ({plan.engine}), to predict {report['target']}:", markup=False)
-    table = Table()
-    for heading in ("column", "type", "kind", "queried once"):
-        table.add_column(heading)
-    for column in (plan.target, *plan.columns):
-        asked = {"nominal": "its levels", "numeric": "its quantiles"}[column.kind]
-        if column is plan.target:
-            asked = {"nominal": "its classes", "numeric": "the number of rows"}[column.kind]
-        table.add_row(column.name, column.type, column.kind, asked)
-    console.print(table, soft_wrap=False)
-    console.print(
-        f"About {report['queries_planned']} queries: {plan.column_queries} for these, then {plan.queries_per_depth} "
-        f"for each depth of all trees together, by {plan.form}; more if there are many different paths. The database "
-        f"returns counts by path, value and class, {_of_rows(report)}. {PUBLIC}",
-        markup=False,
-    )
-
-
-def _of_rows(report: Mapping[str, Any]) -> str:
-    if report["cube_rows"] == 0:
-        return "never a row"
-    return f"or the counts of all its different rows (--cube-rows {report['cube_rows']})"
-
-
-def _print_query(plan: Plan) -> None:
-    console = Console(highlight=False, soft_wrap=True)
-    shown = plan.root_queries[0]
-    console.print("The query of the first depth, with example levels and cuts:", markup=False)
-    console.print(shown[:SHOWN_SQL] + (" ..." if len(shown) > SHOWN_SQL else ""), markup=False, style="dim")
-    console.print("Only the names and types of the columns were queried.", markup=False)
-
-
-def _print_asked(report: Mapping[str, Any]) -> None:
-    console = Console(highlight=False, soft_wrap=True)
-    console.print(
-        f"Sent {report['queries_sent']} queries in {report['seconds']:.1f} s. {report['model']} of {report['members']} "
-        f"trees, {report['mean_leaves']:.1f} leaves on average.",
-        markup=False,
-    )
-    if report["different_rows_fetched"]:
-        console.print("The counts of all different rows were fetched, and the last questions answered from these.")
-    disclosure = report.get("disclosure")
-    if disclosure:
-        console.print(
-            f"Disclosure: {disclosure['questions_answered']} questions answered, {disclosure['questions_estimated']} "
-            f"estimated, {disclosure['questions_refused']} refused, {disclosure['cells_suppressed']} cells suppressed. "
-            f"{PUBLIC}",
-            markup=False,
-        )
-    if disclosure and disclosure["epsilon"] is not None:
-        spent = f"{disclosure['epsilon_spent']:.3g} of a privacy budget of {disclosure['epsilon']:g} were spent."
-        console.print(spent, markup=False)
-    Console(stderr=True, soft_wrap=True).print(f"wrote {', '.join(report['wrote'])}", markup=False, highlight=False)

@@ -7,6 +7,7 @@ oracle; `sql/` asks databases, `remote/` other machines. Open `question.py` firs
 from tremula.queries.adtree import ADTreeOracle
 from tremula.queries.arrays import ArrayOracle
 from tremula.queries.contributions import limit_rows
+from tremula.queries.error_estimate import ErrorEstimate, estimate_error
 from tremula.queries.federated import FederatedOracle
 from tremula.queries.guard import GuardedOracle
 from tremula.queries.guarded_cuts import private_cuts
@@ -21,6 +22,7 @@ __all__ = [
     "ArrayOracle",
     "Attribute",
     "Condition",
+    "ErrorEstimate",
     "FederatedOracle",
     "GuardedOracle",
     "ItemsetOracle",
@@ -30,6 +32,7 @@ __all__ = [
     "TableOracle",
     "agree_on_cuts",
     "connect",
+    "estimate_error",
     "limit_rows",
     "private_cuts",
 ]

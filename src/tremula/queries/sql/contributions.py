@@ -12,6 +12,7 @@ from typing import Any
 from tremula.errors import InvalidInput, InvalidTarget, UnknownTable
 from tremula.parameters import check_number
 from tremula.queries.question import GRID
+from tremula.queries.sql.checksum import row_checksum
 from tremula.queries.sql.columns import number, with_target
 from tremula.queries.sql.database import Database
 
@@ -88,8 +89,7 @@ def _limit_rows(
     database: Database, table: Any, target: str, person_id: str, rows_per_person: int, columns: Sequence[str]
 ) -> Any:
     known = with_target(database, table, target)
-    texts = [known[name].cast("string").fill_null("") for name in (person_id, *columns)]
-    checksum = _md5(database)(database.ibis.literal("|").join(texts))
+    checksum = row_checksum(database, known, (person_id, *columns))
     place = "place of the row"
     while place in known.columns:
         place += "_"
@@ -99,22 +99,3 @@ def _limit_rows(
         **{place: database.ibis.row_number().over(group_by=known[person_id], order_by=order).cast("int64")}
     )
     return numbered.filter(numbered[place] < rows_per_person).drop(place)
-
-
-def _md5(database: Database) -> Any:
-    """Return the function MD5 of a database; SQLite has none and calls Python's."""
-    scalar = database.ibis.udf.scalar
-    if database.engine == "sqlite":
-        from hashlib import md5 as python_md5
-
-        @scalar.python
-        def tremula_md5(text: str) -> str:
-            return python_md5(text.encode(), usedforsecurity=False).hexdigest()
-
-        return tremula_md5
-
-    @scalar.builtin
-    def md5(text: str) -> str:
-        raise NotImplementedError  # the database runs its own
-
-    return md5

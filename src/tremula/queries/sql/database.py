@@ -169,13 +169,21 @@ def _fetch_from_postgres(backend: Any, sql: str) -> Any:
         cursor.execute(sql)
         columns, rows = cursor.description, cursor.fetchall()
     types = {FLOAT4: pyarrow.float32()}
-    values = zip(*rows) if rows else [()] * len(columns)
-    return pyarrow.table(
-        {
-            column.name: pyarrow.array(column_values, types.get(column.type_code))
-            for column, column_values in zip(columns, values)
-        }
-    )
+    return _as_arrow([column.name for column in columns], rows, [types.get(column.type_code) for column in columns])
+
+
+def _fetch_from_sqlite(backend: Any, sql: str) -> Any:
+    """Run a query and return a pyarrow table; ibis would create a view to learn the types."""
+    cursor = backend.con.execute(sql)
+    names, rows = [column[0] for column in cursor.description], cursor.fetchall()
+    return _as_arrow(names, rows, [None] * len(names))
+
+
+def _as_arrow(names: list[str], rows: list[Any], types: list[Any]) -> Any:
+    import pyarrow
+
+    values = zip(*rows) if rows else [()] * len(names)
+    return pyarrow.table({name: pyarrow.array(column, kind) for name, column, kind in zip(names, values, types)})
 
 
 def _times(attempts: int) -> str:
@@ -218,6 +226,22 @@ class Database:
         if self._limit is not None:
             self.table = self._limit(self, opened)
 
+    def part_opener(self, part: Callable[[Database, Any], Any]) -> Any:
+        """Return a part of the table on the same connection, or what opens it, where a lost one can be opened again."""
+        reopen = self._open
+        if reopen is None:
+            return part(self, self.source)
+        was_opened = False
+
+        def open_part() -> Any:
+            nonlocal was_opened
+            if was_opened:  # and lost since
+                self._take(reopen())
+            was_opened = True
+            return part(self, self.source)
+
+        return open_part
+
     @property
     def backend(self) -> Any:
         """The connection."""
@@ -257,6 +281,8 @@ class Database:
             return self.backend.con.sql(sql).to_arrow_table()
         if self.engine == "postgres":
             return _fetch_from_postgres(self.backend, sql)
+        if self.engine == "sqlite":
+            return _fetch_from_sqlite(self.backend, sql)
         return self.backend.sql(sql).to_pyarrow()
 
     def _announce(self, sql: str, max_length: float) -> None:

@@ -28,10 +28,14 @@ from tremula.queries.sql.columns import (
 from tremula.queries.sql.contributions import check_persons, limit_contributions
 from tremula.queries.sql.cube import AUTO, CubeChoice, fetch_cube, find_ancestors
 from tremula.queries.sql.database import Database, QueryTooLong, table_or_opener
+from tremula.queries.sql.held_out import HeldOutRows
+from tremula.queries.sql.parts import Part, count_different_rows
 from tremula.queries.sql.query_forms import BEST_FORM, FORMS
 
 MAX_PATHS = 4000  # of one query; larger batches are divided
 MAX_SQL = 100_000  # bytes of one query; a batch that needs more is divided
+MAX_SHARE = 0.9  # of the rows that can be held out
+MAX_ALIKE = 0.05  # share of rows that are like an earlier one, up to which rows alike are held out together
 
 
 def connect(url: Any, table: str | None = None, *, target: str | None = None, **options: Any) -> Any:
@@ -183,6 +187,21 @@ class TableOracle:
             rows_per_person=1 if person_id is None else rows_per_person,
             target_bounds=bounds,
         )
+        self._options: dict[str, Any] = {
+            "categorical_features": categorical_features,
+            "n_bins": n_bins,
+            "max_levels": max_levels,
+            "task": "regression" if classes is None else "classification",
+            "cuts": cuts,
+            "form": form,
+            "cube_rows": cube_rows,
+            "retries": retries,
+            "on_query": on_query,
+            "person_id": person_id,
+            "rows_per_person": rows_per_person,
+            "target_bounds": target_bounds,
+        }
+        self._limit = limit
         self._answers: dict[Question, NDArray[Any]] = {}
         self._parents: dict[Path, Path] = {}
         self._cube_choice = CubeChoice(cube_rows)
@@ -212,6 +231,47 @@ class TableOracle:
 
     def __exit__(self, *error: object) -> None:
         self.close()
+
+    def hold_out(
+        self, share: float = 0.2, key: str = "", keep_alike: bool | None = None
+    ) -> tuple[TableOracle, HeldOutRows]:
+        """Divide the rows into those to learn from and those to count the errors of a model on.
+
+        Rows are held out by a checksum (MD5) of their values and a key, which every query computes: in one table always
+        the same rows. The target is not among these values. With `person_id`, whole persons are held out.
+
+        Parameters
+        ----------
+        share : float, default=0.2
+            Expected share of the rows, or persons, that are held out.
+        key : str, default=""
+            Another key holds out other rows.
+        keep_alike : bool or None, default=None
+            Whether rows are held out together that are alike in all attributes. Otherwise rows that are alike in the
+            target, too, are numbered, which sorts the rows in every query, and held out one by one. None keeps them
+            together if at most 5 % of the rows are like another one, which takes one query. Persons stay together.
+
+        Returns
+        -------
+        oracle : TableOracle
+            Of the rows that are not held out, on the same connection. Levels, classes and quantiles are those of these
+            rows.
+        held_out : HeldOutRows
+        """
+        check_number("share", share, 0.0, MAX_SHARE, above=True)
+        names, target, person = [a.name for a in self._schema.attributes], self._schema.target, self._schema.person_id
+        n_rows = n_different = None
+        if person is not None:
+            keep_alike = True
+        elif keep_alike is None:
+            n_rows, n_different = count_different_rows(self._database, names, target)
+            keep_alike = n_rows - n_different <= MAX_ALIKE * n_rows
+        columns = tuple(names) if person is None else (person,)
+        part = Part(share, key, columns, None if keep_alike else target, is_held_out=False)
+        training = TableOracle(self._database.part_opener(part.rows), target, names, **self._options)
+        other = self._database.part_opener(replace(part, is_held_out=True).rows)
+        database = Database(other, self._options["retries"], self._options["on_query"], self._limit)
+        return training, HeldOutRows(database, self._schema, columns, n_rows, n_different, keep_alike)
 
     def count(self, questions: Sequence[Question]) -> list[NDArray[Any]]:
         """Answer a batch of questions, in their order; questions answered before are not sent again."""

@@ -1,0 +1,190 @@
+"""The fit of ``tremula query``: grows the model from counts, saves it, and estimates its error on held-out rows."""
+
+import json
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from sklearn.base import clone
+
+import tremula as tm
+from tremula.cli.guard_options import make_guard
+from tremula.cli.holdout import as_report
+from tremula.cli.model_files import write_model
+from tremula.errors import QueryFailed, TremulaError
+from tremula.persistence.atomic_write import write_atomically
+from tremula.queries import GuardedOracle, TableOracle
+from tremula.queries.error_estimate import PredictionOracle, measure_error, measure_guarded_error
+from tremula.queries.ledger import LedgerEntry
+from tremula.queries.oracle import Oracle
+from tremula.queries.privacy import epsilon_for
+from tremula.queries.sql.held_out import HeldOutRows
+
+ALL_ROWS, TRAINING_ROWS, HELD_OUT_ROWS = "all", "not held out", "held out"
+
+
+@dataclass
+class Learning:
+    """How a model is grown from counts, and its error estimated.
+
+    Attributes
+    ----------
+    parameters : mapping
+        Of the model.
+    rules : mapping
+        Rules of disclosure, as `read_rules` returns them.
+    share : float
+        Share of the rows that are held out.
+    no_estimate : str
+        Why none is held out; empty if some are.
+    ledger : Path or None
+        File for all questions.
+    """
+
+    parameters: Mapping[str, Any]
+    rules: Mapping[str, Any]
+    share: float
+    no_estimate: str
+    ledger: Path | None
+    _entries: list[tuple[str, list[LedgerEntry]]] = field(default_factory=list)
+
+    @property
+    def is_guarded(self) -> bool:
+        """Whether there is a rule of disclosure."""
+        return any(self.rules.values())
+
+    @property
+    def grows_twice(self) -> bool:
+        """Whether the error is that of a second model, so that the saved one learns from all rows."""
+        return self.share > 0 and not self.is_guarded
+
+    def learn(self, oracle: TableOracle, sent: Sequence[str], out: Path) -> tuple[Any, dict[str, Any]]:
+        """Save a model, and return it and a report of what was asked."""
+        start = time.perf_counter()
+        kind = tm.SimulatedBaggingRegressor if oracle.schema.classes is None else tm.SimulatedBaggingClassifier
+        model = kind(**self.parameters)
+        counted, held_out = oracle, None
+        if self.share and self.is_guarded:
+            counted, held_out = oracle.hold_out(self.share, self._key, keep_alike=False)
+        answering = self._fit(model, counted, ALL_ROWS if held_out is None else TRAINING_ROWS)
+        write_model(model, out)
+        seconds = time.perf_counter() - start
+        estimate = self._estimate(model, oracle, answering, held_out)
+        report: dict[str, Any] = {
+            "model": type(model).__name__,
+            "classes": None if oracle.schema.classes is None else [str(label) for label in oracle.schema.classes],
+            "members": len(model.members_),
+            "mean_leaves": sum(tree.n_leaves for tree in model.members_) / len(model.members_),
+            "queries_sent": len(sent),
+            "different_rows_fetched": counted.has_fetched_rows,
+            "seconds": round(seconds, 3),
+            "seconds_of_estimate": round(time.perf_counter() - start - seconds, 3),
+            "error_estimate": estimate,
+        }
+        if isinstance(answering, GuardedOracle):
+            report["disclosure"] = disclosure(answering, self.rules)
+        return model, report
+
+    @property
+    def _key(self) -> str:
+        return f"tremula {self.parameters['random_state']}"
+
+    def _fit(self, model: Any, oracle: Oracle, rows: str) -> Oracle:
+        """Fit on counts, guarded if need be, and return what answered; the ledger is written even if the fit fails."""
+        if not self.is_guarded and self.ledger is None:
+            model.fit(oracle)
+            return oracle
+        guarded = make_guard(oracle, self.rules, self.parameters["max_depth"])
+        self._entries.append((rows, guarded.ledger))
+        try:
+            model.fit(guarded)
+        except TremulaError as error:
+            suppressed = sum(entry.suppressed for entry in guarded.ledger)
+            if not suppressed:
+                raise
+            raise type(error)(
+                f"{error}; {suppressed} cells with too few rows were suppressed: lower --min-count"
+            ) from error
+        finally:
+            self._write_ledger()
+        return guarded
+
+    def _estimate(
+        self, model: Any, oracle: TableOracle, answering: Oracle, held_out: HeldOutRows | None
+    ) -> dict[str, Any]:
+        """Return the error estimate, or why there is none; the model is saved already."""
+        if not self.share:
+            return {"left_out": self.no_estimate}
+        try:
+            if held_out is not None:
+                predictions = make_guard(PredictionOracle(model, held_out), self.rules)
+                self._entries.append((HELD_OUT_ROWS, predictions.ledger))
+                return as_report(measure_guarded_error(predictions, answering, held_out), is_of_saved_model=True)
+            training, held_out = oracle.hold_out(self.share, self._key)
+            copy = clone(model)
+            answering = self._fit(copy, training, TRAINING_ROWS)
+            self._entries.append((HELD_OUT_ROWS, [_entry_of_predictions()]))
+            return as_report(measure_error(copy, answering, held_out), is_of_saved_model=False)
+        except QueryFailed:
+            raise
+        except TremulaError as error:
+            return {"left_out": str(error)}
+        finally:
+            self._write_ledger()
+
+    def _write_ledger(self) -> None:
+        """Write all questions so far; `rows` says which rows each was about."""
+        if self.ledger is None:
+            return
+        entries = [(rows, entry) for rows, ledger in self._entries for entry in ledger]
+        lines = [
+            json.dumps(asdict(entry) | {"number": number, "rows": rows}, ensure_ascii=False)
+            for number, (rows, entry) in enumerate(entries)
+        ]
+        write_atomically(self.ledger, "".join(f"{line}\n" for line in lines).encode())
+
+
+def _entry_of_predictions() -> LedgerEntry:
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    return LedgerEntry(0, now, "", ("prediction",), joint=False, outcome="answered", cost=0.0, suppressed=0)
+
+
+@contextmanager
+def counting(sent: Sequence[str]) -> Iterator[None]:
+    """Show the number of queries sent, on a terminal."""
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    class SentColumn(TextColumn):
+        def render(self, task: Any) -> Any:
+            return super().render(task) + f"{len(sent)} queries sent"
+
+    console = Console(stderr=True)
+    columns = SpinnerColumn(), SentColumn(""), TimeElapsedColumn()
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        progress.add_task("", total=None)
+        yield
+
+
+def disclosure(guarded: GuardedOracle, rules: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a guard answered, and what was spent."""
+    outcomes = [entry.outcome for entry in guarded.ledger]
+    return {
+        **{name: rule for name, rule in rules.items() if name not in ("budget_depth", "ledger_file")},
+        "questions_answered": outcomes.count("answered"),
+        "questions_estimated": outcomes.count("estimated"),
+        "questions_refused": outcomes.count("refused"),
+        "cells_suppressed": sum(entry.suppressed for entry in guarded.ledger),
+        "epsilon_spent": _epsilon_spent(guarded, rules),
+    }
+
+
+def _epsilon_spent(guarded: GuardedOracle, rules: Mapping[str, Any]) -> float | None:
+    """Return the epsilon that was spent; with a delta, that of the rho that was spent."""
+    if rules["epsilon"] is None or rules["delta"] is None:
+        return None if rules["epsilon"] is None else guarded.spent
+    return min(epsilon_for(guarded.spent, rules["delta"]), rules["epsilon"]) if guarded.spent else 0.0
