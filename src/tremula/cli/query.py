@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 import tremula as tm
+from tremula.cli.budget_tables import check_budget, check_stated, levels_as_text, public_by_budget, stated_kinds
 from tremula.cli.database_options import (
     SCHEMES,
     Bins,
@@ -30,14 +31,19 @@ from tremula.cli.database_options import (
 from tremula.cli.guard_options import (
     BudgetDepthOption,
     DeltaOption,
+    DomainsOption,
     EpsilonOption,
     LedgerFileOption,
     MinCountOption,
     PersonOption,
+    PublicOption,
+    RhoOption,
     RoundToOption,
     RowsPerPersonOption,
     TargetBoundsOption,
+    has_budget,
     make_guard,
+    read_domains,
     read_limits,
     read_rules,
 )
@@ -57,8 +63,8 @@ from tremula.queries.sql.plan import Plan, plan_queries
 DIALECTS = {"pyspark": "spark"}
 SHOWN_SQL = 1200  # printed characters of a query
 PUBLIC = (
-    "The classes, levels and quantiles of the columns are disclosed exactly, even those of a single row: --min-count, "
-    "--round-to and --epsilon do not protect them."
+    "The classes, levels and quantiles of the columns are disclosed exactly, even those of a single row: --min-count "
+    "and --round-to do not protect them."
 )
 
 
@@ -108,6 +114,9 @@ def query(
     round_to: RoundToOption = None,
     epsilon: EpsilonOption = None,
     delta: DeltaOption = None,
+    rho: RhoOption = None,
+    domains: DomainsOption = None,
+    public: PublicOption = None,
     budget_depth: BudgetDepthOption = None,
     ledger_file: LedgerFileOption = None,
     person_id: PersonOption = None,
@@ -131,13 +140,16 @@ def query(
     address, name = _address(url, table)
     files = _check_files(out, sql, log, ledger)
     chosen = column_choices(columns, nominal, bins, task) | read_limits(person_id, rows_per_person, target_bounds)
-    guard = read_rules(min_count, round_to, epsilon, delta, budget_depth, ledger_file)
+    chosen |= read_domains(domains, target)
+    guard = read_rules(min_count, round_to, epsilon, delta, budget_depth, ledger_file, rho, public)
     connecting = {"cube_rows": _cube_rows(cube_rows)}
+    check_budget(guard, connecting["cube_rows"])
     parameters = {"n_estimators": members, "max_depth": max_depth, "random_state": seed}
     report: dict[str, Any] = {"url": without_password(address), "table": name, "target": target} | connecting
-    with _source(address, name, target, chosen) as (source, read):
+    with _source(address, name, target, chosen, guard) as (source, read):
         plan = plan_queries(source, name, target, **chosen | read)
-        report |= _plan(plan, max_depth)
+        check_stated(plan, guard)
+        report |= _plan(plan, max_depth, guard)
         if not as_json:
             _print_plan(report, plan)
         if dry_run:
@@ -201,7 +213,7 @@ def _address(url: str, table: str | None) -> tuple[str, str | None]:
 
 @contextmanager
 def _source(
-    address: str, table: str | None, target: str, chosen: Mapping[str, Any]
+    address: str, table: str | None, target: str, chosen: Mapping[str, Any], guard: Mapping[str, Any]
 ) -> Iterator[tuple[Any, dict[str, Any]]]:
     """Give what `connect` takes; a file is read as all commands read it, which decides the task and the attributes."""
     if "://" in address:
@@ -213,12 +225,13 @@ def _source(
     attributes = chosen["attributes"]
     person = [chosen["person_id"]] if "person_id" in chosen else []
     wanted = None if attributes is None else [*attributes, *chosen["categorical_features"], *person]
-    with open_typed_table(address, target, task, wanted) as typed:
+    stated = stated_kinds(chosen, target) if has_budget(guard) else None
+    with open_typed_table(address, target, task, wanted, stated) as typed:
         if typed.notes:
             Console(stderr=True, soft_wrap=True).print("\n".join(typed.notes), markup=False, highlight=False)
         opened = duckdb_table(typed.connection, typed.name)
         kept = None if attributes is None else [name for name in attributes if name in opened.columns]
-        yield opened, {"task": typed.task, "attributes": kept}
+        yield opened, {"task": typed.task, "attributes": kept} | ({} if stated is None else levels_as_text(chosen))
 
 
 # --- learning ---
@@ -237,7 +250,7 @@ def _learn(
     """Return the model and a report of what was asked; the queries are added to `sent`."""
     start = time.perf_counter()
     with _counting(sent), connect(source, table, target=target, on_query=sent.append, **chosen) as oracle:
-        is_guarded = any(rule for rule in guard.values())
+        is_guarded = any(rule for name, rule in guard.items() if name != "public")
         guarded = make_guard(oracle, guard, parameters["max_depth"]) if is_guarded or ledger is not None else None
         kind = tm.SimulatedBaggingRegressor if oracle.schema.classes is None else tm.SimulatedBaggingClassifier
         model = kind(**parameters)
@@ -294,12 +307,13 @@ def _counting(sent: Sequence[str]) -> Iterator[None]:
 def _disclosure(guarded: GuardedOracle, guard: Mapping[str, Any]) -> dict[str, Any]:
     outcomes = [entry.outcome for entry in guarded.ledger]
     return {
-        **{name: rule for name, rule in guard.items() if name not in ("budget_depth", "ledger_file")},
+        **{name: rule for name, rule in guard.items() if name not in ("budget_depth", "ledger_file", "public")},
         "questions_answered": outcomes.count("answered"),
         "questions_estimated": outcomes.count("estimated"),
         "questions_refused": outcomes.count("refused"),
         "cells_suppressed": sum(entry.suppressed for entry in guarded.ledger),
         "epsilon_spent": _epsilon_spent(guarded, guard),
+        "rho_spent": None if guard["rho"] is None else guarded.spent,
     }
 
 
@@ -313,7 +327,7 @@ def _epsilon_spent(guarded: GuardedOracle, guard: Mapping[str, Any]) -> float | 
 # --- output ---
 
 
-def _plan(plan: Plan, max_depth: int) -> dict[str, Any]:
+def _plan(plan: Plan, max_depth: int, guard: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "engine": plan.engine,
         "form": plan.form,
@@ -322,7 +336,7 @@ def _plan(plan: Plan, max_depth: int) -> dict[str, Any]:
         "queries_per_depth": plan.queries_per_depth,
         "queries_planned": plan.n_queries(max_depth),
         "root_queries": list(plan.root_queries),
-        "not_covered": PUBLIC,
+        "not_covered": public_by_budget(guard["public"]) if has_budget(guard) else PUBLIC,
     }
 
 
@@ -336,12 +350,14 @@ def _print_plan(report: Mapping[str, Any], plan: Plan) -> None:
         asked = {"nominal": "its levels", "numeric": "its quantiles"}[column.kind]
         if column is plan.target:
             asked = {"nominal": "its classes", "numeric": "the number of rows"}[column.kind]
+        if not column.query:
+            asked = "nothing: it was stated"
         table.add_row(column.name, column.type, column.kind, asked)
     console.print(table, soft_wrap=False)
     console.print(
         f"About {report['queries_planned']} queries: {plan.column_queries} for these, then {plan.queries_per_depth} "
         f"for each depth of all trees together, by {plan.form}; more if there are many different paths. The database "
-        f"returns counts by path, value and class, {_of_rows(report)}. {PUBLIC}",
+        f"returns counts by path, value and class, {_of_rows(report)}. {report['not_covered']}",
         markup=False,
     )
 
@@ -374,10 +390,11 @@ def _print_asked(report: Mapping[str, Any]) -> None:
         console.print(
             f"Disclosure: {disclosure['questions_answered']} questions answered, {disclosure['questions_estimated']} "
             f"estimated, {disclosure['questions_refused']} refused, {disclosure['cells_suppressed']} cells suppressed. "
-            f"{PUBLIC}",
+            f"{report['not_covered']}",
             markup=False,
         )
-    if disclosure and disclosure["epsilon"] is not None:
-        spent = f"{disclosure['epsilon_spent']:.3g} of a privacy budget of {disclosure['epsilon']:g} were spent."
-        console.print(spent, markup=False)
+    for unit in ("epsilon", "rho"):
+        if disclosure and disclosure[unit] is not None:
+            spent = f"{disclosure[f'{unit}_spent']:.3g} of a privacy budget of {disclosure[unit]:g} were spent."
+            console.print(spent, markup=False)
     Console(stderr=True, soft_wrap=True).print(f"wrote {', '.join(report['wrote'])}", markup=False, highlight=False)
