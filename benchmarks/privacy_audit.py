@@ -54,6 +54,7 @@ def statistics(setting: Setting, is_in: bool, seed: int) -> tuple[float, float]:
     guarded = GuardedOracle(
         oracle_of(setting, is_in),
         min_count=0,
+        public="all",
         epsilon=setting.epsilon,
         delta=setting.delta,
         rows_per_person=setting.rows_per_person,

@@ -50,7 +50,8 @@ figure, ax = plt.subplots(figsize=(4.5, 3), layout="constrained", dpi=150)
 for n_rows, color in zip(SIZES, ("#d55e00", "#0072b2", "#009e73")):
     oracle = ArrayOracle(*draw(n_rows, 2), categorical_features="all")
     found = [
-        [accuracy(GuardedOracle(oracle, min_count=0, epsilon=budget)) for _ in range(N_REPEATS)] for budget in BUDGETS
+        [accuracy(GuardedOracle(oracle, min_count=0, public="all", epsilon=budget)) for _ in range(N_REPEATS)]
+        for budget in BUDGETS
     ]
     ax.plot(BUDGETS, np.mean(found, axis=1), "o-", color=color, markersize=4, label=f"{n_rows:,} rows")
     ax.axhline(accuracy(oracle), color=color, linestyle=":", linewidth=1)

@@ -12,7 +12,7 @@ from .test_differencing import small_table
 
 def main(ledger_file: str, first: int) -> None:
     guarded = GuardedOracle(
-        small_table(0, 200)[0], min_count=0, epsilon=2.0, epsilon_per_table=0.01, ledger_file=ledger_file
+        small_table(0, 200)[0], min_count=0, public="all", epsilon=2.0, epsilon_per_table=0.01, ledger_file=ledger_file
     )
     print("ready", flush=True)
     number = first

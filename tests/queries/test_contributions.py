@@ -88,7 +88,7 @@ def losses(schema: Schema, budget: Budget, answers: Sequence[Any], others: Seque
                 scaled = difference / np.array(budget.moment_deviations)
             else:
                 scaled = difference / budget.deviation
-            loss += float(np.sqrt(2) * scaled.sum() if budget.delta is None else (scaled**2).sum() / 2)
+            loss += float(np.sqrt(2) * scaled.sum() if budget.unit == "epsilon" else (scaled**2).sum() / 2)
     return loss
 
 
@@ -107,7 +107,7 @@ def test_no_person_changes_answers_by_more_than_is_paid_for(
         options = {"person_id": "who", "rows_per_person": rows_per_person}
         oracle = make(table, target, **options)
         schema = oracle.schema
-        budget = GuardedOracle(oracle, epsilon=1.0, delta=delta)._budget
+        budget = GuardedOracle(oracle, public="all", epsilon=1.0, delta=delta)._budget
         assert budget is not None
         answers, paid = oracle.count(ASKED), budget.cost(ASKED, 2)
         found = []
@@ -177,7 +177,7 @@ def test_rows_are_not_chosen_by_their_values() -> None:
 @pytest.mark.parametrize("delta", [None, 1e-6])
 def test_noise_of_moments_has_its_deviation(delta: float | None) -> None:
     pytest.importorskip("opendp")
-    guarded = GuardedOracle(in_memory(visits(), "cost"), epsilon=3.0, delta=delta)
+    guarded = GuardedOracle(in_memory(visits(), "cost"), public="all", epsilon=3.0, delta=delta)
     assert guarded._budget is not None
     for add_noise, deviation in zip(guarded._budget.moment_noise, guarded._budget.moment_deviations, strict=True):
         assert np.std(add_noise(np.zeros(4000))) == pytest.approx(deviation, rel=0.12)
@@ -185,7 +185,7 @@ def test_noise_of_moments_has_its_deviation(delta: float | None) -> None:
 
 def test_noisy_moments_are_possible_ones() -> None:
     pytest.importorskip("opendp")
-    guarded = GuardedOracle(in_memory(visits(), "cost"), min_count=0, epsilon=1.0)
+    guarded = GuardedOracle(in_memory(visits(), "cost"), min_count=0, public="all", epsilon=1.0)
     n_rows, sums, squares = guarded.count([Question((), (0, 1))])[0].T
     assert (n_rows >= 0).all()
     assert (np.abs(sums) <= GRID * n_rows).all()
@@ -204,7 +204,7 @@ def test_a_private_regressor_nears_that_of_the_clamped_rows() -> None:
     model = tm.SimulatedBaggingRegressor(n_estimators=4, max_depth=2, random_state=0)
     expected = model.fit(clamped).predict(X)
     np.testing.assert_allclose(model.fit(oracle).predict(X), expected, atol=0.1)
-    guarded = GuardedOracle(oracle, min_count=0, epsilon=8.0, delta=1e-6, budget_depth=2)
+    guarded = GuardedOracle(oracle, min_count=0, public="all", epsilon=8.0, delta=1e-6, budget_depth=2)
     private = model.fit(guarded).predict(X)
     assert np.abs(private - expected).mean() < 0.5
     assert 0 < private.min() <= private.max() < 40
@@ -225,26 +225,26 @@ def test_a_guard_takes_the_rows_of_a_person_from_the_oracle() -> None:
     pytest.importorskip("opendp")
     oracle = in_memory(visits(), "again", person_id="who", rows_per_person=3)
     deviations = [
-        GuardedOracle(oracle, epsilon=1.0, rows_per_person=given)._budget.deviation  # type: ignore[union-attr]
+        GuardedOracle(oracle, public="all", epsilon=1.0, rows_per_person=given)._budget.deviation  # type: ignore[union-attr]
         for given in (None, 3, 6)
     ]
     assert deviations[0] == deviations[1] == pytest.approx(deviations[2] / 2)
     with pytest.raises(InvalidInput, match="the oracle counts up to 3 rows of a person"):
-        GuardedOracle(oracle, epsilon=1.0, rows_per_person=2)
+        GuardedOracle(oracle, public="all", epsilon=1.0, rows_per_person=2)
 
 
 def test_a_ledger_belongs_to_the_unit_and_the_bounds(tmp_path: Path) -> None:
     pytest.importorskip("opendp")
     pytest.importorskip("fcntl")
     place, table = tmp_path / "visits.ledger", visits()
-    GuardedOracle(in_memory(table, "again", person_id="who"), epsilon=1.0, ledger_file=place)
+    GuardedOracle(in_memory(table, "again", person_id="who"), public="all", epsilon=1.0, ledger_file=place)
     with pytest.raises(InvalidInput, match="person_id was 'who' and is None"):
-        GuardedOracle(in_memory(table, "again"), epsilon=1.0, ledger_file=place)
+        GuardedOracle(in_memory(table, "again"), public="all", epsilon=1.0, ledger_file=place)
     other = tmp_path / "costs.ledger"
-    GuardedOracle(in_memory(table, "cost"), epsilon=1.0, ledger_file=other)
+    GuardedOracle(in_memory(table, "cost"), public="all", epsilon=1.0, ledger_file=other)
     wider = ArrayOracle(table[["colour", "size"]], table["cost"], target_bounds=(0, 99), categorical_features=[0])
     with pytest.raises(InvalidInput, match=r"target_bounds was \[-2.0, 6.0\] and is \[0.0, 99.0\]"):
-        GuardedOracle(wider, epsilon=1.0, ledger_file=other)
+        GuardedOracle(wider, public="all", epsilon=1.0, ledger_file=other)
 
 
 def test_a_person_may_be_at_every_site() -> None:

@@ -37,7 +37,7 @@ def with_noise(oracle: ArrayOracle, question: Question, noise: np.random.Generat
     (counts,) = oracle.count([question])
     known = possible_cells(oracle.schema, question)
     noisy = counts + np.rint(noise.normal(0, deviation, counts.shape)).astype(int) * known
-    budget = Budget(1.0, None, 1.0, 1.0, lambda _: noisy[known], deviation)
+    budget = Budget("epsilon", 1.0, 1.0, lambda _: noisy[known], deviation)
     return [counts, noisy, noisy_answer(oracle.schema, question, counts, known, budget, shrink=True)]
 
 
@@ -106,6 +106,7 @@ def test_the_nearest_path_is_used() -> None:
 def private(oracle: Any, **options: Any) -> GuardedOracle:
     pytest.importorskip("opendp")
     rules: dict[str, Any] = {"min_count": 0, "epsilon": 3.0, "delta": 1e-6, "budget_depth": 1, "estimate": True}
+    rules["public"] = "all"
     return GuardedOracle(oracle, **rules | options)
 
 

@@ -181,7 +181,7 @@ def test_no_site_is_left_to_ask() -> None:
 def test_the_budget_of_a_site_ends_growing_and_keeps_the_trees() -> None:
     pytest.importorskip("opendp")
     table = random_table(4)
-    guarded = GuardedOracle(site(table[50:]), min_count=0, epsilon=4.0, epsilon_per_table=1.0)
+    guarded = GuardedOracle(site(table[50:]), min_count=0, public="all", epsilon=4.0, epsilon_per_table=1.0)
     federated = FederatedOracle([site(table[:50]), guarded], on_failure="continue")
     model = tm.SimulatedBaggingClassifier(n_estimators=2, random_state=0)
     with pytest.warns(BudgetWarning, match="the trees end at depth 1: site 1: a batch of"):

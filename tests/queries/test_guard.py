@@ -189,7 +189,7 @@ def test_a_ledger_that_cannot_be_written_leaves_the_old_one(tmp_path: Path, monk
 
 def private(oracle: Any, epsilon: float, per_table: float | None = None, **options: Any) -> GuardedOracle:
     pytest.importorskip("opendp")
-    return GuardedOracle(oracle, epsilon=epsilon, epsilon_per_table=per_table, **options)
+    return GuardedOracle(oracle, public="all", epsilon=epsilon, epsilon_per_table=per_table, **options)
 
 
 def test_a_table_costs_its_price_and_paths_that_exclude_one_another_share_it() -> None:
@@ -297,7 +297,7 @@ def test_private_trees_of_full_depth_are_grown() -> None:
 
 def test_a_budget_with_a_numeric_target_is_refused() -> None:
     with pytest.raises(InvalidInput, match="the target is numeric and its sums are not bounded"):
-        GuardedOracle(behind("cost"), epsilon=1.0)
+        GuardedOracle(behind("cost"), public="all", epsilon=1.0)
 
 
 def test_a_cost_per_table_without_a_budget_is_refused() -> None:

@@ -279,7 +279,9 @@ def test_a_budget_is_kept_with_other_cuts(place: Path) -> None:
     pytest.importorskip("opendp")
     X, y = np.arange(100.0)[:, None], np.arange(100) % 2
     for number, n_bins in enumerate((4, 5), start=1):
-        guarded = GuardedOracle(ArrayOracle(X, y, n_bins=n_bins), epsilon=1.0, epsilon_per_table=0.2, ledger_file=place)
+        guarded = GuardedOracle(
+            ArrayOracle(X, y, n_bins=n_bins), public="all", epsilon=1.0, epsilon_per_table=0.2, ledger_file=place
+        )
         guarded.count([Question((), (0,))])
         assert guarded.spent == pytest.approx(0.2 * number)
 

@@ -49,8 +49,8 @@ def test_epsilons_are_those_of_opendp(rho: float, delta: float) -> None:
 def test_noise_has_the_privacy_that_opendp_computes(sensitivity: int, cost: float) -> None:
     dp.enable_features("contrib")
     domain = dp.vector_domain(dp.atom_domain(T="i64"))
-    laplace = dp.m.make_laplace(domain, dp.l1_distance(T="i64"), scale=noise_scale(sensitivity, cost, None))
-    gaussian = dp.m.make_gaussian(domain, dp.l2_distance(T=float), scale=noise_scale(sensitivity, cost, 1e-6))
+    laplace = dp.m.make_laplace(domain, dp.l1_distance(T="i64"), scale=noise_scale(sensitivity, cost, "epsilon"))
+    gaussian = dp.m.make_gaussian(domain, dp.l2_distance(T=float), scale=noise_scale(sensitivity, cost, "rho"))
     assert laplace.map(sensitivity) == pytest.approx(cost, rel=1e-9)
     assert gaussian.map(float(sensitivity)) == pytest.approx(cost, rel=1e-9)
 
@@ -62,7 +62,7 @@ def test_a_budget_of_rho_is_within_epsilon_and_uses_it(epsilon: float) -> None:
 
 
 def test_noise_is_gaussian_with_the_variance_of_its_rho() -> None:
-    guarded = GuardedOracle(constant_table(), min_count=0, epsilon=2.0, delta=1e-6)
+    guarded = GuardedOracle(constant_table(), min_count=0, public="all", epsilon=2.0, delta=1e-6)
     cost = rho_for(2.0, 1e-6) / 8
     noise = noise_of(guarded, 8, 1000.0)
     assert guarded.spent == pytest.approx(8 * cost)
@@ -74,7 +74,7 @@ def test_noise_is_gaussian_with_the_variance_of_its_rho() -> None:
 def test_with_delta_many_tables_have_less_noise() -> None:
     scales = []
     for delta in (None, 1e-6):
-        guarded = GuardedOracle(behind(), epsilon=1.0, delta=delta)
+        guarded = GuardedOracle(behind(), public="all", epsilon=1.0, delta=delta)
         scales.append(np.std(guarded._budget.add_noise(np.zeros(3000))))  # type: ignore[union-attr]
     assert scales[1] < 0.8 * scales[0]
 
@@ -83,14 +83,14 @@ def test_with_delta_many_tables_have_less_noise() -> None:
 def test_fewer_depths_have_dearer_tables(delta: float | None) -> None:
     costs = []
     for depth in (2, 8):
-        guarded = GuardedOracle(behind(), epsilon=1.0, delta=delta, budget_depth=depth)
+        guarded = GuardedOracle(behind(), public="all", epsilon=1.0, delta=delta, budget_depth=depth)
         guarded.count([EVERYTHING])
         costs.append(guarded.spent / (guarded.spent + guarded.left))
     assert costs == pytest.approx([1 / 2, 1 / 8])
 
 
 def test_a_fit_stays_within_rho() -> None:
-    guarded = GuardedOracle(behind(), min_count=0, epsilon=40.0, delta=1e-6)
+    guarded = GuardedOracle(behind(), min_count=0, public="all", epsilon=40.0, delta=1e-6)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", BudgetWarning)  # by the noise, the trees may end before the budget does
         tm.SimulatedBaggingClassifier(n_estimators=10, random_state=0).fit(guarded)
@@ -118,7 +118,9 @@ def test_budgets_are_checked(options: dict[str, Any], told: str) -> None:
 def test_noise_grows_with_the_rows_of_a_person(delta: float | None) -> None:
     noise = {}
     for rows_per_person in (1, 5):
-        guarded = GuardedOracle(constant_table(), epsilon=4.0, delta=delta, rows_per_person=rows_per_person)
+        guarded = GuardedOracle(
+            constant_table(), public="all", epsilon=4.0, delta=delta, rows_per_person=rows_per_person
+        )
         noise[rows_per_person] = np.std(guarded._budget.add_noise(np.zeros(4000)))  # type: ignore[union-attr]
     assert noise[5] / noise[1] == pytest.approx(5, rel=0.12)
 
@@ -147,7 +149,7 @@ def test_persons_are_checked(persons: list[Any]) -> None:
 def test_private_cuts_have_about_equally_many_rows_between_them() -> None:
     values = np.random.default_rng(0).exponential(20.0, (4000, 1))
     grid = ArrayOracle(values, (values[:, 0] > 9).astype(int), cuts={"x0": np.arange(1.0, 150.0)})
-    guarded = GuardedOracle(grid, min_count=0, epsilon=1.0, epsilon_per_table=0.5)
+    guarded = GuardedOracle(grid, min_count=0, public="all", epsilon=1.0, epsilon_per_table=0.5)
     cuts = private_cuts(guarded, 5)["x0"]
     assert guarded.spent == pytest.approx(0.5)
     assert set(cuts) <= set(np.arange(1.0, 150.0))
@@ -226,7 +228,11 @@ def test_the_measured_epsilon_is_below_the_promise(epsilon: float) -> None:
     for n_rows in (101, 100):
         X, y = np.full((n_rows, 2), "a", dtype=object), ["no"] * 60 + ["yes"] * (n_rows - 60)
         guarded = GuardedOracle(
-            ArrayOracle(X, y, categorical_features="all"), min_count=0, epsilon=epsilon, epsilon_per_table=epsilon / 2
+            ArrayOracle(X, y, categorical_features="all"),
+            min_count=0,
+            public="all",
+            epsilon=epsilon,
+            epsilon_per_table=epsilon / 2,
         )
         assert guarded._budget is not None
         guarded.count([Question((), (0, 1))])

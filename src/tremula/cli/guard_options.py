@@ -1,5 +1,6 @@
 """Options of the commands that answer from guarded counts: rules of disclosure, the budget, and the unit of privacy."""
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,6 +12,7 @@ from tremula.errors import InvalidInput
 from tremula.parameters import check_number
 from tremula.queries import GuardedOracle
 from tremula.queries.contributions import check_bounds
+from tremula.queries.domains import ALL
 from tremula.queries.oracle import Oracle
 from tremula.queries.privacy import DEFAULT_DEPTH
 
@@ -33,6 +35,28 @@ DeltaOption = Annotated[
     float | None,
     typer.Option(
         help="Delta of the budget, far below 1 / the number of rows: noise is then Gaussian.", show_default=False
+    ),
+]
+RhoOption = Annotated[
+    float | None,
+    typer.Option(
+        help="Privacy budget of zero-concentrated differential privacy, instead of --epsilon.", show_default=False
+    ),
+]
+DomainsOption = Annotated[
+    Path | None,
+    typer.Option(
+        help="JSON file with public knowledge of columns: levels, classes, or [lowest, highest] of numbers. They are "
+        "then not read from the rows.",
+        show_default=False,
+    ),
+]
+PublicOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMNS|all",
+        help="Columns whose levels, quantiles or classes everybody knows: a budget does not protect them.",
+        show_default=False,
     ),
 ]
 BudgetDepthOption = Annotated[
@@ -91,6 +115,23 @@ def read_limits(person_id: str | None, rows_per_person: int, target_bounds: str 
     return limits
 
 
+def read_domains(file: Path | None, target: str) -> dict[str, Any]:
+    """Return the domains of columns and the classes of the target from a JSON file, as `connect` takes them."""
+    if file is None:
+        return {}
+    try:
+        domains = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise InvalidInput(f"{str(file)!r} is no JSON file: {error}") from error
+    if not isinstance(domains, dict) or not all(isinstance(domain, list) for domain in domains.values()):
+        raise InvalidInput(
+            f"{str(file)!r} has no lists by column: give levels or bounds, such as "
+            '{"ward": ["eye", "skin"], "age": [0, 110]}'
+        )
+    classes = domains.pop(target, None)
+    return {"domains": domains} if classes is None else {"domains": domains, "classes": classes}
+
+
 def read_rules(
     min_count: int,
     round_to: int | None,
@@ -98,15 +139,33 @@ def read_rules(
     delta: float | None,
     budget_depth: int | None,
     ledger_file: Path | None,
+    rho: float | None = None,
+    public: str | None = None,
 ) -> dict[str, Any]:
     """Return the rules of a guard after a check."""
-    if epsilon is not None:
-        check_number("--epsilon", epsilon, 0.0, above=True)
-    for name, value in (("--delta", delta), ("--budget-depth", budget_depth)):
-        if value is not None and epsilon is None:
-            raise InvalidInput(f"{name} was given without --epsilon: give the budget, too")
-    rules = {"min_count": min_count, "round_to": round_to, "epsilon": epsilon, "delta": delta}
-    return rules | {"budget_depth": budget_depth, "ledger_file": ledger_file}
+    for name, value in (("--epsilon", epsilon), ("--rho", rho)):
+        if value is not None:
+            check_number(name, value, 0.0, above=True)
+    if delta is not None and epsilon is None:
+        raise InvalidInput("--delta was given without --epsilon: give the budget, too")
+    if rho is not None and epsilon is not None:
+        raise InvalidInput("--rho was given with --epsilon: a budget is one of them")
+    for name, other in (("--budget-depth", budget_depth), ("--public", public)):
+        if other is not None and epsilon is None and rho is None:
+            raise InvalidInput(f"{name} was given without --epsilon or --rho: give the budget, too")
+    rules = {"min_count": min_count, "round_to": round_to, "epsilon": epsilon, "delta": delta, "rho": rho}
+    declared = ALL if public == ALL else tuple(split_words(public or ""))
+    return rules | {"budget_depth": budget_depth, "ledger_file": ledger_file, "public": declared}
+
+
+def has_budget(rules: Mapping[str, Any]) -> bool:
+    """Whether rules have a privacy budget."""
+    return rules["epsilon"] is not None or rules["rho"] is not None
+
+
+def is_guarded(rules: Mapping[str, Any]) -> bool:
+    """Whether there is a rule of disclosure; what is declared public is none."""
+    return any(rule for name, rule in rules.items() if name != "public")
 
 
 def make_guard(oracle: Oracle, rules: Mapping[str, Any], max_depth: int = DEFAULT_DEPTH) -> GuardedOracle:
@@ -122,5 +181,7 @@ def make_guard(oracle: Oracle, rules: Mapping[str, Any], max_depth: int = DEFAUL
     """
     has_classes = oracle.schema.classes is not None
     depth = rules["budget_depth"] or (1 if has_classes else max_depth)
-    estimates = has_classes and rules["epsilon"] is not None
-    return GuardedOracle(oracle, **{**rules, "budget_depth": depth, "estimate": estimates})
+    estimates = has_classes and has_budget(rules)
+    return GuardedOracle(
+        oracle, **{**rules, "budget_depth": depth, "estimate": estimates, "single_split": estimates and depth == 1}
+    )

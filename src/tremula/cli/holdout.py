@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from tremula.cli.guard_options import is_guarded
 from tremula.errors import InvalidInput, InvalidParameter
 from tremula.queries.error_estimate import HOLDOUT, ErrorEstimate
 from tremula.queries.sql.oracle import MAX_SHARE
@@ -39,10 +40,9 @@ def read_holdout(given: float | None, rules: Mapping[str, Any]) -> tuple[float, 
         raise InvalidParameter(f"--holdout is {given:g}, expected a share of at most {MAX_SHARE:g}, or 0 for none")
     if given == 0:
         return 0.0, NOT_ASKED
-    is_guarded = any(rules.values())
     if given is None:
-        return (0.0, GUARDED) if is_guarded else (HOLDOUT, "")
-    for name, option in (("epsilon", "--epsilon"), ("ledger_file", "--ledger-file")):
+        return (0.0, GUARDED) if is_guarded(rules) else (HOLDOUT, "")
+    for name, option in (("epsilon", "--epsilon"), ("rho", "--rho"), ("ledger_file", "--ledger-file")):
         if rules[name] is not None:
             raise InvalidInput(
                 f"--holdout was given with {option}: the budget does not pay for an error estimate. Leave one of them "

@@ -13,7 +13,7 @@ from rich.console import Console
 from sklearn.base import clone
 
 import tremula as tm
-from tremula.cli.guard_options import make_guard
+from tremula.cli.guard_options import is_guarded, make_guard
 from tremula.cli.holdout import as_report
 from tremula.cli.model_files import write_model
 from tremula.errors import QueryFailed, TremulaError
@@ -56,7 +56,7 @@ class Learning:
     @property
     def is_guarded(self) -> bool:
         """Whether there is a rule of disclosure."""
-        return any(self.rules.values())
+        return is_guarded(self.rules)
 
     @property
     def grows_twice(self) -> bool:
@@ -174,12 +174,13 @@ def disclosure(guarded: GuardedOracle, rules: Mapping[str, Any]) -> dict[str, An
     """Return what a guard answered, and what was spent."""
     outcomes = [entry.outcome for entry in guarded.ledger]
     return {
-        **{name: rule for name, rule in rules.items() if name not in ("budget_depth", "ledger_file")},
+        **{name: rule for name, rule in rules.items() if name not in ("budget_depth", "ledger_file", "public")},
         "questions_answered": outcomes.count("answered"),
         "questions_estimated": outcomes.count("estimated"),
         "questions_refused": outcomes.count("refused"),
         "cells_suppressed": sum(entry.suppressed for entry in guarded.ledger),
         "epsilon_spent": _epsilon_spent(guarded, rules),
+        "rho_spent": None if rules["rho"] is None else guarded.spent,
     }
 
 

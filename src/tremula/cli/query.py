@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+from tremula.cli.budget_tables import check_budget, check_stated, levels_as_text, stated_kinds
 from tremula.cli.database_options import (
     SCHEMES,
     Bins,
@@ -26,13 +27,18 @@ from tremula.cli.database_options import (
 from tremula.cli.guard_options import (
     BudgetDepthOption,
     DeltaOption,
+    DomainsOption,
     EpsilonOption,
     LedgerFileOption,
     MinCountOption,
     PersonOption,
+    PublicOption,
+    RhoOption,
     RoundToOption,
     RowsPerPersonOption,
     TargetBoundsOption,
+    has_budget,
+    read_domains,
     read_limits,
     read_rules,
 )
@@ -99,6 +105,9 @@ def query(
     round_to: RoundToOption = None,
     epsilon: EpsilonOption = None,
     delta: DeltaOption = None,
+    rho: RhoOption = None,
+    domains: DomainsOption = None,
+    public: PublicOption = None,
     budget_depth: BudgetDepthOption = None,
     ledger_file: LedgerFileOption = None,
     person_id: PersonOption = None,
@@ -123,14 +132,17 @@ def query(
     address, name = _address(url, table)
     files = _check_files(out, sql, log, ledger)
     chosen = column_choices(columns, nominal, bins, task) | read_limits(person_id, rows_per_person, target_bounds)
-    rules = read_rules(min_count, round_to, epsilon, delta, budget_depth, ledger_file)
+    chosen |= read_domains(domains, target)
+    rules = read_rules(min_count, round_to, epsilon, delta, budget_depth, ledger_file, rho, public)
     connecting = {"cube_rows": _cube_rows(cube_rows)}
+    check_budget(rules, connecting["cube_rows"])
     parameters = {"n_estimators": members, "max_depth": max_depth, "random_state": seed}
     learning = Learning(parameters, rules, *read_holdout(holdout, rules), ledger)
     report: dict[str, Any] = {"url": without_password(address), "table": name, "target": target} | connecting
-    with _source(address, name, target, chosen) as (source, read):
+    with _source(address, name, target, chosen, rules) as (source, read):
         plan = plan_queries(source, name, target, **chosen | read)
-        report |= describe_plan(plan, max_depth, learning.share, learning.grows_twice)
+        check_stated(plan, rules)
+        report |= describe_plan(plan, learning)
         if not as_json:
             print_plan(report, plan)
         if dry_run:
@@ -198,7 +210,7 @@ def _address(url: str, table: str | None) -> tuple[str, str | None]:
 
 @contextmanager
 def _source(
-    address: str, table: str | None, target: str, chosen: Mapping[str, Any]
+    address: str, table: str | None, target: str, chosen: Mapping[str, Any], rules: Mapping[str, Any]
 ) -> Iterator[tuple[Any, dict[str, Any]]]:
     """Give what `connect` takes; a file is read as all commands read it, which decides the task and the attributes."""
     if "://" in address:
@@ -210,9 +222,10 @@ def _source(
     attributes = chosen["attributes"]
     person = [chosen["person_id"]] if "person_id" in chosen else []
     wanted = None if attributes is None else [*attributes, *chosen["categorical_features"], *person]
-    with open_typed_table(address, target, task, wanted) as typed:
+    stated = stated_kinds(chosen, target) if has_budget(rules) else None
+    with open_typed_table(address, target, task, wanted, stated) as typed:
         if typed.notes:
             Console(stderr=True, soft_wrap=True).print("\n".join(typed.notes), markup=False, highlight=False)
         opened = duckdb_table(typed.connection, typed.name)
         kept = None if attributes is None else [name for name in attributes if name in opened.columns]
-        yield opened, {"task": typed.task, "attributes": kept}
+        yield opened, {"task": typed.task, "attributes": kept} | ({} if stated is None else levels_as_text(chosen))

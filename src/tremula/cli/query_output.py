@@ -7,43 +7,37 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from tremula.cli.budget_tables import public_by_budget
+from tremula.cli.guard_options import has_budget
 from tremula.cli.holdout import in_words
+from tremula.cli.learning import Learning
 from tremula.queries.sql.plan import Plan
 
 SHOWN_SQL = 1200  # printed characters of a query
 PUBLIC = (
-    "The classes, levels and quantiles of the columns are disclosed exactly, even those of a single row: --min-count, "
-    "--round-to and --epsilon do not protect them."
+    "The classes, levels and quantiles of the columns are disclosed exactly, even those of a single row: --min-count "
+    "and --round-to do not protect them."
 )
 MORE_QUERIES = 2  # of an error estimate: how many rows are different, and the predictions of the held-out ones
 
 
-def describe_plan(plan: Plan, max_depth: int, holdout: float, estimates_more: bool) -> dict[str, Any]:
-    """Return the plan as it is written to JSON.
-
-    Parameters
-    ----------
-    plan : Plan
-    max_depth : int
-    holdout : float
-        Share of the rows that are held out.
-    estimates_more : bool
-        Whether the model of the other rows is grown beside that of all rows, for the estimate only.
-    """
-    planned = plan.n_queries(max_depth)
+def describe_plan(plan: Plan, learning: Learning) -> dict[str, Any]:
+    """Return the plan as it is written to JSON."""
+    planned = plan.n_queries(learning.parameters["max_depth"])
     assert planned is not None
-    if holdout:
-        planned += planned + MORE_QUERIES if estimates_more else 1 + plan.column_queries
+    if learning.share:
+        planned += planned + MORE_QUERIES if learning.grows_twice else 1 + plan.column_queries
+    rules = learning.rules
     return {
         "engine": plan.engine,
         "form": plan.form,
         "columns": [asdict(column) for column in (plan.target, *plan.columns)],
         "column_queries": plan.column_queries,
         "queries_per_depth": plan.queries_per_depth,
-        "holdout": holdout,
+        "holdout": learning.share,
         "queries_planned": planned,
         "root_queries": list(plan.root_queries),
-        "not_covered": PUBLIC,
+        "not_covered": public_by_budget(rules["public"]) if has_budget(rules) else PUBLIC,
     }
 
 
@@ -58,12 +52,15 @@ def print_plan(report: Mapping[str, Any], plan: Plan) -> None:
         asked = {"nominal": "its levels", "numeric": "its quantiles"}[column.kind]
         if column is plan.target:
             asked = {"nominal": "its classes", "numeric": "the number of rows"}[column.kind]
+        if not column.query:
+            asked = "nothing: it was stated"
         table.add_row(column.name, column.type, column.kind, asked)
     console.print(table, soft_wrap=False)
     console.print(
         f"About {report['queries_planned']} queries: {plan.column_queries} for these, then {plan.queries_per_depth} "
         f"for each depth of all trees together, by {plan.form}; more if there are many different paths."
-        f"{_of_holdout(report)} The database returns counts by path, value and class, {_of_rows(report)}. {PUBLIC}",
+        f"{_of_holdout(report)} The database returns counts by path, value and class, {_of_rows(report)}. "
+        f"{report['not_covered']}",
         markup=False,
     )
 
@@ -118,10 +115,11 @@ def print_asked(report: Mapping[str, Any]) -> None:
         console.print(
             f"Disclosure: {disclosure['questions_answered']} questions answered, {disclosure['questions_estimated']} "
             f"estimated, {disclosure['questions_refused']} refused, {disclosure['cells_suppressed']} cells suppressed. "
-            f"{PUBLIC}",
+            f"{report['not_covered']}",
             markup=False,
         )
-    if disclosure and disclosure["epsilon"] is not None:
-        spent = f"{disclosure['epsilon_spent']:.3g} of a privacy budget of {disclosure['epsilon']:g} were spent."
-        console.print(spent, markup=False)
+    for unit in ("epsilon", "rho"):
+        if disclosure and disclosure[unit] is not None:
+            spent = f"{disclosure[f'{unit}_spent']:.3g} of a privacy budget of {disclosure[unit]:g} were spent."
+            console.print(spent, markup=False)
     Console(stderr=True, soft_wrap=True).print(f"wrote {', '.join(report['wrote'])}", markup=False, highlight=False)

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from tremula.cli.budget_tables import public_by_budget
 from tremula.cli.database_options import (
     Bins,
     Columns,
@@ -21,20 +22,26 @@ from tremula.cli.database_options import (
 from tremula.cli.guard_options import (
     BudgetDepthOption,
     DeltaOption,
+    DomainsOption,
     EpsilonOption,
     LedgerFileOption,
     MinCountOption,
     PersonOption,
+    PublicOption,
+    RhoOption,
     RoundToOption,
     RowsPerPersonOption,
     TargetBoundsOption,
+    has_budget,
     make_guard,
+    read_domains,
     read_limits,
     read_rules,
 )
 from tremula.cli.options import TaskOrAuto
 from tremula.errors import InvalidInput
 from tremula.queries import connect
+from tremula.queries.domains import ALL
 from tremula.queries.remote.client import LOCAL
 from tremula.queries.remote.server import start_server
 from tremula.queries.remote.site import Site
@@ -111,6 +118,9 @@ def serve(
     round_to: RoundToOption = None,
     epsilon: EpsilonOption = None,
     delta: DeltaOption = None,
+    rho: RhoOption = None,
+    domains: DomainsOption = None,
+    public: PublicOption = None,
     budget_depth: BudgetDepthOption = None,
     ledger_file: LedgerFileOption = None,
     person_id: PersonOption = None,
@@ -149,8 +159,14 @@ def serve(
         "cuts": None if cuts is None else _read_cuts(cuts),
         "cube_rows": cube_rows,
         **read_limits(person_id, rows_per_person, target_bounds),
+        **read_domains(domains, target),
     }
-    rules = read_rules(min_count, round_to, epsilon, delta, budget_depth, ledger_file)
+    rules = read_rules(min_count, round_to, epsilon, delta, budget_depth, ledger_file, rho, public)
+    if has_budget(rules) and public != ALL and address.lower().endswith(".csv"):
+        raise InvalidInput(
+            f"{address!r} would be served with a privacy budget, but its rows decide the types of the columns: serve a "
+            "database or a Parquet file, or declare --public all"
+        )
     worker = ThreadPoolExecutor(1)
     oracle = worker.submit(lambda: connect(address, name, target=target, **choices)).result()
     guarded = make_guard(oracle, rules)
@@ -165,7 +181,10 @@ def serve(
         group_key=None if group_key is None else read_group_key(group_key),
     )
     server = start_server(site, host, port, files, None if client_ca is None else str(client_ca))
-    _print_address(f"{'http' if files is None else 'https'}://{host}:{server.server_port}", name or url, as_json)
+    not_covered = public_by_budget(rules["public"]) if has_budget(rules) else PUBLIC
+    _print_address(
+        f"{'http' if files is None else 'https'}://{host}:{server.server_port}", name or url, not_covered, as_json
+    )
     try:
         server.serve_forever()
     finally:
@@ -185,13 +204,13 @@ def _print_key(file: Path, as_json: bool) -> None:
     )
 
 
-def _print_address(address: str, table: str, as_json: bool) -> None:
+def _print_address(address: str, table: str, not_covered: str, as_json: bool) -> None:
     if as_json:
-        print(json.dumps({"serving": table, "address": address, "not_covered": PUBLIC}), flush=True)
+        print(json.dumps({"serving": table, "address": address, "not_covered": not_covered}), flush=True)
         return
     console = Console(highlight=False, soft_wrap=True)
     console.print(f"serving {table} at {address}", markup=False)
-    console.print(PUBLIC, markup=False)
+    console.print(not_covered, markup=False)
 
 
 def _read_token(file: Path) -> str:

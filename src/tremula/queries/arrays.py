@@ -17,6 +17,7 @@ from tremula.data.target import read_classes, read_target
 from tremula.errors import InvalidInput
 from tremula.parameters import check_choice, check_number
 from tremula.queries.contributions import check_bounds, limit_table, places_on_grid
+from tremula.queries.domains import check_domain_names, describe_stated, stated_levels
 from tremula.queries.question import EVERYWHERE, Attribute, Path, Question, Schema, is_within, joint_shape
 
 CODE_TYPES = (np.uint8, np.uint16, np.int32)
@@ -46,12 +47,16 @@ def describe_columns(
     values: NDArray[np.float64],
     n_bins: int,
     cuts: Mapping[str, Sequence[float]] | None = None,
+    domains: Mapping[str, Any] | None = None,
 ) -> tuple[Attribute, ...]:
-    """Describe columns as attributes; numeric ones have the given cuts, or bins by quantiles."""
+    """Describe columns as attributes, by their domains; else numeric ones have the given cuts, or bins by quantiles."""
     names = attribute_names(encoder.names, values.shape[1])
+    stated = check_domain_names(domains, names)
     described = []
     for number, levels in enumerate(encoder.levels):
-        if levels is not None:
+        if names[number] in stated and names[number] not in (cuts or {}):
+            described.append(describe_stated(names[number], levels is not None, stated[names[number]], n_bins))
+        elif levels is not None:
             described.append(Attribute(names[number], levels=tuple(levels.tolist())))
         else:
             given = (cuts or {}).get(names[number])
@@ -72,6 +77,30 @@ def encode_values(attributes: Sequence[Attribute], values: NDArray[np.float64]) 
     return codes
 
 
+def recode_levels(
+    encoder: ColumnEncoder, attributes: Sequence[Attribute], values: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return values whose codes are those of stated levels; a level that was not stated is missing."""
+    recoded = values.copy()
+    for number, (own, attribute) in enumerate(zip(encoder.levels, attributes)):
+        if own is None or attribute.levels is None or tuple(own.tolist()) == attribute.levels:
+            continue
+        number_of = {level: float(place) for place, level in enumerate(attribute.levels)}
+        codes = np.array([*(number_of.get(level, np.nan) for level in own.tolist()), np.nan])
+        column = values[:, number]
+        recoded[:, number] = codes[np.where(np.isnan(column), len(own), column).astype(np.int64)]
+    return recoded
+
+
+def _class_codes(y: Any, classes: Sequence[Any], n_rows: int) -> NDArray[np.int64]:
+    """Return the numbers of stated classes; -1 for any other label."""
+    labels = list(np.asarray(y).tolist())
+    if len(labels) != n_rows:
+        raise InvalidInput(f"y has {len(labels)} values, but X has {n_rows} rows: give one value for each row")
+    number_of = {label: number for number, label in enumerate(classes)}
+    return np.array([number_of.get(label, -1) for label in labels], dtype=np.int64)
+
+
 def encode_table(
     X: Any,
     y: Any,
@@ -80,26 +109,46 @@ def encode_table(
     task: str = "auto",
     cuts: Mapping[str, Sequence[float]] | None = None,
     target_bounds: Sequence[float] | None = None,
+    domains: Mapping[str, Any] | None = None,
+    classes: Sequence[Any] | None = None,
 ) -> tuple[Schema, NDArray[Any], NDArray[Any]]:
     """Encode rows for counting: return the schema, the value numbers, and the target as class codes or numbers."""
     check_number("n_bins", n_bins, 2, whole=True)
     check_choice("task", task, TASKS)
     encoder, values = ColumnEncoder.learn(X, categorical_features)
-    attributes = describe_columns(encoder, values, n_bins, cuts)
-    target: NDArray[Any]
+    attributes = describe_columns(encoder, values, n_bins, cuts, domains)
+    values = recode_levels(encoder, attributes, values)
     bounds = None if target_bounds is None else check_bounds(target_bounds)
-    if bounds is not None and task == "classification":
+    if bounds is not None and (task == "classification" or classes is not None):
         raise InvalidInput(
             "target_bounds was given, but classes have no bounds: leave it out, or use task='regression'"
         )
+    stated = None if classes is None else stated_levels("target", classes)
+    labels, target = _read_target(y, len(values), task, bounds, stated)
+    known = target >= 0 if stated is not None else np.ones(len(target), dtype=bool)
+    read = [a.name for a in attributes if a.name not in {**(cuts or {}), **(domains or {})}]
+    schema = Schema(
+        attributes,
+        "target",
+        labels,
+        has_names=encoder.names is not None,
+        target_bounds=bounds,
+        from_rows=tuple(read if labels is None or stated is not None else [*read, "target"]),
+    )
+    return schema, encode_values(attributes, values[known]), target[known]
+
+
+def _read_target(
+    y: Any, n_rows: int, task: str, bounds: tuple[float, float] | None, classes: tuple[Any, ...] | None
+) -> tuple[tuple[Any, ...] | None, NDArray[Any]]:
+    """Return the class labels, None for a numeric target, and the target as class codes or numbers."""
+    if classes is not None:
+        return classes, _class_codes(y, classes, n_rows)
     if bounds is not None or task == "regression" or (task == "auto" and type_of_target(y).startswith("continuous")):
-        target, classes = read_target(y, len(values), None), None
-        target = target if bounds is None else places_on_grid(target, bounds)
-    else:
-        labels, target = read_classes(y, len(values), None)
-        classes = tuple(labels.tolist())
-    schema = Schema(attributes, "target", classes, has_names=encoder.names is not None, target_bounds=bounds)
-    return schema, encode_values(attributes, values), target
+        target = read_target(y, n_rows, None)
+        return None, target if bounds is None else places_on_grid(target, bounds)
+    labels, codes = read_classes(y, n_rows, None)
+    return tuple(labels.tolist()), codes
 
 
 class ArrayOracle:
@@ -126,6 +175,11 @@ class ArrayOracle:
         them.
     target_bounds : pair of float or None, default=None
         A numeric target is clamped to these bounds, which must not depend on the rows. A privacy budget needs them.
+    domains : mapping of str to sequence or None, default=None
+        Public knowledge of columns, instead of what the rows show: the levels of a nominal column, or the bounds
+        ``(lowest, highest)`` of a numeric one, between which the bins are equally wide. Other levels count as missing.
+    classes : sequence or None, default=None
+        The classes of the target, from public knowledge. Rows of other classes are not counted.
 
     Examples
     --------
@@ -152,11 +206,15 @@ class ArrayOracle:
         person_id: Any = None,
         rows_per_person: int = 1,
         target_bounds: Sequence[float] | None = None,
+        domains: Mapping[str, Any] | None = None,
+        classes: Sequence[Any] | None = None,
     ) -> None:
         name = None
         if person_id is not None:
             X, y, name = limit_table(X, y, person_id, rows_per_person)
-        schema, codes, target = encode_table(X, y, categorical_features, n_bins, task, cuts, target_bounds)
+        schema, codes, target = encode_table(
+            X, y, categorical_features, n_bins, task, cuts, target_bounds, domains, classes
+        )
         if name is not None:
             schema = replace(schema, person_id=name, rows_per_person=rows_per_person)
         self._start(schema, codes, target)

@@ -93,8 +93,8 @@ def limit_table(X: Any, y: Any, person_id: Any, rows_per_person: int) -> tuple[A
     return take_rows(X, rows), labels[rows], name
 
 
-def check_bounds(bounds: Sequence[float]) -> tuple[float, float]:
-    """Return the bounds of a target as two finite numbers, the smaller one first.
+def check_bounds(bounds: Sequence[float], name: str = "target_bounds") -> tuple[float, float]:
+    """Return bounds as two finite numbers, the smaller one first.
 
     Examples
     --------
@@ -104,11 +104,9 @@ def check_bounds(bounds: Sequence[float]) -> tuple[float, float]:
     try:
         low, high = (float(bound) for bound in bounds)
     except (TypeError, ValueError) as error:
-        raise InvalidInput(f"target_bounds is {bounds!r}, expected two numbers: give (lowest, highest)") from error
+        raise InvalidInput(f"{name} is {bounds!r}, expected two numbers: give (lowest, highest)") from error
     if not (np.isfinite([low, high]).all() and low < high):
-        raise InvalidInput(
-            f"target_bounds is {bounds!r}, expected finite numbers that increase: give (lowest, highest)"
-        )
+        raise InvalidInput(f"{name} is {bounds!r}, expected finite numbers that increase: give (lowest, highest)")
     return low, high
 
 

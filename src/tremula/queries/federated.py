@@ -106,6 +106,11 @@ class FederatedOracle:
         """The attributes and classes, with the levels of all sites."""
         return self._schema
 
+    @property
+    def leaves_unknown(self) -> bool:
+        """Whether a site does not know the counts of rare values."""
+        return any(getattr(site, "leaves_unknown", False) for site in self._sites)
+
     def count(self, questions: Sequence[Question]) -> list[NDArray[Any]]:
         """Answer a batch of questions, in their order; all sites are asked at the same time."""
         self._n_batches += 1

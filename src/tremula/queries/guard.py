@@ -21,6 +21,7 @@ from tremula.errors import BudgetExhausted, FileDamaged, InvalidInput, QueryRefu
 from tremula.parameters import check_flag, check_number
 from tremula.persistence.atomic_write import write_atomically
 from tremula.queries.disclosure import Disclosure
+from tremula.queries.domains import check_counts_all, check_public
 from tremula.queries.estimates import Estimates
 from tremula.queries.ledger import LedgerEntry, digest, path_in_words, question_from, question_in_json, rules_of
 from tremula.queries.ledger_file import LedgerFile, Record
@@ -28,8 +29,9 @@ from tremula.queries.noisy_answers import noisy_answer
 from tremula.queries.oracle import Oracle
 from tremula.queries.possible_cells import possible_cells
 from tremula.queries.privacy import DEFAULT_DEPTH, make_budget
-from tremula.queries.question import UNKNOWN, Question, Schema
+from tremula.queries.question import EVERYWHERE, UNKNOWN, Question, Schema
 from tremula.queries.rounding import round_answer
+from tremula.queries.single_split import split_or_tables
 
 
 class GuardedOracle(ShownAsTable):
@@ -68,6 +70,10 @@ class GuardedOracle(ShownAsTable):
         Whether counts that the budget does not pay for are estimated from those that it paid for, instead of being
         refused. Attributes are taken as independent among the rows of a class on a path. With ``budget_depth=1`` the
         whole budget pays for the counts of the whole table. Not for numeric targets.
+    single_split : bool, default=False
+        With `estimate`: whether the noise is compared with the number of rows, which a twentieth of the cost of the
+        first tables pays for. If it is large, the rest pays for one split of one attribute, chosen and counted with
+        noise; all other attributes are taken as independent of the class.
     shrink : bool, default=True
         Whether the noisy tables of a path are made consistent and shrunk by the noise in them. If not, negative counts
         are set to 0, and no other is changed.
@@ -77,21 +83,27 @@ class GuardedOracle(ShownAsTable):
         File for the budget and for all that is disclosed. Later guards, and other processes at the same time, continue
         with it: the budget is for all of them together, and so is the promise of `min_count`. A cost is on disk before
         its answer is given.
+    rho : float or None, default=None
+        Privacy budget of zero-concentrated differential privacy, instead of `epsilon`: all answers together are
+        `rho`-zero-concentrated differentially private, and the noise is discrete Gaussian.
+    public : "all" or sequence of str, default=()
+        Columns, the target included, of which the levels, cuts or classes are public knowledge, though the oracle read
+        them from the rows. With a budget all others must be stated as the oracle's `domains`, `cuts` and `classes`.
 
     Attributes
     ----------
     ledger : list of LedgerEntry
         Every question and its outcome.
     spent : float
-        The part of the budget that is spent: epsilon, or rho with `delta`.
+        The part of the budget that is spent: epsilon, or rho with `delta` or `rho`.
 
     Notes
     -----
     A person is in at most `rows_per_person` cells of each table, which is its sensitivity. Tables on mutually exclusive
     paths share one cost; the costs of all others add up. Answers are cached: the same question costs nothing the second
-    time. Classes, levels and the cuts of numeric attributes are taken as public. OpenDP draws the noise from the
-    machine's entropy: it has no seed. `round_to` alone does not withstand an attacker who compares overlapping tables.
-    The guide on private data says what each rule promises and what it does not.
+    time. Names of columns are taken as public. OpenDP draws the noise from the machine's entropy: it has no seed.
+    `round_to` alone does not withstand an attacker who compares overlapping tables. The guide on private data says what
+    each rule promises and what it does not.
 
     Examples
     --------
@@ -122,10 +134,16 @@ class GuardedOracle(ShownAsTable):
         shrink: bool = True,
         key: str | bytes | None = None,
         ledger_file: str | os.PathLike[str] | None = None,
+        rho: float | None = None,
+        public: Sequence[str] | str = (),
+        single_split: bool = False,
     ) -> None:
         check_number("min_count", min_count, 0, whole=True)
-        for name, flag in (("allow_joint", allow_joint), ("estimate", estimate), ("shrink", shrink)):
+        flags = {"allow_joint": allow_joint, "estimate": estimate, "shrink": shrink, "single_split": single_split}
+        for name, flag in flags.items():
             check_flag(name, flag)
+        if single_split and not estimate:
+            raise InvalidInput("single_split was given without estimate, which answers by the split: set estimate=True")
         if round_to is not None:
             check_number("round_to", round_to, 1, whole=True)
         self.ledger: list[LedgerEntry] = []
@@ -136,11 +154,14 @@ class GuardedOracle(ShownAsTable):
         self._key = key.encode() if isinstance(key, str) else key
         self._allow_joint = allow_joint
         n_rows = _rows_per_person(oracle.schema, rows_per_person)
-        self._budget = make_budget(oracle.schema, epsilon, delta, epsilon_per_table, n_rows, budget_depth)
-        self._shrink = shrink
+        self._budget = make_budget(oracle.schema, epsilon, delta, epsilon_per_table, n_rows, budget_depth, rho)
+        if self._budget is not None:
+            check_public(oracle.schema, public)
+            check_counts_all(oracle)
+        self._shrink, self._single_split = shrink, single_split
         self._answers: dict[Question, NDArray[Any]] = {}
         self._estimates = Estimates(oracle.schema) if estimate else None
-        protects_cells = epsilon is None and min_count > 1
+        protects_cells = self._budget is None and min_count > 1
         self._disclosure = Disclosure(oracle, min_count, self._store_division) if protects_cells else None
         self._lock = RLock()
         self._write: Callable[[Record], None] = ignore
@@ -148,7 +169,7 @@ class GuardedOracle(ShownAsTable):
         self._digest = digest(oracle.schema)
         self._file = None
         if ledger_file is not None:
-            rules = rules_of(oracle.schema, min_count, epsilon, delta, n_rows)
+            rules = rules_of(oracle.schema, min_count, epsilon, delta, n_rows, rho)
             self._file = LedgerFile(ledger_file, rules)
             self._continue_ledger([])
 
@@ -328,7 +349,9 @@ class GuardedOracle(ShownAsTable):
         possible = possible_cells(self.schema, question)
         known = possible & (guarded != UNKNOWN) if self.schema.classes is not None else possible
         if self._budget is not None:
-            guarded = noisy_answer(self.schema, question, answer, known, self._budget, shrink=self._shrink)
+            is_first = question.path == EVERYWHERE and not question.joint and self.schema.classes is not None
+            release = split_or_tables if self._single_split and is_first else noisy_answer
+            guarded = release(self.schema, question, answer, known, self._budget, shrink=self._shrink)
         counts = guarded if self.schema.classes is not None else guarded[..., 0]
         is_small = (counts > 0) & (counts < self._min_count)
         guarded[is_small] = 0

@@ -36,7 +36,7 @@ def private_cuts(oracle: Oracle, n_bins: int, attributes: Sequence[str] | None =
     >>> from tremula.queries import ArrayOracle, GuardedOracle, private_cuts
     >>> ages = np.random.default_rng(0).integers(18, 95, (2000, 1))
     >>> years = ArrayOracle(ages, ages[:, 0] % 2, cuts={"x0": np.arange(0.5, 110)}, categorical_features=None)
-    >>> guarded = GuardedOracle(years, epsilon=1.0, epsilon_per_table=0.5)
+    >>> guarded = GuardedOracle(years, epsilon=1.0, epsilon_per_table=0.5, public=["target"])
     >>> cuts = private_cuts(guarded, 4)
     >>> len(cuts["x0"]), guarded.spent
     (3, 0.5)

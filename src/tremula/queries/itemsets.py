@@ -51,6 +51,8 @@ class ItemsetOracle:
            [0, 0]])
     """
 
+    leaves_unknown = True  # by what the rows are, so that no privacy budget can protect it
+
     def __init__(self, schema: Schema, frequencies: Mapping[Itemset, int]) -> None:
         if schema.classes is None or not all(attribute.is_nominal for attribute in schema.attributes):
             raise InvalidInput("itemsets need nominal attributes and a nominal target: discretise numbers first")
@@ -262,4 +264,5 @@ def _schema_of(itemsets: Iterable[Mapping[str, Any]], target: str) -> Schema:
         )
     classes = tuple(sorted(levels.pop(target)))
     attributes = tuple(Attribute(name, levels=tuple(sorted(own))) for name, own in sorted(levels.items()))
-    return Schema(attributes, target, classes)
+    read = (*(attribute.name for attribute in attributes), target)
+    return Schema(attributes, target, classes, from_rows=read)

@@ -58,10 +58,15 @@ def path_in_words(schema: Schema, path: Path) -> str:
 
 
 def rules_of(
-    schema: Schema, min_count: int, epsilon: float | None, delta: float | None, rows_per_person: int
+    schema: Schema,
+    min_count: int,
+    epsilon: float | None,
+    delta: float | None,
+    rows_per_person: int,
+    rho: float | None = None,
 ) -> dict[str, Any]:
     """Return what a ledger file belongs to: the columns of a table, the unit of privacy and the rules of its guard."""
-    return {
+    rules = {
         "format": 1,
         "columns": [attribute.name for attribute in schema.attributes],
         "target": schema.target,
@@ -73,12 +78,13 @@ def rules_of(
         "person_id": schema.person_id,
         "target_bounds": schema.target_bounds,
     }
+    return rules if rho is None else rules | {"rho": rho}
 
 
 def digest(schema: Schema) -> str:
     """Return a checksum of a schema with its levels and cuts."""
     described = asdict(schema)
-    for field in ("person_id", "rows_per_person", "target_bounds"):  # they are rules of the ledger
+    for field in ("person_id", "rows_per_person", "target_bounds", "from_rows"):  # rules, not levels or cuts
         del described[field]
     return sha256(repr(described).encode()).hexdigest()[:16]
 

@@ -97,9 +97,9 @@ class LedgerFile:
         own = header.get("rules") if isinstance(header, dict) else None
         if not isinstance(own, dict):
             raise FileDamaged(f"{str(self.path)!r} is not a ledger: give another name")
-        differing = [name for name in self._rules if own.get(name) != self._rules[name]]
+        differing = [name for name in {**self._rules, **own} if own.get(name) != self._rules.get(name)]
         if differing:
-            given = ", ".join(f"{name} was {own.get(name)!r} and is {self._rules[name]!r}" for name in differing)
+            given = ", ".join(f"{name} was {own.get(name)!r} and is {self._rules.get(name)!r}" for name in differing)
             raise InvalidInput(f"the ledger {str(self.path)!r} belongs to other rules: {given}. Give the same rules")
 
     def _write(self, descriptor: int, record: Record) -> None:

@@ -37,6 +37,14 @@ def noisy_answer(
             column = noisy[..., power]
             column[known[..., power]] = add_noise(column[known[..., power]])
         return possible_moments(noisy)
+    return noisy_tables(schema, question, answer, known, budget, shrink=shrink)
+
+
+def noisy_tables(
+    schema: Schema, question: Question, answer: NDArray[Any], known: NDArray[np.bool_], budget: Budget, *, shrink: bool
+) -> NDArray[np.int64]:
+    """Return counts of classes with noise on the known cells; parameters are those of `noisy_answer`."""
+    noisy = answer.copy()
     noisy[known] = budget.add_noise(noisy[known])
     if not shrink or question.joint:
         return np.maximum(noisy, 0) if known.all() else np.where(known, np.maximum(noisy, 0), noisy)

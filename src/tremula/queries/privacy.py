@@ -1,13 +1,13 @@
 """Differential privacy of counts: the cost of tables in a privacy budget, and the noise that they pay for.
 
-Without `delta` costs are epsilons and noise is discrete Laplace. With `delta` costs are rhos of zero-concentrated
-differential privacy and noise is discrete Gaussian. OpenDP draws both.
+Of an `epsilon` without `delta` costs are epsilons and noise is discrete Laplace. Otherwise costs are rhos of
+zero-concentrated differential privacy and noise is discrete Gaussian. OpenDP draws both.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ DEFAULT_DEPTH = 8  # by default the budget suffices for trees of this depth, if 
 # Parts of a table's cost that pay for the number of rows, their sum and their sum of squares. The gain of a split and
 # the value of a leaf depend most on the sum; only the resampling of sums needs the squares.
 MOMENT_SHARES = (0.3, 0.6, 0.1)
+NOISE_DEVIATION = {"epsilon": float(np.sqrt(2)), "rho": 1.0}  # of noise of scale 1
 Noise = Callable[[NDArray[Any]], NDArray[np.int64]]
 
 
@@ -31,10 +32,10 @@ class Budget:
 
     Attributes
     ----------
-    epsilon : float
-    delta : float or None
+    unit : {"epsilon", "rho"}
+        Unit of costs. Noise is Laplace if they are epsilons, else Gaussian.
     total : float
-        The budget in the unit of costs: epsilon, or rho if there is a delta.
+        The budget in the unit of costs.
     per_table : float
         Cost of one table of counts.
     add_noise : function
@@ -45,21 +46,39 @@ class Budget:
         Add the noise of each moment of a bounded target, instead.
     moment_deviations : tuple of float
         Their standard deviations.
+    rows_per_person : int
+        Rows by which a person changes a table.
     """
 
-    epsilon: float
-    delta: float | None
+    unit: str
     total: float
     per_table: float
     add_noise: Noise
     deviation: float
     moment_noise: tuple[Noise, ...] = ()
     moment_deviations: tuple[float, ...] = ()
+    rows_per_person: int = 1
 
-    @property
-    def unit(self) -> str:
-        """Name of the unit of costs."""
-        return "epsilon" if self.delta is None else "rho"
+    def noise_for(self, cost: float) -> Noise:
+        """Return the noise of counts that a cost pays for."""
+        scale = noise_scale(self.rows_per_person, cost, self.unit)
+        return laplace_noise(scale) if self.unit == "epsilon" else gaussian_noise(scale)
+
+    def with_table_cost(self, cost: float) -> Budget:
+        """Return a budget whose tables of counts have another cost."""
+        deviation = noise_scale(self.rows_per_person, cost, self.unit) * NOISE_DEVIATION[self.unit]
+        return replace(self, per_table=cost, add_noise=self.noise_for(cost), deviation=deviation)
+
+    def choose(self, scores: NDArray[np.int64], cost: float) -> int:
+        """Return the number of a high score, by a noisy maximum that a cost pays for.
+
+        A row must change all scores in the same direction, each by at most 1.
+        """
+        dp = _opendp()
+        space = dp.vector_domain(dp.atom_domain(T="i64")), dp.linf_distance(T="i64", monotonic=True)
+        measure = dp.max_divergence() if self.unit == "epsilon" else dp.zero_concentrated_divergence()
+        scale = self.rows_per_person / (cost if self.unit == "epsilon" else float(np.sqrt(8 * cost)))
+        return int(dp.m.make_noisy_max(*space, measure, scale=scale)([int(score) for score in scores]))
 
     def cost(self, questions: Sequence[Question], n_attributes: int) -> float:
         """Return the cost of a batch: the sum over sets of mutually exclusive paths of the dearest path in each."""
@@ -79,60 +98,67 @@ def make_budget(
     per_table: float | None,
     rows_per_person: int,
     depth: int = DEFAULT_DEPTH,
+    rho: float | None = None,
 ) -> Budget | None:
     """Check a privacy budget and its noise; None without a budget."""
     check_number("rows_per_person", rows_per_person, 1, whole=True)
     check_number("budget_depth", depth, 1, whole=True)
-    if epsilon is None:
+    check_amounts(epsilon, delta, per_table, rho)
+    if epsilon is None and rho is None:
+        return None
+    if schema.classes is None and schema.target_bounds is None:
+        raise InvalidInput(
+            "a privacy budget was given, but the target is numeric and its sums are not bounded: make the oracle with "
+            "target_bounds=(lowest, highest), from public knowledge"
+        )
+    n_tables = depth * len(schema.attributes)
+    if epsilon is not None and delta is None:
+        cost = epsilon / n_tables if per_table is None else float(per_table)
+        return _budget(schema, "epsilon", epsilon, cost, rows_per_person)
+    total = rho if epsilon is None or delta is None else rho_for(epsilon, delta)
+    assert total is not None
+    return _budget(schema, "rho", total, total / n_tables, rows_per_person)
+
+
+def check_amounts(epsilon: float | None, delta: float | None, per_table: float | None, rho: float | None) -> None:
+    """Raise an error if the numbers of a budget are impossible, or do not belong together."""
+    for name, value in (("epsilon", epsilon), ("delta", delta), ("epsilon_per_table", per_table), ("rho", rho)):
+        if value is not None:
+            check_number(name, value, 0.0, above=True)
+    if rho is not None and (epsilon is not None or delta is not None):
+        raise InvalidInput("rho was given with epsilon or delta: a budget is either rho, or epsilon and perhaps delta")
+    if per_table is not None and (rho is not None or delta is not None):
+        raise InvalidInput("epsilon_per_table was given, but tables cost rho: set budget_depth instead")
+    if epsilon is None and rho is None:
         for name, value in (("epsilon_per_table", per_table), ("delta", delta)):
             if value is not None:
                 raise InvalidInput(f"{name} was given without epsilon: give epsilon, the total budget, too")
-        return None
-    check_number("epsilon", epsilon, 0.0, above=True)
-    if schema.classes is None and schema.target_bounds is None:
-        raise InvalidInput(
-            "epsilon was given, but the target is numeric and its sums are not bounded: make the oracle with "
-            "target_bounds=(lowest, highest), from public knowledge"
-        )
-    if per_table is not None:
-        check_number("epsilon_per_table", per_table, 0.0, above=True)
-    n_tables = depth * len(schema.attributes)
-    if delta is None:
-        cost = epsilon / n_tables if per_table is None else float(per_table)
-        return _budget(schema, epsilon, None, epsilon, cost, rows_per_person)
-    check_number("delta", delta, 0.0, above=True)
-    if delta >= 1:
+    if delta is not None and delta >= 1:
         raise InvalidInput(f"delta is {delta}, expected less than 1: give less than 1 / the number of rows")
-    if per_table is not None:
-        raise InvalidInput("epsilon_per_table was given with delta, where tables cost rho: set budget_depth instead")
-    total = rho_for(epsilon, delta)
-    return _budget(schema, epsilon, delta, total, total / n_tables, rows_per_person)
 
 
-def _budget(
-    schema: Schema, epsilon: float, delta: float | None, total: float, cost: float, rows_per_person: int
-) -> Budget:
+def _budget(schema: Schema, unit: str, total: float, cost: float, rows_per_person: int) -> Budget:
     """Make the noise of tables: a person changes one by as many rows, each of them a moment by at most its largest."""
-    noise_of = laplace_noise if delta is None else gaussian_noise
-    deviation = np.sqrt(2) if delta is None else 1.0  # of noise of scale 1
-    scale = noise_scale(rows_per_person, cost, delta)
+    noise_of = laplace_noise if unit == "epsilon" else gaussian_noise
+    deviation = NOISE_DEVIATION[unit]
+    scale = noise_scale(rows_per_person, cost, unit)
     scales = [
-        noise_scale(rows_per_person * GRID**power, share * cost, delta) for power, share in enumerate(MOMENT_SHARES)
+        noise_scale(rows_per_person * GRID**power, share * cost, unit) for power, share in enumerate(MOMENT_SHARES)
     ]
     moments: tuple[Noise, ...] = tuple(map(noise_of, scales)) if schema.classes is None else ()
     deviations = tuple(deviation * scale for scale in scales) if moments else ()
-    return Budget(epsilon, delta, total, cost, noise_of(scale), deviation * scale, moments, deviations)
+    return Budget(unit, total, cost, noise_of(scale), deviation * scale, moments, deviations, rows_per_person)
 
 
-def noise_scale(sensitivity: float, cost: float, delta: float | None) -> float:
+def noise_scale(sensitivity: float, cost: float, unit: str) -> float:
     """Return the scale of the noise that a cost pays for: Laplace for an epsilon, or Gaussian for a rho.
 
     Examples
     --------
-    >>> noise_scale(3, 0.5, None), noise_scale(3, 0.5, 1e-6)
+    >>> noise_scale(3, 0.5, "epsilon"), noise_scale(3, 0.5, "rho")
     (6.0, 3.0)
     """
-    return sensitivity / cost if delta is None else float(sensitivity / np.sqrt(2 * cost))
+    return sensitivity / cost if unit == "epsilon" else float(sensitivity / np.sqrt(2 * cost))
 
 
 def epsilon_for(rho: float, delta: float) -> float:

@@ -126,6 +126,9 @@ class Schema:
     target_bounds : tuple of two floats or None
         Bounds to which a numeric target is clamped. Its moments are then whole numbers: those of its places on a grid
         from -GRID, the lower bound, to GRID.
+    from_rows : tuple of str
+        Columns, the target included, whose levels, cuts or classes were read from the rows; those of all others are
+        the same for every table.
     """
 
     attributes: tuple[Attribute, ...]
@@ -135,6 +138,7 @@ class Schema:
     person_id: str | None = None
     rows_per_person: int = 1
     target_bounds: tuple[float, float] | None = None
+    from_rows: tuple[str, ...] = ()
 
     def _check_stored(self) -> None:
         plain = (str, bool, int, float)

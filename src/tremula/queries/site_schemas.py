@@ -33,6 +33,8 @@ def merge_schemas(schemas: Sequence[Schema]) -> Schema:
             own, other = getattr(schema, field), getattr(first, field)
             if own != other:
                 raise InvalidInput(f"{field} is {own!r} at site {number} and {other!r} at site 0: give both the same")
+    read = {name for schema in schemas for name in schema.from_rows}
+    first = replace(first, from_rows=tuple(name for name in (*names, first.target) if name in read))
     attributes = tuple(_merge([schema.attributes[number] for schema in schemas]) for number in range(len(names)))
     if first.person_id is not None:  # a person may have rows at every site
         first = replace(first, rows_per_person=sum(schema.rows_per_person for schema in schemas))

@@ -49,7 +49,11 @@ class TypedTable:
 
 @contextmanager
 def open_typed_table(
-    place: str, target: str, task: str | None = None, attributes: Collection[str] | None = None
+    place: str,
+    target: str,
+    task: str | None = None,
+    attributes: Collection[str] | None = None,
+    stated: Mapping[str, str] | None = None,
 ) -> Iterator[TypedTable]:
     """Read a file into a table of DuckDB in memory, which is closed at the end.
 
@@ -63,6 +67,9 @@ def open_typed_table(
         None guesses as `read_data` does.
     attributes : collection of str or None, default=None
         The columns to learn from; None is all but the target.
+    stated : mapping of str to {'number', 'nominal'} or None, default=None
+        Kinds of columns that no row decides: what is no number is missing there, and every column is kept. If given,
+        there are no notes, which would tell of the rows.
 
     Yields
     ------
@@ -76,24 +83,48 @@ def open_typed_table(
             check_column(name, relation.names, relation.source, "--target" if name == target else "--columns")
         names = [name for name in relation.names if attributes is None or name in attributes or name == target]
         _refuse_equal_names(names, relation.source)
-        columns = relation.read(names, undated=[target])
+        kinds = dict(stated or {})
+        columns = relation.read(names, as_words=[name for name in names if name in kinds], undated=[target])
+        decimal_commas = relation.decimal_commas
     described = f"target {target!r} of {relation.source}"
-    columns, n_without_target = with_target(columns, target, described)
-    chosen, guess = choose_task(read_labels(columns[target], described), task)
-    kept, left_out = drop_empty(columns)
-    notes = [guess, *relation.notes, *missing_target_notes(n_without_target, described), *left_out]
+    if stated is None:
+        columns, n_without_target = with_target(columns, target, described)
+        chosen, guess = choose_task(read_labels(columns[target], described), task)
+        kept, left_out = drop_empty(columns)
+        notes = [guess, *relation.notes, *missing_target_notes(n_without_target, described), *left_out]
+    else:
+        chosen, kept, notes = _stated_task(columns[target], task, kinds.get(target), described), columns, []
     with new_connection() as connection:
-        _create(connection, kept, {each.name for each in relation.fields if each.type == "boolean"})
+        booleans = {each.name for each in relation.fields if each.type == "boolean"}
+        _create(connection, kept, booleans, kinds, decimal_commas)
         yield TypedTable(connection, TABLE, chosen, tuple(note for note in notes if note))
 
 
-def _create(connection: Any, columns: Mapping[str, Column], booleans: Collection[str]) -> None:
+def _stated_task(target: Column, task: str | None, kind: str | None, described: str) -> str:
+    """Return the task that a stated target sets; the rows decide only if it is not stated."""
+    if task is not None:
+        return task
+    if kind is None:
+        return choose_task(read_labels(target, described), task)[0]
+    return "regression" if kind == "number" else "classification"
+
+
+def _create(
+    connection: Any,
+    columns: Mapping[str, Column],
+    booleans: Collection[str],
+    stated: Mapping[str, str],
+    decimal_commas: bool,
+) -> None:
     """Create the table of columns."""
     connection.execute("SET GLOBAL pandas_analyze_sample = 0")  # objects are text, though the first rows lack them
     arrays, selected = {}, []
     for number, (name, column) in enumerate(columns.items()):
         key = f"k{number}"
         arrays[key] = column.values if column.levels is None else column.as_objects()
+        if name in stated and name not in booleans:
+            selected.append(f"{_stated_value(key, stated[name], decimal_commas)} AS {quote_name(name)}")
+            continue
         value = key if column.levels is not None else f"CASE WHEN NOT isnan({key}) THEN {key} END"
         whole = column.levels is None and column.kind == "number" and is_whole(column.values[~column.is_missing])
         sql_type = "BOOLEAN" if name in booleans else "BIGINT" if whole else TYPES[column.kind]
@@ -101,6 +132,17 @@ def _create(connection: Any, columns: Mapping[str, Column], booleans: Collection
     connection.register("given", arrays)
     connection.execute(f"CREATE TEMP TABLE {TABLE} AS SELECT {', '.join(selected)} FROM given")
     connection.unregister("given")
+
+
+def _stated_value(key: str, kind: str, decimal_commas: bool) -> str:
+    """Return the SQL of a value of a stated kind, NULL where it is of another."""
+    text = f"CAST({key} AS VARCHAR)"
+    if kind != "number":
+        return text
+    number = f"TRY_CAST({key} AS DOUBLE)"
+    other = f"TRY_CAST(replace({text}, ',', '.') AS DOUBLE)"
+    number = f"coalesce({number}, {other})" if decimal_commas else number
+    return f"CASE WHEN NOT isnan({number}) THEN {number} END"
 
 
 def _refuse_equal_names(names: Collection[str], source: str) -> None:

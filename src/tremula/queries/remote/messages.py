@@ -31,6 +31,8 @@ def write_schema(schema: Schema) -> dict[str, Any]:
     }
     if schema.person_id is not None:
         message |= {"person_id": schema.person_id, "rows_per_person": schema.rows_per_person}
+    if schema.from_rows:
+        message |= {"from_rows": schema.from_rows}
     return message if schema.target_bounds is None else message | {"target_bounds": schema.target_bounds}
 
 
@@ -49,6 +51,7 @@ def read_schema(message: Any) -> Schema:
             person_id=None if person_id is None else str(person_id),
             rows_per_person=int(message.get("rows_per_person", 1)),
             target_bounds=None if bounds is None else check_bounds(bounds),
+            from_rows=tuple(str(name) for name in message.get("from_rows", [])),
         )
         schema._check_stored()
         for attribute in attributes:

@@ -103,6 +103,7 @@ def _table() -> Description:
     table = _record({"attributes": _list(attribute, minItems=1), "target": TEXT, "classes": labels})
     bounds = _list({"type": "number"}, minItems=2, maxItems=2)
     optional = {"person_id": TEXT, "rows_per_person": {"type": "integer", "minimum": 1}, "target_bounds": bounds}
+    optional["from_rows"] = _list(TEXT)
     return {**table, "properties": {**table["properties"], **optional}}
 
 

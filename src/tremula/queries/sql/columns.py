@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from tremula.data.column import show
 from tremula.errors import InvalidInput, InvalidTarget, OneClassTarget, UnknownTable, did_you_mean
+from tremula.queries.domains import stated_cuts, stated_levels
 from tremula.queries.question import Attribute, Condition
 from tremula.queries.sql.database import Database
 
@@ -82,13 +83,20 @@ def column_names(
     return names
 
 
-def read_class_labels(database: Database, target: str, task: str) -> tuple[Any, ...] | None:
-    """Return the class labels in order, or None if the target is numeric."""
+def read_class_labels(
+    database: Database, target: str, task: str, classes: Sequence[Any] | None = None, is_bounded: bool = False
+) -> tuple[Any, ...] | None:
+    """Return the class labels in order, or None if the target is numeric; stated ones are not queried."""
     kind = database.table[target].type()
+    if classes is not None:
+        stated = stated_levels(target, classes)
+        check_types(target, kind, stated)
+        return stated
     if task == "regression" or (task == "auto" and (kind.is_floating() or kind.is_decimal())):
         if not kind.is_numeric():
             raise InvalidTarget(f"target {target!r} is of type {kind}, not a number: use task='classification'")
-        _check_numbers(database, target)
+        if not is_bounded:  # bounds clamp infinite numbers
+            _check_numbers(database, target)
         return None
     if not (kind.is_string() or kind.is_boolean() or kind.is_integer() or kind.is_floating()):
         raise InvalidTarget(
@@ -144,11 +152,20 @@ def _check_rows(target: str, n_rows: int) -> None:
 
 
 def describe_column(
-    database: Database, name: str, target: str, is_nominal: bool, n_bins: int, max_levels: int, cuts: Any
+    database: Database,
+    name: str,
+    target: str,
+    is_nominal: bool,
+    n_bins: int,
+    max_levels: int,
+    cuts: Any,
+    domain: Any = None,
 ) -> QueriedColumn:
-    """Describe a column; its levels or quantiles are queried."""
+    """Describe a column; its levels or quantiles are queried if it has no cuts and no domain."""
     kind = database.table[name].type()
     if kind.is_numeric() and not kind.is_boolean() and not is_nominal:
+        if cuts is None and domain is not None:
+            cuts = stated_cuts(name, domain, n_bins)
         given_cuts = quantiles(database, name, target, n_bins) if cuts is None else cuts
         # Infinite numbers are in the first or the last bin, and no bin is theirs alone.
         own_cuts = tuple(cut for cut in map(float, given_cuts) if isfinite(cut))
@@ -163,7 +180,30 @@ def describe_column(
             f"column {name!r} is of type {kind}, expected numbers, strings or booleans: leave it out with "
             "attributes=[...], or cast it"
         )
+    if domain is not None:
+        return _describe_stated_levels(database, name, domain)
     return _describe_levels(database, name, target, max_levels)
+
+
+def check_types(name: str, kind: Any, levels: Sequence[Any]) -> None:
+    """Raise an error if stated levels are of another type than the column, whose rows they would never match."""
+    expected, word = (
+        (str, "strings") if kind.is_string() else (bool, "booleans") if kind.is_boolean() else (int, "whole numbers")
+    )
+    for level in levels:
+        if not isinstance(level, expected) or (expected is int and isinstance(level, bool)):
+            raise InvalidInput(
+                f"the domain of {name!r} has the level {level!r}, but the column is of type {kind}: give {word}"
+            )
+    _check_labels(f"the domain of {name!r}", levels)
+
+
+def _describe_stated_levels(database: Database, name: str, domain: Any) -> QueriedColumn:
+    """Describe a nominal column by its domain: no query is sent, and none depends on what the rows have."""
+    levels = stated_levels(name, domain)
+    check_types(name, database.table[name].type(), levels)
+    pairs = [(level, number) for number, level in enumerate(levels)]
+    return QueriedColumn(Attribute(name, levels=levels), lambda t: t[name].cases(*pairs, else_=len(pairs)))
 
 
 def _describe_levels(database: Database, name: str, target: str, max_levels: int) -> QueriedColumn:

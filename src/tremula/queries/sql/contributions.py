@@ -25,6 +25,7 @@ def limit_contributions(
     person_id: str | None,
     rows_per_person: int,
     bounds: tuple[float, float] | None,
+    classes: Sequence[Any] | None = None,
 ) -> Limit | None:
     """Return a function that limits a table; None if there is nothing to limit.
 
@@ -38,11 +39,13 @@ def limit_contributions(
     rows_per_person : int
     bounds : pair of float or None
         Bounds of the target. It becomes its places on the grid between them.
+    classes : sequence or None
+        Classes of the target that are public. Rows of others are left out.
     """
     check_number("rows_per_person", rows_per_person, 1, whole=True)
     if person_id is not None and (person_id == target or person_id in (attributes or ())):
         raise InvalidInput(f"person_id is {person_id!r}, which is to be learned from: take it out of the columns")
-    if person_id is None and bounds is None:
+    if person_id is None and bounds is None and classes is None:
         return None
 
     def limit(database: Database, table: Any) -> Any:
@@ -50,6 +53,8 @@ def limit_contributions(
             return table  # reading the columns says what is wrong
         if bounds is not None:
             table = table.mutate(**{target: _places(database, table, target, bounds)})
+        if classes is not None:
+            table = table.filter(table[target].isin(list(classes)))
         if person_id is None:
             return table
         if person_id not in table.columns:

@@ -275,6 +275,8 @@ class Database:
         return self.backend.to_pyarrow(expression)
 
     def _run_sql(self, sql: str, max_length: float) -> Any:
+        if self.n_queries == 0 and isinstance(self.source.op(), self.ibis.expr.operations.InMemoryTable):
+            self.backend.to_pyarrow(self.source.limit(0))  # the engine knows a table in memory from here on
         self._announce(sql, max_length)
         if self.engine == "duckdb":
             # ibis would parse the SQL, which takes longer than the query itself if it has a thousand paths.

@@ -14,6 +14,7 @@ from tremula.errors import InvalidInput
 from tremula.parameters import check_choice, check_number
 from tremula.queries.arrays import DEFAULT_BINS, TASKS, ArrayOracle
 from tremula.queries.contributions import check_bounds
+from tremula.queries.domains import check_domain_names
 from tremula.queries.question import Path, Question, Schema, is_within, joint_shape
 from tremula.queries.remote.client import RemoteOracle
 from tremula.queries.sql.batch import Batch, expression_measures, read_outputs
@@ -118,6 +119,11 @@ class TableOracle:
         of a checksum of their values (MD5). Every query then sorts the rows of each person.
     target_bounds : pair of float or None, default=None
         A numeric target is clamped to these bounds, which must not depend on the rows. A privacy budget needs them.
+    domains : mapping of str to sequence or None, default=None
+        Public knowledge of columns, which are then not queried: the levels of a nominal column, or the bounds
+        ``(lowest, highest)`` of a numeric one, between which the bins are equally wide. Other levels count as missing.
+    classes : sequence or None, default=None
+        The classes of the target, from public knowledge. Rows of other classes are not counted.
 
     Notes
     -----
@@ -153,6 +159,8 @@ class TableOracle:
         person_id: str | None = None,
         rows_per_person: int = 1,
         target_bounds: Sequence[float] | None = None,
+        domains: Mapping[str, Any] | None = None,
+        classes: Sequence[Any] | None = None,
     ) -> None:
         check_number("n_bins", n_bins, 2, whole=True)
         check_number("max_levels", max_levels, 1, whole=True)
@@ -163,29 +171,38 @@ class TableOracle:
         if form is not None:
             check_choice("form", form, FORMS)
         bounds = None if target_bounds is None else check_bounds(target_bounds)
-        limit = limit_contributions(target, attributes, person_id, rows_per_person, bounds)
+        limit = limit_contributions(target, attributes, person_id, rows_per_person, bounds, classes)
         self._database = Database(table, retries, on_query, limit)
         names = column_names(self._database.table.columns, target, attributes, categorical_features, person_id)
         if person_id is not None:
             check_persons(self._database, target, person_id)
         self._form = FORMS[form or BEST_FORM.get(self._database.engine, "group by")]
-        classes = read_class_labels(self._database, target, task)
-        if classes is not None and bounds is not None:
+        labels = read_class_labels(self._database, target, task, classes, bounds is not None)
+        if labels is not None and bounds is not None:
             raise InvalidInput("target_bounds was given, but classes have no bounds: leave it out, or the task")
-        given = dict(cuts or {})
+        given, stated = dict(cuts or {}), check_domain_names(domains, names)
         self._columns = [
             describe_column(
-                self._database, name, target, name in categorical_features, n_bins, max_levels, given.get(name)
+                self._database,
+                name,
+                target,
+                name in categorical_features,
+                n_bins,
+                max_levels,
+                given.get(name),
+                stated.get(name),
             )
             for name in names
         ]
+        read = [name for name in names if name not in given and name not in stated]
         self._schema = Schema(
             tuple(column.attribute for column in self._columns),
             target,
-            classes,
+            labels,
             person_id=person_id,
             rows_per_person=1 if person_id is None else rows_per_person,
             target_bounds=bounds,
+            from_rows=tuple(read if labels is None or classes is not None else [*read, target]),
         )
         self._options: dict[str, Any] = {
             "categorical_features": categorical_features,

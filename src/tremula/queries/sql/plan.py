@@ -6,7 +6,7 @@ be queried.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 from tremula.parameters import check_choice
 from tremula.queries.arrays import DEFAULT_BINS, TASKS
 from tremula.queries.contributions import check_bounds
+from tremula.queries.domains import check_domain_names
 from tremula.queries.question import EVERYWHERE, Question, Schema
 from tremula.queries.sql.batch import Batch
 from tremula.queries.sql.columns import MAX_LEVELS, QueriedColumn, column_names, describe_column, read_class_labels
@@ -26,7 +27,7 @@ PLACEHOLDER = "placeholder {}"  # for the levels and classes in planned queries
 
 @dataclass(frozen=True)
 class PlannedColumn:
-    """A column, and the query for its levels or quantiles."""
+    """A column, and the query for its levels or quantiles; empty if these are stated."""
 
     name: str
     type: str
@@ -79,12 +80,16 @@ def plan_queries(
     person_id: str | None = None,
     rows_per_person: int = 1,
     target_bounds: Sequence[float] | None = None,
+    domains: Mapping[str, Any] | None = None,
+    classes: Sequence[Any] | None = None,
 ) -> Plan:
     r"""Plan the queries that `connect` and a fit will send.
 
     Parameters
     ----------
-    url, table, target, attributes, categorical_features, n_bins, task, form, person_id, rows_per_person, target_bounds
+    url, table, target, attributes, categorical_features, n_bins, task, form, person_id, rows_per_person
+        As in `connect`.
+    target_bounds, domains, classes
         As in `connect`.
 
     Examples
@@ -100,23 +105,25 @@ def plan_queries(
     """
     check_choice("task", task, TASKS)
     bounds = None if target_bounds is None else check_bounds(target_bounds)
-    limit = limit_contributions(target, attributes, person_id, rows_per_person, bounds)
+    limit = limit_contributions(target, attributes, person_id, rows_per_person, bounds, classes)
     database = DryRunDatabase(table_or_opener(url, table), limit)
     names = column_names(database.table.columns, target, attributes, categorical_features, person_id)
+    stated = check_domain_names(domains, names)
     chosen_form = form or BEST_FORM.get(database.engine, "group by")
-    classes = read_class_labels(database, target, task)
-    columns = [
-        describe_column(database, name, target, name in categorical_features, n_bins, MAX_LEVELS, None)
-        for name in names
-    ]
-    column_queries = database.take_queries()
+    labels = read_class_labels(database, target, task, classes, bounds is not None)
+    queries, columns = [database.take_queries()], []
+    for name in names:
+        is_nominal = name in categorical_features
+        described = describe_column(database, name, target, is_nominal, n_bins, MAX_LEVELS, None, stated.get(name))
+        columns.append(described)
+        queries.append(database.take_queries())
     kinds = ["nominal" if column.attribute.is_nominal else "numeric" for column in columns]
-    target_kind = "numeric" if classes is None else "nominal"
+    target_kind = "numeric" if labels is None else "nominal"
     planned = [
-        PlannedColumn(name, str(database.table[name].type()), kind, sql)
-        for name, kind, sql in zip([target, *names], [target_kind, *kinds], column_queries)
+        PlannedColumn(name, str(database.table[name].type()), kind, ";\n".join(own))
+        for name, kind, own in zip([target, *names], [target_kind, *kinds], queries)
     ]
-    schema = Schema(tuple(column.attribute for column in columns), target, classes)
+    schema = Schema(tuple(column.attribute for column in columns), target, labels)
     root_queries = _root_queries(database, schema, columns, chosen_form)
     database.close()
     return Plan(
@@ -124,7 +131,7 @@ def plan_queries(
         form=chosen_form,
         target=planned[0],
         columns=tuple(planned[1:]),
-        column_queries=len(column_queries),
+        column_queries=sum(map(len, queries)),
         queries_per_depth=len(root_queries),
         root_queries=tuple(root_queries),
     )
