@@ -57,6 +57,10 @@ class AspenReport(ShownAsTable):
         Rounds of boosting that correct the blend.
     has_boosted : bool
         Whether boosting was completed: not with ``boosting=False``, with too few rows, or if a callback stopped it.
+    second_rounds : int
+        Rounds of a second run of boosting, which starts from a quarter of the blend's logarithms of probabilities.
+    second_share : float
+        Share of the second run in the corrected blend; 0 if it does not help.
     left_out : tuple of str
         Families that were not tried, since their trees cannot keep to `monotonic_cst`.
 
@@ -80,6 +84,8 @@ class AspenReport(ShownAsTable):
     n_rounds: int
     has_boosted: bool = True
     left_out: tuple[str, ...] = ()
+    second_rounds: int = 0
+    second_share: float = 0.0
 
     @property
     def chosen(self) -> tuple[Tried, ...]:
@@ -124,9 +130,15 @@ class AspenReport(ShownAsTable):
     def _of_boosting(self) -> str:
         if not self.has_boosted:
             return "Boosting was not tried: there are no corrections."
-        if not self.n_rounds:
+        if not self.n_rounds and not self.second_share:
             return "Boosting does not improve the blend: there are no corrections."
-        return f"{self.n_rounds} rounds of boosting correct the blend: from {self.blend_loss:.4g} to {self.loss:.4g}."
+        runs = [f"{self.n_rounds} rounds of boosting"] if self.n_rounds else []
+        if self.second_share:
+            runs.append(
+                f"{self.second_rounds} rounds that start from a quarter of its margins (with a share of "
+                f"{self.second_share:.0%})"
+            )
+        return f"{' and '.join(runs)} correct the blend: from {self.blend_loss:.4g} to {self.loss:.4g}."
 
     def _short_table(self) -> ShortTable:
         n_members = sum(family.n_members for family in self.chosen)

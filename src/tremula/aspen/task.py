@@ -32,6 +32,9 @@ class Task(Protocol):
     def calibrated(self, means: np.ndarray, scoring: ScoringRows) -> Self:
         """Learn from mean out-of-bag predictions how confident they should be."""
 
+    def weakened(self, share: float) -> Self:
+        """Return the task with this share of the margins of mean predictions; numbers have no other share than 1."""
+
     def margins(self, means: np.ndarray) -> np.ndarray:
         """Margins of mean predictions."""
 
@@ -79,6 +82,10 @@ class ClassTask:
             return self
         return replace(self, power=find_power(self.with_prior(means), scoring.target, scoring.weights))
 
+    def weakened(self, share: float) -> ClassTask:
+        """Multiply the power."""
+        return replace(self, power=share * self.power)
+
     def margins(self, means: np.ndarray) -> np.ndarray:
         """Logarithms of the powers of class probabilities."""
         return self.power * log_probabilities(self.with_prior(means))
@@ -110,6 +117,10 @@ class NumberTask:
     loss_name: ClassVar[str] = "RMSE"
 
     def calibrated(self, means: np.ndarray, scoring: ScoringRows) -> NumberTask:
+        """Return the task as it is."""
+        return self
+
+    def weakened(self, share: float) -> NumberTask:
         """Return the task as it is."""
         return self
 

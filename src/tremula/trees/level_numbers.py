@@ -3,7 +3,7 @@
 Two sets of levels that are chosen to fit the rows of a node fit noise where levels have few rows. With a number for
 each level, a split compares it with a threshold instead. The number is the code of the level, or its cross-fitted mean
 target: rows in one fold get the mean of the rows of their level in the other folds, so that no row sees its own target.
-A column of names, a few rows each, is left out by "auto" unless its means agree with the targets of the rows.
+Columns of names, a few rows each, are left out before (see `identifiers`).
 In the finished tree each such split is one of two sets of levels again, and nodes are filled anew with the rows that
 these sets send there.
 """
@@ -17,7 +17,7 @@ import numpy as np
 
 from tremula.trees.coding import CodedColumns, join_codes
 from tremula.trees.columns import Columns
-from tremula.trees.cross_fitting import N_FOLDS, MeanTargets, agreement, is_chance, mean_targets
+from tremula.trees.cross_fitting import N_FOLDS, mean_targets
 from tremula.trees.grown_tree import GrownTree
 from tremula.trees.size_limit import MAX_SUBSETS
 
@@ -66,11 +66,11 @@ def numbered_columns(columns: Columns, n_classes: int) -> np.ndarray:
     if columns.nominal in ("subsets", "one_vs_rest") or not n_levels.any():
         return np.empty(0, np.int64)
     if columns.nominal == "auto":
-        return np.flatnonzero((n_levels > FEW_LEVELS) & (_are_sparse(columns) | (n_classes <= 2)))
+        return np.flatnonzero((n_levels > FEW_LEVELS) & (are_sparse(columns) | (n_classes <= 2)))
     return np.flatnonzero(n_levels)
 
 
-def _are_sparse(columns: Columns) -> np.ndarray:
+def are_sparse(columns: Columns) -> np.ndarray:
     """Whether there are few rows for each level of a column."""
     return columns.n_rows < ROWS_PER_LEVEL * columns.n_levels.astype(np.int64)
 
@@ -98,7 +98,6 @@ def number_levels(
     values, levels, folds = columns.values.copy(), [], None
     known_codes: list[CodedColumns] = []
     weights = weights.astype(np.float64)
-    is_doubtful = _are_sparse(columns) & (columns.nominal == "auto")
     if columns.nominal != "codes":
         if target.ndim == 2:
             target = _drawn_output(target, n_classes, random)
@@ -110,8 +109,6 @@ def number_levels(
         numbers = np.arange(columns.n_levels[column], dtype=np.float64)
         if folds is not None:
             means = mean_targets(values[:, column], len(numbers), target, weights, folds)
-            if is_doubtful[column] and is_chance(agreement(means.of_rows, target, weights)):
-                means = MeanTargets(np.zeros(columns.n_rows), np.zeros(len(numbers)), [])
             values[:, column], numbers = means.of_rows, means.of_levels
             known_codes += means.codes
         values[:, column], numbers = _in_bins(values[:, column], numbers, weights)
