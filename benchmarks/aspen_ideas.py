@@ -118,6 +118,8 @@ def run(seconds: float) -> None:
 def compare(cells: pd.DataFrame, task: str) -> list[list[Any]]:
     """A row for each idea: the loss, error and time against the recipe, and where it is clearly better or worse."""
     there = cells[cells["task"] == task]
+    if not len(there):
+        return []
     measures = {name: there.pivot_table(index="dataset", columns="idea", values=name) for name in ("loss", "seconds")}
     rows = []
     for idea in IDEAS:
@@ -160,13 +162,13 @@ def ideas_text(cells: pd.DataFrame) -> str:
     n_datasets = cells.groupby("task")["dataset"].nunique()
     return "\n\n".join(
         [
-            f"{n_datasets['classification']} classification problems of the first half, at most {MOST_ROWS:,} rows, "
-            "both folds of one two-fold cross-validation. Each line changes one thing of the recipe as it is now: mean "
-            "change of the log loss (geometric over datasets), mean error of the recipe and of the idea, datasets "
+            f"{n_datasets.get('classification', 0)} classification problems of the first half, at most {MOST_ROWS:,} "
+            "rows, both folds of one two-fold cross-validation. Each line changes one thing of the recipe of today: "
+            "mean change of the log loss (geometric over datasets), mean error of the recipe and of the idea, datasets "
             f"whose log loss changes by more than {100 * CLEAR:.0f} %, and the ratio of times to fit, median (least to "
             "most). A change of one dataset by a few per cent may be chance.",
             table(head, compare(cells, "classification")),
-            f"{n_datasets['regression']} regression problems, RMSE instead of log loss:",
+            f"{n_datasets.get('regression', 0)} regression problems, RMSE instead of log loss:",
             table(of_numbers, compare(cells, "regression")),
             "The cells are in `benchmarks/aspen_ideas.parquet`; `python benchmarks/aspen_ideas.py --store` writes "
             "these tables.",

@@ -253,6 +253,7 @@ class Aspen(
             has_boosted=corrections.was_tried,
             second_rounds=corrections.second_rounds,
             second_share=corrections.second_share,
+            calibration_error=task.calibration_error(corrections.predictions, scoring),
         )
         self._set_oob_predictions(corrections.predictions, scoring, trainer.sample.n_rows)
         self._keep_families(chosen)
