@@ -113,6 +113,10 @@ class ManyLevelsWarning(UserWarning):
     """A nominal attribute has too many levels for M5' to have a term for each, and becomes one number."""
 
 
+class IdentifierWarning(UserWarning):
+    """Columns that look like identifiers and do not go with the target are left out of trees."""
+
+
 class ExportWarning(UserWarning):
     """An exported model that the program it was written for may refuse."""
 

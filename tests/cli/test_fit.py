@@ -55,6 +55,22 @@ def test_a_method_that_leaves_no_rows_out_is_judged_by_folds(capsys: pytest.Capt
     assert told["file"] == "trees.tremula"
 
 
+def test_columns_that_a_forest_leaves_out_are_told_by_the_check_and_by_the_model(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    random = np.random.default_rng(0)
+    sizes, customers = random.normal(size=90), random.permutation(90) // 3
+    rows = [f"{size},c{customer},{size > 0}" for size, customer in zip(sizes, customers)]
+    Path("orders.csv").write_text("\n".join(["size,customer,late", *rows]), encoding="utf-8")
+    described = as_json(capsys, "fit", "orders.csv", "--method", "random-forest")
+    assert described["ignored"] == ["customer"] == tm.load("model.tremula").ignored_features_
+    assert [each["columns"] for each in described["findings"] if each["kind"] == "ignored column"] == [["customer"]]
+    done("compare", "orders.csv", "--methods", "random-forest,c45", "--cv", "2", "--no-store")
+    said = "forests, extra trees and Aspen leave it out"
+    assert said in " ".join(capsys.readouterr().out.split())
+    assert said in next(Path().glob("*.html")).read_text(encoding="utf-8")
+
+
 def test_folds_can_be_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
     told = as_json(capsys, "fit", "rows.csv", "--method", "bagging", "--cv", "3")
     assert told["score"]["by"].startswith("3-fold")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,8 @@ import pandas as pd
 import pytest
 
 import tremula as tm
-from tremula.trees.cross_fitting import LEAST_AGREEMENT, N_FOLDS, agreement, mean_targets
+from tremula.errors import IdentifierWarning
+from tremula.trees.cross_fitting import LEAST_AGREEMENT, N_FOLDS, in_standard_errors, mean_targets, row_agreements
 from tremula.trees.row_numbers import LEAST_ROWS, LONGEST_RANGE, numbering_columns
 
 FORESTS: list[Callable[..., Any]] = [
@@ -37,10 +39,13 @@ def draw_table(n_rows: int = 240) -> tuple[pd.DataFrame, np.ndarray]:
 @pytest.mark.parametrize("forest", FORESTS)
 def test_identifiers_are_left_out(forest: Callable[..., Any]) -> None:
     X, y = draw_table()
-    shares = forest(20, random_state=0).fit(X, y).split_shares_
-    assert (shares[:2] == 1.0).all()
-    assert (shares[2:] <= 0.1).all()
-    assert forest(20, nominal="subsets", random_state=0).fit(X, y).split_shares_[3] > 0.9
+    with pytest.warns(IdentifierWarning, match="'number', 'name', 'pair' look like identifiers"):
+        model = forest(20, random_state=0).fit(X, y)
+    assert model.ignored_features_ == ["number", "name", "pair"]
+    assert model.split_shares_.tolist() == [1.0, 1.0, 0.0, 0.0, 0.0]
+    every = forest(20, nominal="subsets", random_state=0).fit(X, y)
+    assert every.ignored_features_ == []
+    assert every.split_shares_[3] > 0.9
 
 
 @pytest.mark.parametrize("forest", FORESTS)
@@ -48,14 +53,53 @@ def test_numbers_and_names_that_go_with_the_target_are_used(forest: Callable[...
     X, _ = draw_table()
     effects = np.random.default_rng(1).normal(size=len(X))[pd.factorize(X["pair"])[0]]
     of_pairs = np.digitize(effects, [-0.5, 0.5])
-    assert forest(20, random_state=0).fit(X, of_pairs).split_shares_[4] > 0.6
+    with pytest.warns(IdentifierWarning, match="'number', 'name' look"):
+        assert forest(20, random_state=0).fit(X, of_pairs).split_shares_[4] > 0.6
     of_numbers = np.digitize(np.sin(X["number"] / 12.0), [-0.5, 0.5])  # three waves
-    assert forest(20, random_state=0).fit(X, of_numbers).split_shares_[2] > 0.9
+    with pytest.warns(IdentifierWarning, match="'name', 'pair' look"):
+        assert forest(20, random_state=0).fit(X, of_numbers).split_shares_[2] > 0.9
 
 
 def test_numbers_of_rows_are_used_if_there_is_nothing_else() -> None:
     X, y = draw_table()
     assert tm.RandomForestClassifier(5, random_state=0).fit(X[["number"]], y).split_shares_ == 1.0
+
+
+@pytest.mark.filterwarnings("ignore::tremula.errors.IdentifierWarning")
+def test_what_is_left_out_depends_on_neither_seed_nor_order_of_jobs_and_is_kept_by_files_and_warm_starts(
+    tmp_path: Path,
+) -> None:
+    X, y = draw_table()
+    model = tm.RandomForestClassifier(5, random_state=0, warm_start=True).fit(X, y)
+    assert model.ignored_features_ == tm.RandomForestClassifier(2, random_state=7, n_jobs=2).fit(X, y).ignored_features_
+    tm.save(model, tmp_path / "forest.tremula")
+    assert tm.load(tmp_path / "forest.tremula").ignored_features_ == ["number", "name", "pair"]
+    model.set_params(n_estimators=8).fit(X, y)
+    assert model.ignored_features_ == ["number", "name", "pair"]
+    assert (model.split_shares_[2:] == 0.0).all()
+
+
+def test_one_tree_tells_what_it_leaves_out_at_the_line_that_calls_fit() -> None:
+    X, y = draw_table()
+    with pytest.warns(IdentifierWarning) as of_tree:
+        tree = tm.CARTClassifier(nominal="auto", random_state=0).fit(X[["a", "name"]], y)
+    with pytest.warns(IdentifierWarning) as of_forest:
+        forest = tm.ExtraTreesClassifier(2, random_state=0).fit(X[["a", "number"]].to_numpy(), y)
+    assert {each.filename for each in (*of_tree, *of_forest)} == {__file__}
+    assert (tree.ignored_features_, forest.ignored_features_) == (["name"], ["x1"])
+    assert tm.CARTClassifier().fit(X, y).ignored_features_ == []
+
+
+def test_several_targets_and_weights() -> None:
+    X, y = draw_table()
+    effects = np.random.default_rng(1).normal(size=len(X))[pd.factorize(X["pair"])[0]]
+    with pytest.warns(IdentifierWarning, match="'number', 'name' look"):
+        tm.RandomForestRegressor(2, random_state=0).fit(X, np.column_stack([y, effects]))
+    weights = np.where(X["a"] > 0.0, 1.0, 0.0)  # rows whose target goes with the pair weigh nothing
+    with pytest.warns(IdentifierWarning, match="'name', 'pair' look"):
+        tm.RandomForestRegressor(2, random_state=0).fit(
+            X.drop(columns="number"), np.where(weights > 0, y, effects), sample_weight=weights
+        )
 
 
 def test_which_columns_number_the_rows() -> None:
@@ -84,8 +128,8 @@ def test_agreement_by_definition() -> None:
     centre = sum(weights[row] * target[row] for row in known) / sum(weights[row] for row in known)
     products = [weights[row] * (means[row] - centre) * (target[row] - centre) for row in known]
     expected = sum(products) / sum(product**2 for product in products) ** 0.5
-    assert agreement(means, weights * target, weights) == pytest.approx(expected, rel=1e-9)
-    assert agreement(np.full(90, np.nan), target, weights) == 0.0
+    assert in_standard_errors(row_agreements(means, weights * target, weights)) == pytest.approx(expected, rel=1e-9)
+    assert in_standard_errors(row_agreements(np.full(90, np.nan), target, weights)) == 0.0
 
 
 def test_names_rarely_agree_by_chance() -> None:
@@ -94,6 +138,7 @@ def test_names_rarely_agree_by_chance() -> None:
     agreements = []
     for _ in range(400):
         target, folds = random.normal(size=200), random.integers(N_FOLDS, size=200)
-        agreements.append(agreement(mean_targets(pairs, 100, target, ones, folds).of_rows, target, ones))
+        means = mean_targets(pairs, 100, target, ones, folds).of_rows
+        agreements.append(in_standard_errors(row_agreements(means, target, ones)))
     assert 0.0 < np.mean(np.array(agreements) > LEAST_AGREEMENT) < 0.04
     assert abs(np.mean(agreements)) < 0.25

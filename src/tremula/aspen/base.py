@@ -44,6 +44,7 @@ from tremula.prediction import StagedOutputsMixin
 from tremula.seeds import RandomState, make_root_seed
 from tremula.trees.columns import read_columns
 from tremula.trees.combinations import check_classes
+from tremula.trees.identifiers import IgnoredFeaturesMixin
 from tremula.trees.member_sum import MemberSum
 from tremula.trees.monotonic import read_directions
 from tremula.trees.tree import Tree
@@ -56,6 +57,7 @@ class Aspen(
     CallbackSupportMixin,
     AllOrNothingFitMixin,
     TableInputMixin,
+    IgnoredFeaturesMixin,
     PermutationImportancesMixin,
     UnbiasedImportancesMixin,
     StagedOutputsMixin,
@@ -151,6 +153,9 @@ class Aspen(
 
     # --- training ---
 
+    def _how_to_use_ignored(self) -> str:
+        return "use a random forest with nominal='statistics', which tests every column"
+
     def _check_parameters(self) -> None:
         check_parameters(self)
 
@@ -164,11 +169,14 @@ class Aspen(
         n_rows, n_attributes = table.columns.values.shape
         sample = self._read_sample(y, sample_weight, n_rows, n_attributes, keeps_members=bool(kept))
         check_classes(sample.n_classes, table.columns.directions)
+        ignored = getattr(self, "ignored_features_", None) if kept else None
+        given = (table.columns, sample.target, sample.weights, sample.n_classes)
+        table = replace(table, columns=self._ignore_identifiers(*given, ignored))
         self._start(sample, table, kept)
         possible = that_apply(self._families, table.known.n_levels)
         families = that_keep_order(possible, table.columns.directions)
         tasks = MemberTasks(self, X, y, sample_weight)
-        tasks.begin(sum(family.n_members(self.n_estimators) for family in families) + N_PARTS * self.boosting)
+        tasks.begin(sum(family.n_members(self.n_estimators) for family in families) + 2 * N_PARTS * self.boosting)
         trained = [member for family in kept for member in family.members]
         trainer = PartTrainer(table, sample, self._root_seed, tasks, self.n_jobs, self.verbose, trained)
         tried = kept or self._try(trainer, families)
@@ -228,6 +236,7 @@ class Aspen(
         self._set_task(task)
         margins = task.margins(means)
         corrections = self._correct(margins, scoring, task, trainer)
+        self._set_task(task.weakened(corrections.blend_share))
         self.corrections_ = corrections.trees
         self.members_ = [member for family in chosen for member in family.members]
         shares = [[weight / len(family.members)] * len(family.members) for family, weight in zip(chosen, weights)]
@@ -239,9 +248,12 @@ class Aspen(
             blend_loss=task.loss(task.predictions(margins), scoring),
             loss=task.loss(corrections.predictions, scoring),
             error=task.error_rate(corrections.predictions, scoring),
-            power=task.power,
+            power=self._task().power,
             n_rounds=corrections.n_rounds,
             has_boosted=corrections.was_tried,
+            second_rounds=corrections.second_rounds,
+            second_share=corrections.second_share,
+            calibration_error=task.calibration_error(corrections.predictions, scoring),
         )
         self._set_oob_predictions(corrections.predictions, scoring, trainer.sample.n_rows)
         self._keep_families(chosen)

@@ -79,6 +79,8 @@ class Boosting:
     start : array (n_rows, n_outputs)
         Margins to correct.
     root_seed, n_rounds : int
+    rate : float
+        Share of each step that is taken.
     """
 
     columns: Columns
@@ -87,6 +89,7 @@ class Boosting:
     start: np.ndarray
     root_seed: int
     n_rounds: int = N_ROUNDS
+    rate: float = RATE
 
     def __call__(self, members: range) -> list[Part]:
         """Boost once without each of these parts."""
@@ -102,7 +105,7 @@ class Boosting:
 
     def _boost(self, number: int) -> Part:
         held, margins, trees = self.parts[number], self.start.copy(), list[Tree]()
-        rounds = ROUNDS[self.sample.n_classes > 0](self.columns, self.sample, self._weights(number))
+        rounds = ROUNDS[self.sample.n_classes > 0](self.columns, self.sample, self._weights(number), self.rate)
         random = member_generator(self.root_seed ^ STREAM, number)
         kept, losses = [margins[held]], [rounds.loss(margins[held], held)]
         for done in range(1, self.n_rounds + 1):
@@ -130,8 +133,8 @@ class Rounds(Protocol):
 class ClassRounds:
     """Rounds of boosting for classes: one tree for all of them, and a Newton step of log loss in each leaf."""
 
-    def __init__(self, columns: Columns, sample: Sample, weights: np.ndarray) -> None:
-        self.columns, self.sample, self.weights = columns, sample, weights
+    def __init__(self, columns: Columns, sample: Sample, weights: np.ndarray, rate: float = RATE) -> None:
+        self.columns, self.sample, self.weights, self.rate = columns, sample, weights, rate
         self.codes, self.n_classes = np.ascontiguousarray(sample.target, np.int32), sample.n_classes
         self.rows = np.flatnonzero(weights > 0)
         self.own = np.arange(len(self.rows)), self.codes[self.rows]
@@ -160,7 +163,7 @@ class ClassRounds:
         return _with_values(grown, self._steps(residuals, slopes), self.columns)
 
     def _steps(self, residuals: np.ndarray, slopes: np.ndarray) -> np.ndarray:
-        scale = RATE * (self.n_classes - 1.0) / self.n_classes
+        scale = self.rate * (self.n_classes - 1.0) / self.n_classes
         return np.asarray(scale * np.clip(residuals / (slopes + SHRINKAGE), -LARGEST_STEP, LARGEST_STEP))
 
     def _in_order(self, grown: GrownTree, residuals: np.ndarray, slopes: np.ndarray, directions: np.ndarray) -> Tree:
@@ -175,8 +178,9 @@ class ClassRounds:
 class NumberRounds:
     """Rounds of boosting for numbers: squared error."""
 
-    def __init__(self, columns: Columns, sample: Sample, weights: np.ndarray) -> None:
+    def __init__(self, columns: Columns, sample: Sample, weights: np.ndarray, rate: float = RATE) -> None:
         self.columns, self.sample, self.weights, self.target = columns, sample, weights, sample.target
+        self.rate = rate
         self.rules = _rules(REGRESSION["variance"].code, columns.n_attributes)
         self.unit = 2.0 ** np.ceil(np.log2(max(float(self.target.std()), np.finfo(float).tiny)))
 
@@ -190,12 +194,12 @@ class NumberRounds:
         residuals = _on_grid(np.where(self.weights > 0, self.target - margins[:, 0], 0.0), self.unit)
         grown = grow_regression_tree(self.columns, residuals, self.weights, self.rules, random)
         weight, total = grown.statistics[:, :2].T
-        step = RATE * (total / (weight + SHRINKAGE))
+        step = self.rate * (total / (weight + SHRINKAGE))
         tree = _with_values(grown, step[grown.nodes["n_branches"] == 0, None], self.columns)
         return tree if self.columns.directions is None else keep_order(tree, step, self.columns.directions)
 
 
-ROUNDS: dict[bool, Callable[[Columns, Sample, np.ndarray], Rounds]] = {True: ClassRounds, False: NumberRounds}
+ROUNDS: dict[bool, Callable[..., Rounds]] = {True: ClassRounds, False: NumberRounds}
 
 
 def _on_grid(numbers: np.ndarray, unit: float) -> np.ndarray:

@@ -38,6 +38,8 @@ class AspenClassifier(ClassifierMixin, ClassTargetMixin, StagedClassPredictionMi
         Small trees whose values are added to the logarithms of the blend's class probabilities.
     classes_ : array
         The class labels.
+    ignored_features_ : list of str
+        Columns that name or number the rows and do not go with the target: no tree tests them.
     oob_score_ : float
         Out-of-bag accuracy of the blend. It is somewhat optimistic: the same rows chose the blend.
     oob_decision_function_ : array of shape (n_rows, n_classes)

@@ -36,6 +36,8 @@ class AspenRegressor(RegressorMixin, NumberTargetMixin, StagedNumberPredictionMi
         Weight of each member in the blend.
     corrections_ : list of Tree
         Small trees whose values are added to the predictions of the blend.
+    ignored_features_ : list of str
+        Columns that name or number the rows and do not go with the target: no tree tests them.
     oob_score_ : float
         Out-of-bag R squared of the blend, weighted as in `fit`. It is somewhat optimistic: the same rows chose the
         blend.

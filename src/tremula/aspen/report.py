@@ -57,6 +57,13 @@ class AspenReport(ShownAsTable):
         Rounds of boosting that correct the blend.
     has_boosted : bool
         Whether boosting was completed: not with ``boosting=False``, with too few rows, or if a callback stopped it.
+    second_rounds : int
+        Rounds of a second run of boosting, which starts from a quarter of the blend's logarithms of probabilities.
+    second_share : float
+        Share of the second run in the corrected blend; 0 if it does not help.
+    calibration_error : float
+        Out-of-bag expected calibration error: mean distance between the probability of the predicted class and how
+        often it is right, by ten bins of this probability. NaN for numbers.
     left_out : tuple of str
         Families that were not tried, since their trees cannot keep to `monotonic_cst`.
 
@@ -80,6 +87,9 @@ class AspenReport(ShownAsTable):
     n_rounds: int
     has_boosted: bool = True
     left_out: tuple[str, ...] = ()
+    second_rounds: int = 0
+    second_share: float = 0.0
+    calibration_error: float = math.nan
 
     @property
     def chosen(self) -> tuple[Tried, ...]:
@@ -88,7 +98,14 @@ class AspenReport(ShownAsTable):
 
     def sentences(self) -> list[str]:
         """Describe in sentences what was chosen and why."""
-        return [*self._of_blend(), *self._of_dropped(), *self._of_left_out(), *self._of_power(), self._of_boosting()]
+        return [
+            *self._of_blend(),
+            *self._of_dropped(),
+            *self._of_left_out(),
+            *self._of_power(),
+            self._of_boosting(),
+            *self._of_calibration(),
+        ]
 
     def _of_blend(self) -> list[str]:
         listed = ", ".join(f"{family.name} {family.weight:.0%}" for family in self.chosen)
@@ -124,9 +141,22 @@ class AspenReport(ShownAsTable):
     def _of_boosting(self) -> str:
         if not self.has_boosted:
             return "Boosting was not tried: there are no corrections."
-        if not self.n_rounds:
+        if not self.n_rounds and not self.second_share:
             return "Boosting does not improve the blend: there are no corrections."
-        return f"{self.n_rounds} rounds of boosting correct the blend: from {self.blend_loss:.4g} to {self.loss:.4g}."
+        runs = [f"{self.n_rounds} rounds of boosting"] if self.n_rounds else []
+        if self.second_share:
+            runs.append(
+                f"{self.second_rounds} rounds that start from a quarter of its margins (with a share of "
+                f"{self.second_share:.0%})"
+            )
+        return f"{' and '.join(runs)} correct the blend: from {self.blend_loss:.4g} to {self.loss:.4g}."
+
+    def _of_calibration(self) -> list[str]:
+        if math.isnan(self.calibration_error):
+            return []
+        return [
+            f"The probability of the predicted class is off by {self.calibration_error:.3f} in the mean over ten bins."
+        ]
 
     def _short_table(self) -> ShortTable:
         n_members = sum(family.n_members for family in self.chosen)

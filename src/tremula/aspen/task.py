@@ -17,6 +17,7 @@ from tremula.combine import largest
 from tremula.losses import log_losses, log_probabilities, squared_errors, zero_one_losses
 from tremula.perturb import Sample
 
+N_BINS = 10  # of confidence, by which calibration is measured
 PRIOR_SHARE = 0.008  # of the class frequencies in training, mixed into every prediction: no class is impossible
 
 
@@ -32,6 +33,9 @@ class Task(Protocol):
     def calibrated(self, means: np.ndarray, scoring: ScoringRows) -> Self:
         """Learn from mean out-of-bag predictions how confident they should be."""
 
+    def weakened(self, share: float) -> Self:
+        """Return the task with this share of the margins of mean predictions; numbers have no other share than 1."""
+
     def margins(self, means: np.ndarray) -> np.ndarray:
         """Margins of mean predictions."""
 
@@ -43,6 +47,9 @@ class Task(Protocol):
 
     def error_rate(self, predictions: np.ndarray, scoring: ScoringRows) -> float:
         """Weighted share of wrong classes; NaN for numbers, or without rows to score."""
+
+    def calibration_error(self, predictions: np.ndarray, scoring: ScoringRows) -> float:
+        """Mean distance between confidence and accuracy; NaN for numbers, or without rows to score."""
 
     def weigh(self, predictions: np.ndarray, scoring: ScoringRows) -> np.ndarray:
         """Weights of families in the blend, from predictions of shape (n_families, n_rows, n_outputs)."""
@@ -79,6 +86,10 @@ class ClassTask:
             return self
         return replace(self, power=find_power(self.with_prior(means), scoring.target, scoring.weights))
 
+    def weakened(self, share: float) -> ClassTask:
+        """Multiply the power."""
+        return replace(self, power=share * self.power)
+
     def margins(self, means: np.ndarray) -> np.ndarray:
         """Logarithms of the powers of class probabilities."""
         return self.power * log_probabilities(self.with_prior(means))
@@ -97,6 +108,22 @@ class ClassTask:
             return float("nan")
         return scoring.mean(zero_one_losses(scoring.target, largest(predictions)))
 
+    def calibration_error(self, predictions: np.ndarray, scoring: ScoringRows) -> float:
+        """Mean distance between the probability of the predicted class and how often it is right, by bins of 0.1.
+
+        Examples
+        --------
+        >>> rows = ScoringRows(np.arange(2), np.array([0, 1]), np.ones(2))
+        >>> ClassTask(np.array([0.5, 0.5])).calibration_error(np.array([[0.75, 0.25], [0.75, 0.25]]), rows)
+        0.25
+        """
+        if predictions.shape[1] == 1 or not scoring.can_score:
+            return float("nan")
+        confidence = predictions.max(axis=1)
+        excess = scoring.weights * (confidence - 1.0 + zero_one_losses(scoring.target, largest(predictions)))
+        bins = np.minimum((confidence * N_BINS).astype(int), N_BINS - 1)
+        return float(np.abs(np.bincount(bins, excess)).sum() / scoring.weights.sum())
+
     def weigh(self, predictions: np.ndarray, scoring: ScoringRows) -> np.ndarray:
         """Weights of the mixture with the least log loss."""
         return class_weights(predictions, scoring.target, scoring.weights)
@@ -110,6 +137,10 @@ class NumberTask:
     loss_name: ClassVar[str] = "RMSE"
 
     def calibrated(self, means: np.ndarray, scoring: ScoringRows) -> NumberTask:
+        """Return the task as it is."""
+        return self
+
+    def weakened(self, share: float) -> NumberTask:
         """Return the task as it is."""
         return self
 
@@ -127,6 +158,10 @@ class NumberTask:
 
     def error_rate(self, predictions: np.ndarray, scoring: ScoringRows) -> float:
         """Return NaN: numbers are not right or wrong."""
+        return float("nan")
+
+    def calibration_error(self, predictions: np.ndarray, scoring: ScoringRows) -> float:
+        """Return NaN: numbers have no probabilities."""
         return float("nan")
 
     def weigh(self, predictions: np.ndarray, scoring: ScoringRows) -> np.ndarray:

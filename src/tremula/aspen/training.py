@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from tremula.aspen.boosted_corrections import EVERY, N_PARTS, Boosting, average, make_parts
+from tremula.aspen.boosted_corrections import N_PARTS, N_ROUNDS, Boosting, Part, make_parts
 from tremula.aspen.families import Family, FamilyTraining, TrainingTable
 from tremula.aspen.family_members import FamilyMembers, ScoringRows
+from tremula.aspen.second_start import RATE_FROM_START, START, Run, find_share, is_promising, scaled
 from tremula.aspen.task import Task
 from tremula.combine import Member
 from tremula.ensembles.base.callbacks import MemberTasks
@@ -37,12 +38,23 @@ class Corrections:
         Corrected predictions of the scoring rows, each by trees that were grown without it.
     was_tried : bool
         Whether boosting was completed: it needs enough rows, and no callback that stops it.
+    second_rounds : int
+        Rounds of the second run of boosting; 0 if it has no share.
+    second_share : float
+        Share of the second run in the margins.
     """
 
     trees: list[Tree]
     n_rounds: int
     predictions: np.ndarray
     was_tried: bool
+    second_rounds: int = 0
+    second_share: float = 0.0
+
+    @property
+    def blend_share(self) -> float:
+        """Share of the blend's margins that the corrections are added to."""
+        return 1.0 - (1.0 - START) * self.second_share
 
 
 @dataclass
@@ -101,20 +113,39 @@ class PartTrainer:
         start[scoring.rows] = margins
         parts = make_parts(self.sample, scoring.rows, self.root_seed) if len(scoring) >= 2 * N_PARTS else []
         boosting = Boosting(self.table.columns, self.sample, parts, start, self.root_seed, n_rounds)
-        boosted = []
-        for part in self._each(boosting, range(len(parts))):
-            boosted.append(part)
-            self._end_part()
+        boosted = self._boost(boosting, range(len(parts)))
         if len(boosted) < len(parts) or not parts:
             return Corrections([], 0, task.predictions(margins), was_tried=False)
-        rows = np.concatenate([part.rows for part in boosted])
-        stages = np.concatenate([part.margins for part in boosted], axis=1)
-        held_out = ScoringRows.of(self.sample, rows)
-        losses = np.array([task.loss(task.predictions(stage), held_out) for stage in stages])
-        best = int(np.argmin(np.where(np.isnan(losses), np.inf, losses)))
-        start[rows] = stages[best]
-        trees = average(boosted, best * EVERY)
-        return Corrections(trees, best * EVERY, task.predictions(start[scoring.rows]), was_tried=True)
+        held_out = ScoringRows.of(self.sample, np.concatenate(parts))
+        first, second, share = Run.of(boosted, held_out, task), None, 0.0
+        if self.sample.n_classes and n_rounds == N_ROUNDS:
+            second = self._run_again(boosting, boosted, held_out, task)
+        if second is not None:
+            share = find_share(first.margins, second.margins, held_out, task)
+        if second is None or not share:
+            start[held_out.rows] = first.margins
+            return Corrections(first.trees, first.n_rounds, task.predictions(start[scoring.rows]), was_tried=True)
+        start[held_out.rows] = (1.0 - share) * first.margins + share * second.margins
+        trees = scaled(first.trees, 1.0 - share) + scaled(second.trees, share)
+        predictions = task.predictions(start[scoring.rows])
+        return Corrections(trees, first.n_rounds, predictions, True, second.n_rounds, share)
+
+    def _run_again(self, boosting: Boosting, first: list[Part], held_out: ScoringRows, task: Task) -> Run | None:
+        """Boost from a quarter of the margins; None unless the first part shows that it is worth the time."""
+        again = replace(boosting, start=START * boosting.start, rate=RATE_FROM_START)
+        boosted = self._boost(again, range(1))
+        if not boosted or not is_promising(first[0], boosted[0], ScoringRows.of(self.sample, boosted[0].rows), task):
+            return None
+        boosted += self._boost(again, range(1, len(first)))
+        return Run.of(boosted, held_out, task) if len(boosted) == len(first) else None
+
+    def _boost(self, boosting: Boosting, numbers: range) -> list[Part]:
+        """Boost without each of these parts; fewer if a callback asks to stop."""
+        boosted = []
+        for part in self._each(boosting, numbers):
+            boosted.append(part)
+            self._end_part()
+        return boosted
 
     def _each(self, training: Callable[[range], list[Any]], numbers: range) -> Iterator[Any]:
         if self.is_stopped or not len(numbers):

@@ -23,7 +23,7 @@ from tremula.cli.output_names import free_name
 from tremula.cli.start_time import start_of_command
 from tremula.cli.time_order import COVERED, in_time_order, propose_time
 from tremula.cli.until_clear import validate_until_clear
-from tremula.cli.working import reading_of, working
+from tremula.cli.working import reading_of, without_identifier_warnings, working
 from tremula.errors import InvalidParameter, TremulaError
 from tremula.lab.comparison.analyses.run import run_analyses
 from tremula.lab.comparison.best_method.description import describe_best
@@ -296,7 +296,8 @@ def _write_best(method: Method, reading: Reading, seed: int, path: Path) -> Path
                 return own
         except (TremulaError, OSError):
             pass  # an unreadable file is replaced
-    written = write_fitted(fit_method(method, reading.dataset, reading.schema, seed), path)
+    with without_identifier_warnings():
+        written = write_fitted(fit_method(method, reading.dataset, reading.schema, seed), path)
     for other in (path.with_suffix(ending) for ending in (OWN_ENDING, OTHER_ENDING)):
         if other != written and other.exists():  # it may be the user's own file
             note = f"{other} existed before and is unchanged; the best model of this comparison is {written}"

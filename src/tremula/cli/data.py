@@ -33,7 +33,7 @@ from tremula.lab.datasets import (
     known_datasets,
     load_dataset,
 )
-from tremula.lab.datasets.check import check_table
+from tremula.lab.datasets.check import IGNORED, check_table
 from tremula.lab.datasets.description import describe_dataset
 from tremula.lab.datasets.openml import DATA_FOLDER_VARIABLE, cache_folder
 from tremula.lab.datasets.reader import read_data
@@ -270,7 +270,7 @@ def check(
     check_task_and_jobs(task, 1)
     reading = read_data(name, target, task=task, drop=split_words(drop), table=table, check=True, use=split_words(use))
     given = reading.dataset
-    if not reading.findings:  # a dataset of a known name keeps all its columns
+    if all(finding.kind == IGNORED for finding in reading.findings):  # a known dataset keeps all its columns
         findings = check_table(columns_of(given), given.y, given.task, leave_out=False)
         reading = replace(reading, findings=tuple(findings))
     if as_json:

@@ -23,7 +23,7 @@ from tremula.cli.options import (
     split_words,
 )
 from tremula.cli.time_order import in_time_order
-from tremula.cli.working import reading_of, working
+from tremula.cli.working import reading_of, without_identifier_warnings, working
 from tremula.diagnostics.significance.out_of_bag import out_of_bag_interval
 from tremula.errors import InvalidParameter
 from tremula.lab.comparison.cross_validation import cross_validate
@@ -114,14 +114,15 @@ def fit(
     chosen = _choose(method, reading.dataset.task)
     if not as_json:
         print_data(reading, notes)
-    with working(f"training {chosen.label} on {len(reading.dataset.y):,} rows"):
+    with working(f"training {chosen.label} on {len(reading.dataset.y):,} rows"), without_identifier_warnings():
         model, score = _fit(chosen, reading, seed, jobs, out_of_bag=wanted_folds is None)
     if score is None:
         folds = wanted_folds or choose_folds(read_folds(FOLDS_WITHOUT_OUT_OF_BAG_ROWS), reading)[0]
         score = _score_by_folds(chosen, reading, folds, seed, jobs)
     written = write_fitted(model, out)
     if as_json:
-        print(json.dumps(_as_dict(chosen, reading, score, written), indent=2, ensure_ascii=False))
+        described = _as_dict(chosen, reading, score, written) | {"ignored": getattr(model, "ignored_features_", [])}
+        print(json.dumps(described, indent=2, ensure_ascii=False))
     else:
         Console(highlight=False).print(_sentence(chosen, reading, score), style="bold", markup=False)
         Console(stderr=True, soft_wrap=True).print(f"wrote {written}", markup=False, highlight=False)

@@ -1,11 +1,14 @@
 """Shows on a terminal that a step is at work, and for how long, from its first moment."""
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from tremula.errors import IdentifierWarning
 
 MEGABYTE = 1e6
 
@@ -17,6 +20,14 @@ def working(step: str) -> Iterator[None]:
     columns = SpinnerColumn(), TextColumn("{task.description},", markup=False), TimeElapsedColumn()
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         progress.add_task(step, total=None)
+        yield
+
+
+@contextmanager
+def without_identifier_warnings() -> Iterator[None]:
+    """Silence the warning of columns that a model leaves out: the check has named them before."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", IdentifierWarning)
         yield
 
 

@@ -129,6 +129,7 @@ class DecorateClassifier(SequentialClassifier):
         values = trainer.rows(np.arange(sample.n_rows))
         factory = RowFactory.learn(values, self.encoder_.n_levels, sample.weights)  # type: ignore[union-attr]
         root_seed = make_root_seed(self.random_state)
+        ignored = trainer.columns.ignored if isinstance(trainer, TreeTrainer) else ()
         tasks.begin(self.max_trials)
         tasks.begin_member()
         first = trainer.train(sample, member_generator(root_seed, 0))
@@ -139,7 +140,7 @@ class DecorateClassifier(SequentialClassifier):
         while len(members) < self._ceiling() and len(errors) < self.max_trials and not is_stopped:
             tasks.begin_member()
             random = member_generator(root_seed, len(errors))
-            candidate = self._train_candidate(factory, values, sample, members, random)
+            candidate = self._train_candidate(factory, values, sample, members, random, ignored)
             total_with = total + candidate.predict_values(values)
             errors.append(training_error(total_with, sample))
             accepted.append(errors[-1] <= least + SLACK)
@@ -157,6 +158,7 @@ class DecorateClassifier(SequentialClassifier):
         sample: Sample,
         members: list[Member],
         random: np.random.Generator,
+        ignored: tuple[int, ...],
     ) -> Member:
         """Train a member on the rows and on artificial ones, labelled against the members there are."""
         weights = sample.weights
@@ -167,14 +169,16 @@ class DecorateClassifier(SequentialClassifier):
         if weights is not None:
             weights = np.append(weights, np.full(len(artificial), weights.sum() / n_true))
         table = np.concatenate([values, artificial])
-        trainer = make_trainer(self._member_estimator(), table, factory.n_levels)
+        trainer = make_trainer(self._member_estimator(), table, factory.n_levels, ignored)
         return trainer.train(replace(sample, target=codes, weights=weights), random)
 
 
-def make_trainer(estimator: BaseEstimator, values: np.ndarray, n_levels: np.ndarray) -> Trainer:
+def make_trainer(
+    estimator: BaseEstimator, values: np.ndarray, n_levels: np.ndarray, ignored: tuple[int, ...] = ()
+) -> Trainer:
     """Return the trainer of members, for a matrix of numbers and codes of levels."""
     if isinstance(estimator, TreeLearner):
-        return TreeTrainer(estimator, estimator.sort(values, n_levels))
+        return TreeTrainer(estimator, replace(estimator.sort(values, n_levels), ignored=ignored))
     return EstimatorTrainer(estimator, values)
 
 

@@ -100,6 +100,8 @@ class RandomForestClassifier(_RandomForest, EnsembleClassifier):
         The class labels; of several targets, a list of arrays.
     n_outputs_ : int
         Number of targets.
+    ignored_features_ : list of str
+        Columns that name or number the rows and do not go with the target: no tree tests them, see `nominal`.
     oob_score_ : float
         Out-of-bag accuracy, if `oob_score`. `oob_decision_function_` has the out-of-bag class distributions, and
         `inbag_counts_` the number of times that each member drew each row.
@@ -183,6 +185,8 @@ class RandomForestRegressor(_RandomForest, EnsembleRegressor):
         The trained members: trees, or fitted estimators.
     n_outputs_ : int
         Number of targets.
+    ignored_features_ : list of str
+        Columns that name or number the rows and do not go with the target: no tree tests them, see `nominal`.
     oob_score_ : float
         Out-of-bag R squared, if `oob_score`. `oob_prediction_` has the out-of-bag predictions, and `inbag_counts_` the
         number of times that each member drew each row.
@@ -265,6 +269,8 @@ class ExtraTreesClassifier(_ExtraTrees, EnsembleClassifier):
         The class labels; of several targets, a list of arrays.
     n_outputs_ : int
         Number of targets.
+    ignored_features_ : list of str
+        Columns that name or number the rows and do not go with the target: no tree tests them, see `nominal`.
     oob_score_ : float
         Out-of-bag accuracy, if `oob_score`. `oob_decision_function_` has the out-of-bag class distributions.
 
@@ -347,6 +353,8 @@ class ExtraTreesRegressor(_ExtraTrees, EnsembleRegressor):
         The trained members: trees, or fitted estimators.
     n_outputs_ : int
         Number of targets.
+    ignored_features_ : list of str
+        Columns that name or number the rows and do not go with the target: no tree tests them, see `nominal`.
     oob_score_ : float
         Out-of-bag R squared, if `oob_score`. `oob_prediction_` has the out-of-bag predictions.
 

@@ -124,8 +124,9 @@ TREES = {
         'the level, "codes" its place among the levels; more than 256 different numbers are put into bins. '
         '"auto" takes statistics for attributes of more than 5 levels, '
         "else subsets; with more than two classes it takes statistics only if there are fewer than 5 rows for each "
-        "level. A tree then leaves out columns that look like identifiers and do not go with the target: nominal ones "
-        "of fewer than 5 rows for each level, and different whole numbers that number the rows.",
+        "level. Columns that look like identifiers and do not go with the target are then left out, see "
+        "`ignored_features_`: nominal ones of fewer than 5 rows for each level, and different whole numbers that "
+        "number the rows.",
     ),
     "max_leaf_nodes": Parameter(
         number(2, whole=True, none=True),

@@ -35,6 +35,7 @@ from tremula.trees.growing import grow_classification_tree, grow_regression_tree
 from tremula.trees.growing_coded import SPARSE_CRITERIA
 from tremula.trees.growing_several import grow_for_targets, impurities_of_targets, output_means, prune_for_targets
 from tremula.trees.grown_tree import GrownTree, mean_and_variance, node_means, node_predictions, tree_of_means
+from tremula.trees.identifiers import IgnoredFeaturesMixin
 from tremula.trees.learner import HeldOut, PrunedOnHeldOutRows, TreeClassifier, TreeRegressor
 from tremula.trees.monotonic import keep_order, read_directions
 from tremula.trees.pruning import (
@@ -66,7 +67,7 @@ def minimum_weight(limit: float, trivial: float, weights: np.ndarray | None) -> 
     return limit * float(weights[weights > 0].mean()) if limit > trivial else 0.0
 
 
-class _CART(PrunedOnHeldOutRows):
+class _CART(IgnoredFeaturesMixin, PrunedOnHeldOutRows):
     """Base of the two CART learners: parameters, rules, and the choice of a subtree."""
 
     criterion: str
@@ -125,6 +126,12 @@ class _CART(PrunedOnHeldOutRows):
             nominal=way,
             directions=directions,
         )
+
+    def _to_test(self, columns: Columns, target: np.ndarray, weights: np.ndarray | None, n_classes: int) -> Columns:
+        self.ignored_features_ = []
+        if columns.nominal != "auto":
+            return columns
+        return self._ignore_identifiers(columns, target, weights, n_classes)
 
     def _draws(self) -> bool:
         return (
@@ -260,6 +267,8 @@ class CARTClassifier(_CART, TreeClassifier):
         The class labels; of several targets, a list of arrays.
     n_outputs_ : int
         Number of targets.
+    ignored_features_ : list of str
+        Columns that look like identifiers, which ``nominal="auto"`` leaves out.
     pruned_sequence_ : PrunedSequence
         Costs of a leaf and losses of the subtrees, if `ccp_alpha` was chosen.
 
@@ -380,6 +389,8 @@ class CARTRegressor(_CART, TreeRegressor):
         The tree as flat arrays.
     n_outputs_ : int
         Number of targets.
+    ignored_features_ : list of str
+        Columns that look like identifiers, which ``nominal="auto"`` leaves out.
     pruned_sequence_ : PrunedSequence
         Costs of a leaf and losses of the subtrees, if `ccp_alpha` was chosen.
 

@@ -71,6 +71,8 @@ class Columns:
         1 or -1 where predictions may not fall or not rise with an attribute of the table; see `monotonic`.
     renewed_codes : CodedColumns, optional
         Their codes, with the value of each, if these are known.
+    ignored : tuple of int
+        Columns that no tree tests, see `identifiers`.
     """
 
     values: np.ndarray
@@ -87,6 +89,7 @@ class Columns:
     renewed: tuple[int, ...] = ()
     directions: np.ndarray | None = None
     renewed_codes: CodedColumns | None = None
+    ignored: tuple[int, ...] = ()
 
     is_sparse: ClassVar[bool] = False  # see `sparse_columns`
 

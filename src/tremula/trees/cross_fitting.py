@@ -93,8 +93,8 @@ def _means_of_cells(counts: np.ndarray, sums: np.ndarray) -> tuple[np.ndarray, n
     return by_fold, of_levels
 
 
-def agreement(means: np.ndarray, weighted: np.ndarray, weights: np.ndarray) -> float:
-    """Return by how many standard errors rows agree with the means of their levels in other folds.
+def row_agreements(means: np.ndarray, weighted: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return how well each row agrees with the mean of its level in other folds; 0 where the level is missing.
 
     Parameters
     ----------
@@ -105,11 +105,15 @@ def agreement(means: np.ndarray, weighted: np.ndarray, weights: np.ndarray) -> f
     weights : array (n_rows,)
     """
     known = ~np.isnan(means) & (weights > 0)
-    means, weighted, weights = means[known], weighted[known], weights[known]
-    if not len(means):
-        return 0.0
-    prior = weighted.sum() / weights.sum()
-    products = (means - prior) * (weighted - weights * prior)
+    products = np.zeros(len(means))
+    if known.any():
+        prior = weighted[known].sum() / weights[known].sum()
+        products[known] = (means[known] - prior) * (weighted[known] - weights[known] * prior)
+    return products
+
+
+def in_standard_errors(products: np.ndarray) -> float:
+    """Return by how many standard errors rows agree with the means of their levels, all rows together."""
     error = float(np.sqrt(np.square(products).sum()))
     return float(products.sum()) / error if error > 0.0 else 0.0
 

@@ -14,7 +14,7 @@ from tremula.trees.columns import Columns
 from tremula.trees.growing_coded import grow_from_codes, is_coded, marks_of_classes
 from tremula.trees.growing_sorted import grow_from_lists, rows_of_classes, rows_of_numbers
 from tremula.trees.grown_tree import GrownTree
-from tremula.trees.identifiers import without_row_numbers
+from tremula.trees.identifiers import attributes_to_test
 from tremula.trees.level_numbers import (
     NumberedLevels,
     number_levels,
@@ -58,7 +58,7 @@ def grow_classification_tree(
         weights = np.ones(columns.n_rows, np.uint8)
     given = columns
     columns = columns.to_grow_from
-    attributes = without_row_numbers(columns, codes, weights, n_classes, random, attributes)
+    attributes = attributes_to_test(columns, attributes)
     columns, levels = number_levels(columns, codes, weights, n_classes, random)
     if columns.directions is None and is_coded(columns, attributes, rules, weights, n_classes):
         marks = marks_of_classes(codes, n_classes, weights, rules)
@@ -87,7 +87,7 @@ def grow_regression_tree(
         weights = np.ones(columns.n_rows, np.uint8)
     given = columns
     columns = columns.to_grow_from
-    attributes = without_row_numbers(columns, target, weights, 0, random, attributes)
+    attributes = attributes_to_test(columns, attributes)
     columns, levels = number_levels(columns, target, weights, 0, random)
     if columns.directions is None and is_coded(columns, attributes, rules, weights, 0):
         marks = KernelMarks(weights.astype(np.uint32), fixed_point(target), target, None, 0.0, 0)

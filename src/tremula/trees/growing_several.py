@@ -15,6 +15,7 @@ from tremula.trees.criteria import Criterion
 from tremula.trees.growing import in_given_columns
 from tremula.trees.growing_sorted import KernelRows, KernelTargets, grow_from_lists
 from tremula.trees.grown_tree import GrownTree
+from tremula.trees.identifiers import attributes_to_test
 from tremula.trees.level_numbers import number_levels
 from tremula.trees.pruning import cut_at, weakest_link_alphas
 from tremula.trees.refilling import refill_several
@@ -57,6 +58,7 @@ def grow_for_targets(
         )
     weights = np.ones(columns.n_rows) if weights is None else np.ascontiguousarray(weights, np.float64)
     given = columns
+    attributes = attributes_to_test(columns, attributes)
     columns, levels = number_levels(columns.to_grow_from, target, weights, n_classes, random)
     targets = _kernel_targets(columns, target, n_classes, weights)
     rows = KernelRows(None, None, weights, None, None, 0.0, 0, targets=targets)

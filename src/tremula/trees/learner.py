@@ -111,6 +111,10 @@ class TreeLearner(FittedTreeMixin, OutputsMixin, BaseEstimator):
     def _sort_for_fit(self, encoder: ColumnEncoder, values: Any) -> Columns:
         return replace(self.sort(values, encoder.n_levels), serves_once=self._grows_once())
 
+    def _to_test(self, columns: Columns, target: np.ndarray, weights: np.ndarray | None, n_classes: int) -> Columns:
+        """Return the columns for a fit, of which some may be left out."""
+        return columns
+
     def _read_training_rows(self, X: Any, sample_weight: Any) -> tuple[ColumnEncoder, Any, np.ndarray | None]:
         """Check the parameters, learn the columns, and return the values and weights of the rows."""
         self._check_parameters()
@@ -205,7 +209,7 @@ class TreeClassifier(ClassifierMixin, ClassPredictionMixin, TreeLearner):
         if rows is not None:
             classes, codes, held_out_codes = read_further_classes(y_val, len(rows), classes, codes)
             held_out["held_out"] = HeldOut(rows, held_out_codes, np.ones(len(rows)))
-        columns = self._sort_for_fit(encoder, values)
+        columns = self._to_test(self._sort_for_fit(encoder, values), codes, weights, len(classes))
         self.tree_ = self.grow(columns, codes, len(classes), weights, self._generator(), **held_out)
         self.encoder_, self.classes_, self.n_classes_ = encoder, classes, len(classes)
         return self
@@ -216,7 +220,8 @@ class TreeClassifier(ClassifierMixin, ClassPredictionMixin, TreeLearner):
         """Grow one tree for several targets."""
         classes, codes = read_class_targets(targets, len(values), weights)
         weights = weigh_class_targets(self.class_weight, classes, codes, weights)
-        columns, n_classes = self._sort_for_fit(encoder, values), [len(each) for each in classes]
+        n_classes = [len(each) for each in classes]
+        columns = self._to_test(self._sort_for_fit(encoder, values), codes, weights, sum(n_classes))
         self.tree_ = self.grow(columns, codes, sum(n_classes), weights, self._generator())
         self.encoder_, self.classes_, self.n_classes_ = encoder, classes, n_classes
         return self
@@ -254,7 +259,7 @@ class TreeRegressor(RegressorMixin, NumberPredictionMixin, TreeLearner):
         rows = self._read_held_out(encoder, X_val, y_val)
         if rows is not None:
             held_out["held_out"] = HeldOut(rows, read_further_target(y_val, len(rows)), np.ones(len(rows)))
-        columns = self._sort_for_fit(encoder, values)
+        columns = self._to_test(self._sort_for_fit(encoder, values), target, weights, 0)
         self.tree_ = self.grow(columns, target, weights, self._generator(), **held_out)
         self.encoder_ = encoder
         return self

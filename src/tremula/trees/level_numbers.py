@@ -3,7 +3,7 @@
 Two sets of levels that are chosen to fit the rows of a node fit noise where levels have few rows. With a number for
 each level, a split compares it with a threshold instead. The number is the code of the level, or its cross-fitted mean
 target: rows in one fold get the mean of the rows of their level in the other folds, so that no row sees its own target.
-A column of names, a few rows each, is left out by "auto" unless its means agree with the targets of the rows.
+Columns of names, a few rows each, are left out before (see `identifiers`).
 In the finished tree each such split is one of two sets of levels again, and nodes are filled anew with the rows that
 these sets send there.
 """
@@ -16,15 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tremula.trees.columns import Columns
-from tremula.trees.cross_fitting import (
-    MAX_CODES,
-    N_FOLDS,
-    MeanTargets,
-    agreement,
-    coded_means,
-    is_chance,
-    mean_targets,
-)
+from tremula.trees.cross_fitting import MAX_CODES, N_FOLDS, coded_means, mean_targets
 from tremula.trees.grown_tree import GrownTree
 from tremula.trees.size_limit import MAX_SUBSETS
 
@@ -73,11 +65,11 @@ def numbered_columns(columns: Columns, n_classes: int) -> np.ndarray:
     if columns.nominal in ("subsets", "one_vs_rest") or not n_levels.any():
         return np.empty(0, np.int64)
     if columns.nominal == "auto":
-        return np.flatnonzero((n_levels > FEW_LEVELS) & (_are_sparse(columns) | (n_classes <= 2)))
+        return np.flatnonzero((n_levels > FEW_LEVELS) & (are_sparse(columns) | (n_classes <= 2)))
     return np.flatnonzero(n_levels)
 
 
-def _are_sparse(columns: Columns) -> np.ndarray:
+def are_sparse(columns: Columns) -> np.ndarray:
     """Whether there are few rows for each level of a column."""
     return columns.n_rows < ROWS_PER_LEVEL * columns.n_levels.astype(np.int64)
 
@@ -117,11 +109,10 @@ def number_levels(
 
 
 def _are_few(columns: Columns, numbered: np.ndarray) -> bool:
-    """Whether the means of the columns are told apart by a byte, and none of them is doubtful."""
+    """Whether the means of the columns are told apart by a byte."""
     if not columns.is_complete or columns.max_bins is not None or columns.is_sparse:
         return False
-    is_doubtful = columns.nominal == "auto" and bool(_are_sparse(columns)[numbered].any())
-    return N_FOLDS * int(columns.n_levels[numbered].max()) <= MAX_CODES and not is_doubtful
+    return N_FOLDS * int(columns.n_levels[numbered].max()) <= MAX_CODES
 
 
 def _number_few(
@@ -139,14 +130,10 @@ def _number_any(
 ) -> tuple[Columns, list[NumberedLevels]]:
     """Return what `number_levels` does for any levels; their numbers are the codes if there are no folds."""
     values, levels = columns.values.copy(), []
-    is_doubtful = _are_sparse(columns) & (columns.nominal == "auto")
     for column in numbered:
         numbers = np.arange(columns.n_levels[column], dtype=np.float64)
         if folds is not None:
-            means = mean_targets(values[:, column], len(numbers), weighted, weights, folds)
-            if is_doubtful[column] and is_chance(agreement(means.of_rows, weighted, weights)):
-                means = MeanTargets(np.zeros(columns.n_rows), np.zeros(len(numbers)))
-            values[:, column], numbers = means
+            values[:, column], numbers = mean_targets(values[:, column], len(numbers), weighted, weights, folds)
         values[:, column], numbers = _in_bins(values[:, column], numbers, weights)
         levels.append(_numbered(columns, int(column), numbers))
     return columns.with_numbers(numbered, values), levels

@@ -41,6 +41,7 @@ def kinds(columns: dict[str, Column], y: object = Y, task: str = "classification
         (numbers(np.arange(N)), "identifier"),
         (numbers(RNG.permutation(N) + 1000), "identifier"),
         (words([f"name {row}" for row in range(N)]), "identifier"),
+        (words([f"town {row % 9}" for row in range(N)]), "ignored column"),
         (numbers(np.ones(N)), "constant"),
         (words(["DE"] * N), "constant"),
         (numbers(AGE), "copied column"),
@@ -59,7 +60,7 @@ def test_a_misleading_column_is_found(column: Column, kind: str) -> None:
     [
         numbers(np.arange(N) * 3.0 + RNG.permutation(N) / 7),  # a measurement in the order of the rows
         numbers(np.where(np.arange(N) < 2, np.nan, 1.0)),  # missing or not may matter
-        words([f"town {row % 9}" for row in range(N)]),
+        words([f"town {row % 7}" for row in range(N)]),
         numbers(RNG.permutation(AGE), "date"),
     ],
 )

@@ -22,7 +22,7 @@ from tremula.data.target import read_groups
 from tremula.ensembles.base.callbacks import CallbackSupportMixin, MemberTasks, with_callbacks
 from tremula.ensembles.base.drawing_record import DrawingRecordMixin
 from tremula.ensembles.base.groups import check_draws_groups
-from tremula.ensembles.base.member import Trainer
+from tremula.ensembles.base.member import Trainer, TreeTrainer
 from tremula.ensembles.base.member_sum import TreeSumMixin
 from tremula.ensembles.base.oob_scoring import OutOfBagClassifier, OutOfBagRegressor, score_rows, stack_targets
 from tremula.ensembles.base.out_of_bag import BATCH, OutOfBag
@@ -47,6 +47,7 @@ from tremula.prediction import (
     numbers_of,
 )
 from tremula.seeds import make_root_seed
+from tremula.trees.identifiers import IgnoredFeaturesMixin
 
 OOB_ATTRIBUTES = (
     "_oob_total",
@@ -64,6 +65,7 @@ class Ensemble(
     AllOrNothingFitMixin,
     TableMixin,
     DrawingRecordMixin,
+    IgnoredFeaturesMixin,
     PermutationImportancesMixin,
     UnbiasedImportancesMixin,
     CombinedPredictionMixin,
@@ -93,6 +95,7 @@ class Ensemble(
     inbag_counts_: np.ndarray
     oob_trace_: np.ndarray
     oob_score_: float
+    _n_calls_to_warning = 6
     _how_to_leave_rows_out: ClassVar[str] = "set bootstrap=True, or oob_score=False"
 
     def _check_stored(self) -> None:
@@ -170,9 +173,19 @@ class Ensemble(
         trainer, n_rows, n_attributes = self._read_training_table(X)
         sample = self._read_sample(y, sample_weight, n_rows, n_attributes, bool(self._members_to_keep()))
         sample = self._with_groups(sample, groups)
+        trainer = self._without_identifiers(trainer, sample)
         tasks = MemberTasks(self, X, y, sample_weight)
         self._fit_members(trainer, sample, sample.n_outputs, tasks)
         tasks.end()
+
+    def _without_identifiers(self, trainer: Trainer, sample: Sample) -> Trainer:
+        """Return the trainer of trees that leave out identifiers, if they should; a warm start decides as before."""
+        before = getattr(self, "ignored_features_", None) if self._members_to_keep() else None
+        self.ignored_features_ = []
+        if not isinstance(trainer, TreeTrainer) or trainer.columns.nominal != "auto":
+            return trainer
+        given = (trainer.columns, sample.target, sample.weights, sample.n_classes)
+        return replace(trainer, columns=self._ignore_identifiers(*given, before))
 
     def _with_groups(self, sample: Sample, groups: Any) -> Sample:
         """Return the sample with its groups, and keep them: they are drawn again later."""

@@ -96,7 +96,8 @@ class TreeTrainer:
     def _train_on_noise(self, sample: Sample, random: np.random.Generator) -> Member:
         rows, alone = sample.expand_copies()
         columns = self.learner.sort(with_noise(self.columns.values, rows, sample.noise), self.columns.n_levels)
-        return TreeTrainer(self.learner, replace(columns, serves_once=self.learner._grows_once())).train(alone, random)
+        columns = replace(columns, serves_once=self.learner._grows_once(), ignored=self.columns.ignored)
+        return TreeTrainer(self.learner, columns).train(alone, random)
 
     def rows(self, chosen: np.ndarray) -> Any:
         """Return some training rows in the form that members take."""

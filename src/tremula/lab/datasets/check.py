@@ -5,7 +5,7 @@ what was done, and how to decide otherwise.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any
 
@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from tremula.data.column import show
 from tremula.errors import counted
 from tremula.lab.datasets.column import Column
+from tremula.trees.columns import read_columns
+from tremula.trees.identifiers import find_identifiers
 
 FIRST_ROWS = 1_000
 FEWEST_ROWS = 20  # with fewer, a column can count the rows, or give the target away, by chance
@@ -22,10 +24,12 @@ NEARLY_EVERY_ROW = 0.9
 FULL_CORRELATION = 0.9999
 USUAL_FOLDS = 10
 MOST_ALIKE = 3
+IGNORED = "ignored column"
 WORDS = {
     "constant": "are constant",
     "copied column": "have the values of another",
     "identifier": "look like identifiers",
+    IGNORED: "name or number the rows and do not go with the target",
     "target leak": "give the target away",
 }
 SHARE_OF_COPIES = 0.01  # of rows; below it, copies change no error much
@@ -38,8 +42,8 @@ class Finding:
     Attributes
     ----------
     kind : str
-        ``identifier``, ``target leak``, ``constant``, ``copied column``, ``copied rows``, ``small class`` or
-        ``time order``.
+        ``identifier``, ``ignored column``, ``target leak``, ``constant``, ``copied column``, ``copied rows``,
+        ``small class`` or ``time order``.
     columns : tuple of str
         The columns it is about.
     message : str
@@ -83,7 +87,14 @@ def check_table(
             findings.append(_column_finding(kind, name, words, leave_out and name not in used))
     gone = {name for finding in findings if finding.left_out for name in finding.columns}
     kept = {name: column for name, column in columns.items() if name not in gone}
-    return [*findings, *_leaks(kept, y, task), *_copied_rows(columns, y), *_small_classes(y, task), *_time_order(kept)]
+    return [
+        *findings,
+        *find_ignored(kept, y, task),
+        *_leaks(kept, y, task),
+        *_copied_rows(columns, y),
+        *_small_classes(y, task),
+        *_time_order(kept),
+    ]
 
 
 def _column_finding(kind: str, name: str, words: str, left_out: bool) -> Finding:
@@ -156,6 +167,28 @@ def _is_named_as_identifier(name: str) -> bool:
 
 
 # --- with the target ---
+
+
+def find_ignored(columns: Mapping[str, Column], y: NDArray[np.generic], task: str) -> list[Finding]:
+    """Return the columns that forests and Aspen leave out; they decide it by the same rule when they are trained."""
+    levels = [0 if column.levels is None else len(column.levels) for column in columns.values()]
+    if not levels:
+        return []
+    table = read_columns(np.column_stack([each.as_floats() for each in columns.values()]), np.array(levels, np.int32))
+    classes, codes = np.unique(y, return_inverse=True)
+    if len(classes) < 2:
+        return []
+    target, n_classes = (codes, len(classes)) if task == "classification" else (np.asarray(y, np.float64), 0)
+    names = list(columns)
+    return [
+        Finding(
+            IGNORED,
+            (names[number],),
+            f"Column {names[number]!r} names or numbers the rows and does not go with the target: forests, extra trees "
+            f"and Aspen leave it out, other methods use it; --drop {names[number]!r} leaves it out of all.",
+        )
+        for number in find_identifiers(replace(table, has_missing_branch=True), target, None, n_classes)
+    ]
 
 
 def _leaks(columns: Mapping[str, Column], y: NDArray[np.generic], task: str) -> list[Finding]:
@@ -294,7 +327,8 @@ def short_sentences(findings: Sequence[Finding]) -> list[str]:
 
 def _together(kind: str, findings: Sequence[Finding]) -> list[str]:
     lines = []
-    for left_out, action in ((True, "left out; --use keeps"), (False, "used; --drop leaves out")):
+    used = "left out by forests, extra trees and Aspen" if kind == IGNORED else "used"
+    for left_out, action in ((True, "left out; --use keeps"), (False, f"{used}; --drop leaves out")):
         names = [name for finding in findings if finding.left_out == left_out for name in finding.columns]
         if names:
             lines.append(

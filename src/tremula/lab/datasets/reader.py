@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tremula.data.table_schema import TableSchema
 from tremula.errors import InvalidParameter
 from tremula.lab.datasets.catalog import bundled_dataset, find_file
-from tremula.lab.datasets.check import Finding, check_table
+from tremula.lab.datasets.check import Finding, check_table, find_ignored
 from tremula.lab.datasets.checksums import confirm
 from tremula.lab.datasets.column import Column
 from tremula.lab.datasets.dataset import TASKS, Dataset
@@ -35,7 +35,7 @@ from tremula.lab.datasets.inference import (
     wrong_task,
 )
 from tremula.lab.datasets.registry import KnownDataset
-from tremula.lab.datasets.schema import schema_of
+from tremula.lab.datasets.schema import columns_of, schema_of
 from tremula.lab.datasets.tables import is_table, open_table
 
 
@@ -164,13 +164,13 @@ def read_data(
         return _read_table(place, table, target, task, list(drop), checked=checked)
     bundled = bundled_dataset(place, target)
     if bundled is not None:
-        return _as_reading(bundled, task, list(drop))
+        return _with_ignored(_as_reading(bundled, task, list(drop)), check)
     path, known = find_file(place, fetch)
     if known is None or target is not None:
         return _read_table(str(path), None, target, task, list(drop), checked=checked)
     reading = _read_table(str(path), None, None, known.task, [], known)
     confirmed = replace(reading, dataset=confirm(reading.dataset, known))
-    return _as_reading(confirmed.dataset, task, list(drop), confirmed)
+    return _with_ignored(_as_reading(confirmed.dataset, task, list(drop), confirmed), check)
 
 
 def _read_table(
@@ -218,6 +218,14 @@ def _check(
     if len(gone) == len(columns):
         return columns, check_table(columns, y, task, leave_out=False)
     return {name: column for name, column in columns.items() if name not in gone}, findings
+
+
+def _with_ignored(reading: Reading, check: bool) -> Reading:
+    """Return the reading of a known dataset, which keeps all its columns, with those that forests leave out."""
+    if not check:
+        return reading
+    data = reading.dataset
+    return replace(reading, findings=tuple(find_ignored(columns_of(data), data.y, data.task)))
 
 
 def _as_reading(dataset: Dataset, task: str | None, drop: Sequence[str], reading: Reading | None = None) -> Reading:

@@ -23,6 +23,7 @@ from tremula.trees.columns import Columns
 from tremula.trees.criteria import REGRESSION
 from tremula.trees.growing import grow_regression_tree
 from tremula.trees.grown_tree import mean_and_variance, node_means
+from tremula.trees.identifiers import attributes_to_test
 from tremula.trees.learner import TreeRegressor
 from tremula.trees.m5.equations import export_equations, model_names
 from tremula.trees.m5.linear_models import NodeModels, fit_node_models
@@ -134,6 +135,7 @@ class M5Regressor(TreeRegressor):
         attributes: np.ndarray | None = None,
     ) -> ModelTree:
         """Grow, prune and smooth a model tree from sorted columns, a target and row weights."""
+        attributes = attributes_to_test(columns, attributes)
         counts = as_counts(weights, columns.n_rows)
         centre, variance = mean_and_variance(target, counts)
         target = target - centre

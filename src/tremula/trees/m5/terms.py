@@ -186,7 +186,7 @@ class Terms:
         lengths = np.full(self.n_terms, columns.n_rows, np.int64)
         kinds = np.zeros(self.n_terms, np.int32)
         given = SortedLists(lists, lengths)
-        return replace(columns, values=evaluated, n_levels=kinds, given_lists=given, serves_once=True)
+        return replace(columns, values=evaluated, n_levels=kinds, given_lists=given, serves_once=True, ignored=())
 
     def name(self, term: int, names: Sequence[str] | None, levels: Sequence[Any]) -> str:
         """Return the name of a term: that of a column, or a set of levels."""

@@ -1,0 +1,203 @@
+"""What Aspen loses or gains by each idea: fits of datasets of the deciding half, with one thing changed at a time.
+
+TREMULA_DATA=<folder of the parquet files> python benchmarks/aspen_ideas.py --run [--seconds 500]
+python benchmarks/aspen_ideas.py --store
+
+Cells are kept in `aspen_ideas.parquet`; a run that was stopped goes on where it was. `--store` writes the table of the
+guide from them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import time
+import warnings
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import numpy as np
+import pandas as pd
+from aspen_variants import IDEAS, RECIPE, Idea
+from measure import table
+
+import tremula as tm
+from tremula.errors import IdentifierWarning
+from tremula.lab.datasets import known_datasets, load_dataset
+from tremula.lab.studies.default.halves import DECIDING, half
+from tremula.lab.studies.default.protocol import class_losses, divide, draw_rows
+from tremula.losses import squared_errors
+
+CELLS = Path(__file__).with_suffix(".parquet")
+GUIDE = Path(__file__).parents[1] / "docs" / "guide" / "aspen.md"
+MOST_ROWS, N_SPLITS = 3000, 2
+CLASSES = [
+    "zoo",
+    "lymph",
+    "balance-scale",
+    "heart-h",
+    "primary-tumor",
+    "vehicle",
+    "soybean",
+    "anneal",
+    "phoneme",
+    "nursery",
+    "kr-vs-kp",
+    "krk",
+    "splice",
+    "shuttle",
+    "waveform-21",
+    "connect-4",
+    "spambase",
+    "mfeat-zernike",
+    "pendigits",
+    "dna",
+    "kddcup99-10pct",
+]
+NUMBERS = [
+    "servo",
+    "cpu-vendor",
+    "auto-mpg",
+    "sensory",
+    "housing",
+    "stock",
+    "triazines",
+    "cal-housing",
+    "elevators",
+    "pol",
+]
+CLEAR = 0.01  # a relative difference of the loss that counts
+
+
+def measure(idea: Idea, name: str, task: str, split: int) -> dict[str, Any]:
+    """Fit Aspen on one half of the rows, with the idea, and test it on the other."""
+    data = draw_rows(load_dataset(name, task=task), MOST_ROWS)
+    train, test = divide(data, split)
+    make = tm.AspenClassifier if task == "classification" else tm.AspenRegressor
+    model = make(categorical_features=list(data.nominal) or None, random_state=split)
+    with idea.applied(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", IdentifierWarning)
+        start = time.process_time()
+        model.fit(data.X[train], data.y[train])
+        seconds = time.process_time() - start
+    if task == "classification":
+        losses = class_losses(model.predict_proba(data.X[test]), model.classes_, data.y[test])
+        measured = {"loss": losses["log_loss"], "error": losses["error"]}
+    else:
+        rmse = np.sqrt(squared_errors(data.y[test], model.predict(data.X[test])).mean())
+        measured = {"loss": float(rmse), "error": np.nan}
+    versions = {name: version(name) for name in ("tremula", "numpy", "scikit-learn")}
+    of_cell = {"dataset": name, "task": task, "split": split, "idea": idea.name}
+    return {**of_cell, **measured, "seconds": seconds, "versions": str(versions)}
+
+
+def run(seconds: float) -> None:
+    """Measure the cells that are missing, as long as there is time."""
+    begin = time.monotonic()
+    cells = pd.read_parquet(CELLS).to_dict("records") if CELLS.exists() else []
+    known = {(cell["dataset"], cell["split"], cell["idea"]) for cell in cells}
+    for split in range(N_SPLITS):
+        for name in CLASSES + NUMBERS:
+            assert half(name) == DECIDING
+            task = known_datasets()[name].task
+            ideas = [idea for idea in IDEAS if task in idea.tasks and (name, split, idea.name) not in known]
+            cells += [measure(idea, name, task, split) for idea in ideas]
+            if ideas:
+                fresh = CELLS.with_suffix(".new")
+                pd.DataFrame(cells).to_parquet(fresh)
+                fresh.replace(CELLS)
+                print(name, split, flush=True)
+            if time.monotonic() - begin > seconds:
+                return
+
+
+def compare(cells: pd.DataFrame, task: str) -> list[list[Any]]:
+    """A row for each idea: the loss, error and time against the recipe, and where it is clearly better or worse."""
+    there = cells[cells["task"] == task]
+    if not len(there):
+        return []
+    measures = {name: there.pivot_table(index="dataset", columns="idea", values=name) for name in ("loss", "seconds")}
+    rows = []
+    for idea in IDEAS:
+        if idea.name == RECIPE or idea.name not in measures["loss"]:
+            continue
+        losses = measures["loss"][[RECIPE, idea.name]].dropna()
+        ratios = (losses[idea.name] / losses[RECIPE]).sort_values()
+        times = (measures["seconds"][idea.name] / measures["seconds"][RECIPE]).dropna()
+        rows.append(
+            [
+                idea.name,
+                f"{100 * (np.exp(np.log(ratios).mean()) - 1):+.1f} %",
+                *_errors(there, idea.name),
+                _named(ratios[ratios < 1 - CLEAR]),
+                _named(ratios[ratios > 1 + CLEAR][::-1]),
+                f"{times.median():.2f} ({times.min():.2f} to {times.max():.2f})",
+            ]
+        )
+    return rows
+
+
+def _errors(cells: pd.DataFrame, idea: str) -> list[str]:
+    errors = cells.pivot_table(index="dataset", columns="idea", values="error", dropna=False)
+    if errors[RECIPE].isna().all():
+        return []
+    means = 100 * errors[[RECIPE, idea]].dropna().mean()
+    return [f"{means[RECIPE]:.2f} → {means[idea]:.2f}"]
+
+
+def _named(ratios: pd.Series) -> str:
+    """Name datasets with the change of their loss, the largest changes first."""
+    named = [f"{name} {100 * (ratio - 1):+.0f} %" for name, ratio in ratios.items()]
+    return f"{len(named)}: {', '.join(named[:6])}{', …' if len(named) > 6 else ''}" if named else "none"
+
+
+def ideas_text(cells: pd.DataFrame) -> str:
+    """The tables of the guide."""
+    head = ["idea", "loss", "error in %", "clearly better", "clearly worse", "time to fit"]
+    of_numbers = [column for column in head if column != "error in %"]
+    n_datasets = cells.groupby("task")["dataset"].nunique()
+    return "\n\n".join(
+        [
+            f"{n_datasets.get('classification', 0)} classification problems of the first half, at most {MOST_ROWS:,} "
+            "rows, both folds of one two-fold cross-validation. Each line changes one thing of the recipe of today: "
+            "mean change of the log loss (geometric over datasets), mean error of the recipe and of the idea, datasets "
+            f"whose log loss changes by more than {100 * CLEAR:.0f} %, and the ratio of times to fit, median (least to "
+            "most). A change of one dataset by a few per cent may be chance.",
+            table(head, compare(cells, "classification")),
+            f"{n_datasets.get('regression', 0)} regression problems, RMSE instead of log loss:",
+            table(of_numbers, compare(cells, "regression")),
+            "The cells are in `benchmarks/aspen_ideas.parquet`; `python benchmarks/aspen_ideas.py --store` writes "
+            "these tables.",
+        ]
+    )
+
+
+def store(text: str) -> None:
+    """Put the tables into the guide."""
+    page = GUIDE.read_text()
+    marks = "<!-- ideas -->", "<!-- end of ideas -->"
+    pattern = re.compile(f"{marks[0]}.*{marks[1]}", re.DOTALL)
+    GUIDE.write_text(pattern.sub(lambda _: f"{marks[0]}\n\n{text}\n\n{marks[1]}", page))
+
+
+def main() -> None:
+    """Measure if asked, print the tables, and store them."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--run", action="store_true", help="measure missing cells")
+    parser.add_argument("--seconds", type=float, default=np.inf, help="stop after so many seconds")
+    parser.add_argument("--store", action="store_true", help="write the tables of the guide")
+    arguments = parser.parse_args()
+    if arguments.run:
+        run(arguments.seconds)
+    text = ideas_text(pd.read_parquet(CELLS))
+    print(text)
+    if arguments.store:
+        store(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,139 @@
+"""Aspen with one thing changed: the ideas that `aspen_ideas.py` measures, each as a change of names inside the package.
+
+What Aspen does at its defaults is the idea called RECIPE; every other idea is compared with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+from scipy.optimize import minimize
+
+from tremula.aspen import base, boosted_corrections, classifier, families, regressor, second_start, training
+from tremula.aspen.blend_weights import ROWS_FOR_EVEN, SHARE_FOR_EVEN
+from tremula.aspen.families import CLASS_FAMILIES, NUMBER_FAMILIES, Family, FamilyTraining
+from tremula.aspen.task import ClassTask
+from tremula.losses import log_losses
+from tremula.trees import identifiers
+from tremula.trees.rules import Rules
+
+RECIPE = "the recipe"
+STATISTICS = "random forest, statistics of levels"
+
+
+@dataclass(frozen=True)
+class Idea:
+    """A change of the recipe.
+
+    Attributes
+    ----------
+    name : str
+    changes : sequence of (object, name, value)
+        What is put in the place of a name while a model is fitted.
+    tasks : sequence of str
+        Tasks that it changes.
+    """
+
+    name: str
+    changes: Sequence[tuple[Any, str, Any]] = ()
+    tasks: Sequence[str] = ("classification",)
+
+    @contextmanager
+    def applied(self) -> Iterator[None]:
+        """Change the names, and restore them at the end."""
+        with ExitStack() as stack:
+            for owner, name, value in self.changes:
+                stack.enter_context(patch.object(owner, name, value))
+            yield
+
+
+def _rules(depth: int, least_rows: float, all_attributes: bool = False) -> Callable[..., Rules]:
+    """Rules of the trees of boosting, with other limits."""
+
+    def rules(criterion: int, n_attributes: int, **others: Any) -> Rules:
+        usual = max(1, min(n_attributes // 2, int(3 * n_attributes**0.5)))
+        drawn = n_attributes if all_attributes else usual
+        limits = {"max_depth": depth, "min_side_weight": least_rows, "min_variance": 0.0, "n_drawn": drawn}
+        return Rules(criterion, subsets=True, **limits, **others)
+
+    return rules
+
+
+def _with_statistics(family: Family, table: Any, sample: Any, root_seed: int) -> FamilyTraining:
+    """Prepare the training of a family; one of them splits many levels by cross-fitted statistics."""
+    if family.name == STATISTICS:
+        table = replace(table, columns=replace(table.columns, nominal="auto"))
+    return _plain_training(family, table, sample, root_seed)
+
+
+_plain_training = FamilyTraining.of
+
+
+def _has_many_levels(n_levels: np.ndarray) -> bool:
+    return bool((n_levels > 10).any())
+
+
+def _rival(first: Family) -> Family:
+    return replace(first, name=STATISTICS, rivals="forest", applies=_has_many_levels)
+
+
+def _joint_weights(chosen: Sequence[Any], scoring: Any, task: Any) -> np.ndarray:
+    """Weigh families by the log loss of the formula that predicts, together with its power."""
+    if len(chosen) == 1 or not scoring.can_score or not isinstance(task, ClassTask):
+        return _plain_weights(chosen, scoring, task)
+    means = np.array([family.sums.means(scoring.rows) for family in chosen])
+    n_families = len(chosen)
+    pseudo_rows = (ROWS_FOR_EVEN + SHARE_FOR_EVEN * len(scoring) / n_families) / len(scoring)
+
+    def loss(given: np.ndarray) -> float:
+        weights = np.exp(given[:-1] - given[:-1].max())
+        weights /= weights.sum()
+        powered = replace(task, power=float(np.exp(given[-1])))
+        predictions = powered.predictions(powered.margins(np.tensordot(weights, means, axes=1)))
+        losses = scoring.mean(log_losses(scoring.target, predictions))
+        return float(losses - pseudo_rows * np.log(np.maximum(weights, 1e-12)).sum())
+
+    found = minimize(loss, np.zeros(n_families + 1), method="Nelder-Mead", options={"maxfev": 150 * n_families}).x
+    weights = np.exp(found[:-1] - found[:-1].max())
+    return np.asarray(weights / weights.sum())
+
+
+_plain_weights = base.weigh_families
+LONG = [(owner, "N_ROUNDS", 400) for owner in (base, training, boosted_corrections)]
+BOTH = ("classification", "regression")
+
+IDEAS = (
+    Idea(RECIPE, tasks=BOTH),
+    Idea("no second run of boosting", [(training.PartTrainer, "_run_again", lambda *given: None)]),
+    Idea("the second run in any case", [(training, "is_promising", lambda *given: True)]),
+    Idea(
+        "the second run at the rate of the first, up to 400 rounds",
+        [*LONG, (training, "RATE_FROM_START", boosted_corrections.RATE), (boosted_corrections, "PATIENCE", 40)],
+    ),
+    Idea("the second run from equal probabilities", [(owner, "START", 0.0) for owner in (training, second_start)]),
+    Idea("the second run from half of the blend", [(owner, "START", 0.5) for owner in (training, second_start)]),
+    Idea("up to 400 rounds, patience 40", [*LONG, (boosted_corrections, "PATIENCE", 40)], tasks=BOTH),
+    Idea("boosted trees of depth 10, 2 rows a leaf", [(boosted_corrections, "_rules", _rules(10, 2.0))], tasks=BOTH),
+    Idea("boosted trees that see all attributes", [(boosted_corrections, "_rules", _rules(6, 5.0, True))], tasks=BOTH),
+    Idea("a fifth of the shrinkage in leaves", [(boosted_corrections, "SHRINKAGE", 1.0)], tasks=BOTH),
+    Idea("weights and power optimized jointly", [(base, "weigh_families", _joint_weights)]),
+    Idea("identifiers are used", [(identifiers, "find_identifiers", lambda *given: ())], tasks=BOTH),
+    Idea(
+        "statistics of more than 10 levels, as a rival of the forest",
+        [
+            (families.FamilyTraining, "of", staticmethod(_with_statistics)),
+            (classifier.AspenClassifier, "_families", (*CLASS_FAMILIES, _rival(CLASS_FAMILIES[0]))),
+            (
+                regressor.AspenRegressor,
+                "_families",
+                (replace(NUMBER_FAMILIES[0], rivals="forest"), *NUMBER_FAMILIES[1:], _rival(NUMBER_FAMILIES[0])),
+            ),
+        ],
+        tasks=BOTH,
+    ),
+)
