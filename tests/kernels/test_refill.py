@@ -1,9 +1,9 @@
-"""Rows sent down a tree together, and means of levels, against slow, obvious twins."""
+"""Rows sent down a tree together, means of levels and sums of rows, against slow, obvious twins."""
 
 import numpy as np
 import pytest
 
-from tremula._kernels import level_means, refill
+from tremula._kernels import level_means, refill, row_sums
 from tremula.trees.tree import Tree
 
 from .naive_router import branch_taken
@@ -65,7 +65,7 @@ def test_sums_by_leaf_are_added_in_the_order_of_the_rows() -> None:
     rng = np.random.default_rng(1)
     leaves, weights, values = rng.integers(0, 6, 90), rng.random(90), rng.normal(size=(90, 3))
     sums, expected = np.zeros((6, 3)), np.zeros((6, 3))
-    refill.add_by_leaf(leaves, weights, values, sums)
+    row_sums.add_rows(leaves, weights, values, sums)
     for leaf, weight, row in zip(leaves, weights, values, strict=True):
         expected[leaf] += weight * row
     np.testing.assert_array_equal(sums, expected)

@@ -105,14 +105,3 @@ def find_leaves(TreeView tree, const double[:, :] X, uint32_t[::1] rows, int32_t
     finally:
         free(moved)
         free(pending)
-
-
-def add_by_leaf(const int64_t[::1] leaves, const double[::1] weights, const double[:, ::1] values, double[:, ::1] sums):
-    """Add each row's values times its weight to the sums of its leaf, in the order of the rows."""
-    cdef Py_ssize_t row, column
-    cdef double weight
-    with nogil:
-        for row in range(values.shape[0]):
-            weight = weights[row]
-            for column in range(values.shape[1]):
-                sums[leaves[row], column] += weight * values[row, column]

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from tremula._kernels.refill import add_by_leaf
+from tremula._kernels.row_sums import add_rows
 from tremula.aspen.family_members import ScoringRows
 from tremula.folds import stratified_parts
 from tremula.losses import log_losses, softmax_of_rows, squared_errors
@@ -155,8 +155,8 @@ class ClassRounds:
         np.negative(shares, out=shares)
         shares[self.own] += 1.0  # the residuals
         residuals, slopes = np.zeros((n_leaves, self.n_classes)), np.zeros((n_leaves, self.n_classes))
-        add_by_leaf(leaves, given, shares, residuals)
-        add_by_leaf(leaves, given, curvature, slopes)
+        add_rows(leaves, given, shares, residuals)
+        add_rows(leaves, given, curvature, slopes)
         if self.columns.directions is not None:
             return self._in_order(grown, residuals[:, 1], slopes[:, 1], self.columns.directions)
         return _with_values(grown, self._steps(residuals, slopes), self.columns)
