@@ -10,6 +10,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from tremula._kernels.row_sums import add_rows
+
 COMBINERS = ("vote", "average")
 
 
@@ -155,7 +157,10 @@ class RowSums:
     def add(self, rows: np.ndarray, predictions: np.ndarray, weight: float = 1.0) -> None:
         """Add a member's predictions for these rows, none of which is there twice."""
         if len(rows):
-            self.total[rows] += weight * predictions
+            if predictions.shape != (len(rows), self.total.shape[1]):
+                raise ValueError(f"predictions have shape {predictions.shape}: expected a row for each of {len(rows)}")
+            values = np.ascontiguousarray(predictions, np.float64)
+            add_rows(np.ascontiguousarray(rows, np.int64), np.full(len(rows), float(weight)), values, self.total)
             self.weight[rows] += weight
 
     @property

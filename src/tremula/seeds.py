@@ -41,4 +41,4 @@ def member_generator(root_seed: int, member: int) -> np.random.Generator:
     >>> bool(member_generator(7, 3).random() == member_generator(7, 3).random())
     True
     """
-    return np.random.default_rng(np.random.SeedSequence(root_seed, spawn_key=(member,)))
+    return np.random.Generator(np.random.PCG64(np.random.SeedSequence(root_seed, spawn_key=(member,))))

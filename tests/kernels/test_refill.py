@@ -1,9 +1,9 @@
-"""Rows sent down a tree together, and means of levels, against slow, obvious twins."""
+"""Rows sent down a tree together, means of levels and sums of rows, against slow, obvious twins."""
 
 import numpy as np
 import pytest
 
-from tremula._kernels import level_means, refill
+from tremula._kernels import level_means, refill, row_sums
 from tremula.trees.tree import Tree
 
 from .naive_router import branch_taken
@@ -59,3 +59,13 @@ def test_means_of_cells_are_those_of_the_rows_in_other_folds() -> None:
     codes, code_of_cell = np.empty(200, np.uint8), rng.integers(0, 40, (5, 8)).astype(np.uint8)
     level_means.fill_codes(levels, folds, code_of_cell, codes)
     np.testing.assert_array_equal(codes, code_of_cell[folds, levels])
+
+
+def test_sums_by_leaf_are_added_in_the_order_of_the_rows() -> None:
+    rng = np.random.default_rng(1)
+    leaves, weights, values = rng.integers(0, 6, 90), rng.random(90), rng.normal(size=(90, 3))
+    sums, expected = np.zeros((6, 3)), np.zeros((6, 3))
+    row_sums.add_rows(leaves, weights, values, sums)
+    for leaf, weight, row in zip(leaves, weights, values, strict=True):
+        expected[leaf] += weight * row
+    np.testing.assert_array_equal(sums, expected)

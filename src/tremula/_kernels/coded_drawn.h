@@ -25,11 +25,12 @@ IN_PLACE Code gathered_code(const uint8_t *address) {
     return code;
 }
 
-IN_PLACE int64_t whole_blocks(int64_t n) { return (n + GATHERED_BLOCK - 1) & ~(int64_t)(GATHERED_BLOCK - 1); }
-
 #define LANES (32 / (int64_t)sizeof(Code))          /* that a vector holds */
+#define FILLED (LANES > 16 ? LANES : 16)            /* gathered codes fill a multiple of so many; most nodes have few rows */
 
-/* The least and the largest of some codes, which fill whole blocks; lane by lane, as vectors are compared. */
+IN_PLACE int64_t whole_vectors(int64_t n) { return (n + FILLED - 1) & ~(FILLED - 1); }
+
+/* The least and the largest of some codes, which fill whole vectors; lane by lane, as these are compared. */
 IN_PLACE void find_range(const Code *codes, int64_t n_filled, Code range[2]) {
     Code least[LANES], largest[LANES];
     for (int64_t k = 0; k < LANES; k++) least[k] = largest[k] = codes[k];
@@ -46,13 +47,13 @@ IN_PLACE void find_range(const Code *codes, int64_t n_filled, Code range[2]) {
     }
 }
 
-/* Gathers the codes of the node's rows into `keys`, the last block filled up with the first code; returns whether they
+/* Gathers the codes of the node's rows into `keys`, the last vector filled up with the first code; returns whether they
  * differ, and their range. */
 IN_PLACE int gather_codes(CodedTree *tree, const OpenNode *node, int64_t attribute, Code range[2]) {
     Code *codes = (Code *)tree->keys;
     const uint8_t *address = codes_of(tree, node, attribute);
     const uint32_t *rows = node->rows;
-    int64_t n = node->n_rows, n_filled = whole_blocks(n), stride = tree->table.stride;
+    int64_t n = node->n_rows, n_filled = whole_vectors(n), stride = tree->table.stride;
     if (node->is_local) {
         for (int64_t i = 0; i < n; i++) codes[i] = gathered_code(address + rows[i] * stride);
     } else {
@@ -69,12 +70,13 @@ IN_PLACE int gather_codes(CodedTree *tree, const OpenNode *node, int64_t attribu
 /* Sets bit i of the words where the code of row i is at most this one. */
 IN_PLACE void mark_left_rows(CodedTree *tree, int64_t n, Code code, uint64_t *words) {
     const Code *codes = (const Code *)tree->keys;
-    int64_t n_filled = whole_blocks(n), n_words = n_filled / GATHERED_BLOCK;
+    int64_t n_filled = whole_vectors(n), n_words = (n_filled + GATHERED_BLOCK - 1) / GATHERED_BLOCK;
     uint8_t *is_left = (uint8_t *)(words + n_words);
     for (int64_t i = 0; i < n_filled; i++) is_left[i] = codes[i] <= code;
     for (int64_t w = 0; w < n_words; w++) {
+        int64_t n_bytes = (n_filled - w * GATHERED_BLOCK) / 8;
         words[w] = 0;
-        for (int byte = 0; byte < 8; byte++) {
+        for (int byte = 0; byte < (n_bytes < 8 ? n_bytes : 8); byte++) {
             uint64_t eight;
             memcpy(&eight, is_left + w * GATHERED_BLOCK + 8 * byte, sizeof eight);
             words[w] |= eight * 0x0102040810204080ULL >> 56 << 8 * byte;        /* the low bits of eight bytes, side by side */

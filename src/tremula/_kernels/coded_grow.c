@@ -8,6 +8,21 @@
 
 /* ---- opening a node */
 
+/* Gathers the marks of the rows, with the numbers of their classes; where the node has all classes, these are the codes. */
+IN_PLACE void gather_marks(CodedTree *tree, const OpenNode *node) {
+    const uint32_t *marks = node->source.marks, *rows = node->rows, *numbers = tree->class_number;
+    uint32_t *gathered = tree->node_marks;
+    int64_t n = node->n_rows;
+    if (node->n_classes == tree->n_classes) {
+        for (int64_t i = 0; i < n; i++) gathered[i] = marks[rows[i]];
+        return;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t mark = marks[rows[i]];
+        gathered[i] = numbers[mark >> CLASS_SHIFT_OF_MARK] << CLASS_SHIFT_OF_MARK | (mark & COUNT_MASK);
+    }
+}
+
 /* Numbers the classes present, and gathers the marks of the rows with these numbers. */
 IN_PLACE void open_classes(CodedTree *tree, OpenNode *node, const double *statistics, int criterion) {
     int64_t n_present = 0;
@@ -30,11 +45,9 @@ IN_PLACE void open_classes(CodedTree *tree, OpenNode *node, const double *statis
     node->total = (int64_t)node->weight;
     node->within = criterion == CODED_GINI ? (double)node->term / node->weight : within;
     node->branches = criterion == CODED_GINI ? 0.0 : quick_x_log_x(node->weight);
-    for (int64_t i = 0; i < node->n_rows; i++) {
-        uint32_t mark = node->source.marks[node->rows[i]], number = tree->class_number[mark >> CLASS_SHIFT_OF_MARK];
-        tree->node_marks[i] = number << CLASS_SHIFT_OF_MARK | (mark & COUNT_MASK);
-        tree->class_end[number] = i + 1;
-    }
+    gather_marks(tree, node);
+    if (tree->rules.random_threshold)
+        for (int64_t i = 0; i < node->n_rows; i++) tree->class_end[tree->node_marks[i] >> CLASS_SHIFT_OF_MARK] = i + 1;
 }
 
 /* The same of rows with real weights. */
@@ -53,11 +66,8 @@ IN_PLACE void open_weights(CodedTree *tree, OpenNode *node, const double *statis
     node->n_classes = n_present;
     if (criterion == CODED_GINI) node->within /= node->weight;
     else node->branches = quick_x_log_x(node->weight);
-    for (int64_t i = 0; i < node->n_rows; i++) {
-        uint32_t mark = node->source.marks[node->rows[i]];
-        tree->node_marks[i] = tree->class_number[mark >> CLASS_SHIFT_OF_MARK] << CLASS_SHIFT_OF_MARK | (mark & COUNT_MASK);
-        tree->node_weights[i] = node->source.weights[node->rows[i]];
-    }
+    gather_marks(tree, node);
+    for (int64_t i = 0; i < node->n_rows; i++) tree->node_weights[i] = node->source.weights[node->rows[i]];
 }
 
 IN_PLACE void open_numbers(CodedTree *tree, OpenNode *node) {

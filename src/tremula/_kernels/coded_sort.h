@@ -52,22 +52,27 @@ IN_PLACE void order_wholes(int32_t *keys, int n, uint8_t *order) {
     for (int i = 0; i < n; i++) order[places[i]] = (uint8_t)i;
 }
 
-/* Puts the rows of a node of at most MAX_COMPARED into order. Returns whether their codes differ. */
+/* Puts the rows of a node of at most MAX_COMPARED into order. Returns whether their codes differ. Codes above a few bits
+ * of the place fit in a short if there are not too many of them. */
 IN_PLACE int order_few_rows(const CodedTree *tree, const OpenNode *node, int64_t attribute, int width, uint32_t *codes,
                             uint8_t *order) {
-    int n = (int)node->n_rows;
+    int n = (int)node->n_rows, n_bits = n <= 16 ? 4 : n <= 32 ? 5 : 6;
+    int are_shorts = width == 1 || tree->table.n_codes[attribute] <= 1 << (16 - n_bits);
     int16_t shorts[MAX_COMPARED + 16];
     int32_t wholes[MAX_COMPARED + 16];
     uint32_t differences = 0;
     for (int i = 0; i < n; i++) {
         codes[i] = code_of_row(tree, node, i, attribute, width);
         differences |= codes[i] ^ codes[0];
-        if (width == 1) shorts[i] = (int16_t)(codes[i] << 6 | i);
-        else wholes[i] = (int32_t)(codes[i] << 6 | i);
     }
     if (!differences) return 0;
-    if (width == 1) order_shorts(shorts, n, order);
-    else order_wholes(wholes, n, order);
+    if (are_shorts) {
+        for (int i = 0; i < n; i++) shorts[i] = (int16_t)((int32_t)(codes[i] << n_bits | i) + INT16_MIN);
+        order_shorts(shorts, n, order);
+    } else {
+        for (int i = 0; i < n; i++) wholes[i] = (int32_t)(codes[i] << n_bits | i);
+        order_wholes(wholes, n, order);
+    }
     return 1;
 }
 

@@ -38,7 +38,7 @@
 #define MAX_COMPARED 64         /* rows that are sorted by comparing each with each */
 #define LOCAL_BYTES 24576       /* codes of a node that are copied side by side, to stay in the nearest cache */
 #define AHEAD 12                /* rows between the one read and the one fetched */
-#define GATHERED_BLOCK 64       /* gathered codes fill whole blocks of so many; a bit for each is a word */
+#define GATHERED_BLOCK 64       /* gathered codes, a bit for each of which is a word */
 
 enum Target { CLASSES = 0, NUMBERS = 1, WEIGHTED_CLASSES = 2 };
 enum { NUMERIC_TEST = -1, MISSING_LEFT = -3, MISSING_RIGHT = -4 };      /* as `nodes.pxd` has it */

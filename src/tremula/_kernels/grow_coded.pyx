@@ -4,7 +4,7 @@ import numpy as np
 
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free
+from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
 from tremula._kernels.words cimport row_mask_of
@@ -151,9 +151,9 @@ cdef struct Arena:
     bint failed
 
 
-cdef void* take(Arena* arena, int64_t n, size_t size) noexcept nogil:
-    """Memory for n items, cleared."""
-    cdef void* block = calloc(n + 1, size)
+cdef void* take(Arena* arena, int64_t n, size_t size, bint cleared=True) noexcept nogil:
+    """Memory for n items, cleared unless all of it is written before it is read."""
+    cdef void* block = calloc(n + 1, size) if cleared else malloc((n + 1) * size)
     arena.blocks[arena.n_blocks] = block
     arena.n_blocks += 1
     arena.failed |= block == NULL
@@ -166,12 +166,12 @@ cdef void allocate_for_rows(CodedTree* tree, Arena* arena, int64_t n_present) no
     tree.rows = <uint32_t*> take(arena, n, sizeof(uint32_t))
     tree.spare_rows = <uint32_t*> take(arena, n, sizeof(uint32_t))
     tree.node_marks = <uint32_t*> take(arena, n, sizeof(uint32_t))
-    tree.keys = <uint64_t*> take(arena, n, sizeof(uint64_t))
-    tree.spare_keys = <uint64_t*> take(arena, n, sizeof(uint64_t))
+    tree.keys = <uint64_t*> take(arena, n, sizeof(uint64_t), False)
+    tree.spare_keys = <uint64_t*> take(arena, n, sizeof(uint64_t), False)
     tree.local_rows = LOCAL_BYTES // tree.table.stride
     if tree.table.n_rows <= 2 * tree.local_rows or tree.table.attribute_stride != tree.table.width:
         tree.local_rows = 0                             # as near as a copy would be, or not by row
-    tree.local_codes = <uint8_t*> take(arena, tree.local_rows * tree.table.stride, 1)
+    tree.local_codes = <uint8_t*> take(arena, tree.local_rows * tree.table.stride, 1, False)
     tree.local_marks = <uint32_t*> take(arena, tree.local_rows, sizeof(uint32_t))
     tree.local_origins = <uint32_t*> take(arena, tree.local_rows, sizeof(uint32_t))
     if tree.target == NUMBERS:

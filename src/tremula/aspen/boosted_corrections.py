@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from scipy.sparse import csr_array
 
+from tremula._kernels.row_sums import add_rows
 from tremula.aspen.family_members import ScoringRows
 from tremula.folds import stratified_parts
 from tremula.losses import log_losses, softmax_of_rows, squared_errors
@@ -153,11 +153,13 @@ class ClassRounds:
         weights[self.rows] = given * np.maximum(1.0 - shares[self.own], 1e-6)
         weights = _on_grid(weights * (self.weights.sum() / weights.sum()), 1.0)
         grown = grow_classification_tree(self.columns, self.codes, self.n_classes, weights, self.rules, random)
-        in_leaf = _weights_by_leaf(grown, self.columns, self.rows, given)
+        leaves, n_leaves = _leaves_of_rows(grown, self.columns, self.rows)
         curvature = shares * (1.0 - shares)
         np.negative(shares, out=shares)
         shares[self.own] += 1.0  # the residuals
-        residuals, slopes = in_leaf @ shares, in_leaf @ curvature
+        residuals, slopes = np.zeros((n_leaves, self.n_classes)), np.zeros((n_leaves, self.n_classes))
+        add_rows(leaves, given, shares, residuals)
+        add_rows(leaves, given, curvature, slopes)
         if self.columns.directions is not None:
             return self._in_order(grown, residuals[:, 1], slopes[:, 1], self.columns.directions)
         return _with_values(grown, self._steps(residuals, slopes), self.columns)
@@ -223,14 +225,12 @@ def _rules(criterion: int, n_attributes: int, **others: Any) -> Rules:
     )
 
 
-def _weights_by_leaf(grown: GrownTree, columns: Columns, rows: np.ndarray, weights: np.ndarray) -> csr_array:
-    """Return the weight of each row in each leaf; its product with values of the rows is their sum by leaf."""
+def _leaves_of_rows(grown: GrownTree, columns: Columns, rows: np.ndarray) -> tuple[np.ndarray, int]:
+    """Return the leaf of each row, numbered among the leaves, and how many of these there are."""
     is_leaf = grown.nodes["n_branches"] == 0
     tree = Tree(grown.nodes, [[0.0]], grown.subsets, columns.n_levels, strict=False)
-    leaves = (np.cumsum(is_leaf) - 1)[tree.apply(columns.values)[rows]]
-    by_leaf = np.argsort(leaves, kind="stable")
-    ends = np.cumsum(np.bincount(leaves, minlength=int(is_leaf.sum())))
-    return csr_array((weights[by_leaf], by_leaf, np.append(0, ends)), shape=(len(ends), len(rows)))
+    numbers = np.cumsum(is_leaf) - 1
+    return numbers[tree.apply(columns.values)[rows]], int(numbers[-1]) + 1
 
 
 def sum_over_leaves(nodes: np.ndarray, sums: np.ndarray) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from tremula.persistence.registry import storable
@@ -11,7 +11,7 @@ from tremula.perturb.sample import Draw, Perturbation, Sample
 
 def with_option(sample: Sample, name: str, value: Any) -> Sample:
     """Return the sample with another parameter to set on the member's estimator."""
-    return replace(sample, options={**sample.options, name: value})
+    return sample.changed(options={**sample.options, name: value})
 
 
 @storable

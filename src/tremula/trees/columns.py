@@ -15,7 +15,7 @@ import numpy as np
 from tremula._kernels.sort import rank_rows as _rank_rows
 from tremula._kernels.sort import sort_columns as _sort_columns
 from tremula._kernels.words import ROW_BITS, WIDE_ROW_BITS
-from tremula.trees.coding import BYTE_CODES, CodedColumns, code_columns, with_pieces
+from tremula.trees.coding import BYTE_CODES, CodedColumns, KernelCodes, code_columns, with_pieces
 from tremula.trees.missing_values import NO_TWIN, CompleteTable, complete_table
 from tremula.trees.row_numbers import numbering_columns
 
@@ -268,6 +268,11 @@ class Columns:
     @cached_property
     def _distinct_values(self) -> np.ndarray:
         return self._coded.distinct_values(self.values)
+
+    @cached_property
+    def kernel_tables(self) -> dict[bool, KernelCodes]:
+        """The codes as the kernel takes them, without and with drawn thresholds; see `growing_coded`."""
+        return {}
 
     @cached_property
     def values_by_column(self) -> np.ndarray:

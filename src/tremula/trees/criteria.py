@@ -41,5 +41,7 @@ REGRESSION_NAMES = [*REGRESSION, *ALIASES]
 
 def find_criterion(name: str, known: dict[str, Criterion]) -> Criterion:
     """Return the criterion of this name, or say which names there are."""
+    if type(name) is str and name in known:  # for each member of an ensemble
+        return known[name]
     check_choice("criterion", name, [*known, *(alias for alias, own in ALIASES.items() if own in known)])
     return known[ALIASES.get(name, name)]

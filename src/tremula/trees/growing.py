@@ -104,7 +104,7 @@ def in_given_columns(grown: GrownTree, columns: Columns, levels: list[NumberedLe
     if levels and columns.base is not None:
         with in_memory(columns.base.n_levels):
             grown = splits_of_levels(grown, levels)
-    if columns.table is not None:
+    if columns.table is not None and columns.table.has_twins:
         splits = grown.nodes["n_branches"] > 0
         grown.nodes["attribute"][splits] = columns.table.originals[grown.nodes["attribute"][splits]]
     return grown

@@ -141,16 +141,20 @@ def grow_from_codes(
     columns: Columns, rows: KernelMarks, rules: Rules, random: np.random.Generator, attributes: np.ndarray | None
 ) -> GrownTree:
     """Grow a tree from the codes of the columns."""
-    if attributes is None:
-        attributes = np.arange(columns.n_judged, dtype=np.int32)
-    attributes = np.ascontiguousarray(attributes, np.int32)
-    table = (
-        _kernel_values(columns, attributes)
-        if reads_values(columns, rules)
-        else _kernel_codes(columns, attributes, rules)
-    )
+    table = _kernel_table(columns, rules)
+    if attributes is not None:
+        table = table._replace(attributes=np.ascontiguousarray(attributes, np.int32))
     with in_memory(columns.n_levels):
         return GrownTree(*_grow_coded(table, rows, rules, random.bit_generator, NODE_DTYPE))
+
+
+def _kernel_table(columns: Columns, rules: Rules) -> KernelCodes:
+    """Return the columns as the kernel takes them, all in use; made once for trees of one kind."""
+    tables = columns.kernel_tables
+    if rules.random_threshold not in tables:
+        make = _kernel_values if reads_values(columns, rules) else _kernel_codes
+        tables[rules.random_threshold] = make(columns, rules)
+    return tables[rules.random_threshold]
 
 
 def reads_values(columns: Columns, rules: Rules) -> bool:
@@ -171,7 +175,7 @@ def reads_values(columns: Columns, rules: Rules) -> bool:
     return columns.share_of_many_values > WIDE_SHARE
 
 
-def _kernel_values(columns: Columns, attributes: np.ndarray) -> KernelCodes:
+def _kernel_values(columns: Columns, _: Rules) -> KernelCodes:
     values, n = columns.values, columns.n_attributes
     if n * values.itemsize > LONG_ROW or not values.flags.c_contiguous:
         values = columns.values_by_column
@@ -185,11 +189,11 @@ def _kernel_values(columns: Columns, attributes: np.ndarray) -> KernelCodes:
         low=None,
         high=None,
         values=values,
-        attributes=attributes,
+        attributes=np.arange(columns.n_judged, dtype=np.int32),
     )
 
 
-def _kernel_codes(columns: Columns, attributes: np.ndarray, rules: Rules) -> KernelCodes:
+def _kernel_codes(columns: Columns, rules: Rules) -> KernelCodes:
     coded = columns.coded
     low, high = coded.low, coded.high
     if low is None and (rules.random_threshold or columns.has_few_values):
@@ -204,7 +208,7 @@ def _kernel_codes(columns: Columns, attributes: np.ndarray, rules: Rules) -> Ker
         low=low,
         high=high,
         values=columns.values if low is None else NO_VALUES,
-        attributes=attributes,
+        attributes=np.arange(columns.n_judged, dtype=np.int32),
     )
 
 

@@ -179,14 +179,18 @@ def splits_of_levels(grown: GrownTree, levels: Sequence[NumberedLevels]) -> Grow
     """
     nodes, subsets = grown.nodes, [grown.subsets]
     end = len(grown.subsets)
+    attributes = np.ascontiguousarray(nodes["attribute"])  # -1 in leaves
     for each in levels:
-        splits = np.flatnonzero((nodes["n_branches"] > 0) & (nodes["attribute"] == each.column))
-        thresholds = nodes["threshold"][splits]
+        splits = np.flatnonzero(attributes == each.column)
+        thresholds, in_order = nodes["threshold"][splits], np.sort(each.numbers)
+        place_of_split = np.searchsorted(in_order, thresholds, "right")
         # Thresholds between the same two numbers give the same sets, which are stored once.
-        places, which = np.unique(np.searchsorted(np.sort(each.numbers), thresholds, "right"), return_inverse=True)
+        is_used = np.zeros(len(in_order) + 1, np.bool_)
+        is_used[place_of_split] = True
+        places, which = np.flatnonzero(is_used), (np.cumsum(is_used) - 1)[place_of_split]
         if end + len(places) * len(each.numbers) > MAX_SUBSETS:
             raise MemoryError
-        bounds = np.append(np.sort(each.numbers), np.inf)[places]
+        bounds = np.append(in_order, np.inf)[places]
         subsets.append((each.numbers >= bounds[:, None]).astype(np.uint8).ravel())
         nodes["index"][splits] = end + which * len(each.numbers)
         end += len(subsets[-1])

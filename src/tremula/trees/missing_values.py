@@ -40,6 +40,11 @@ class CompleteTable(NamedTuple):
         return int(self.values.shape[1] - np.count_nonzero(self.twins != NO_TWIN))
 
     @property
+    def has_twins(self) -> bool:
+        """Whether some column has a twin."""
+        return bool((self.twins != NO_TWIN).any())
+
+    @property
     def originals(self) -> np.ndarray:
         """The column that each column is or is the twin of."""
         originals = np.arange(self.values.shape[1], dtype=np.int32)

@@ -15,6 +15,7 @@ from tremula._kernels import route
 from tremula._kernels.refill import find_leaves
 from tremula.trees.columns import Columns
 from tremula.trees.grown_tree import GrownTree
+from tremula.trees.structure import copy_nodes
 from tremula.trees.tree import Tree
 
 
@@ -99,7 +100,7 @@ def _refill(
     def weigh(sums: np.ndarray) -> np.ndarray:
         return sums[:, 0] if is_target else sums.sum(axis=1)
 
-    nodes = grown.nodes.copy()
+    nodes = copy_nodes(grown.nodes)
     route.add_up(nodes, sums)
     nodes["weight"] = weigh(sums)
     if sum_divided is not None:

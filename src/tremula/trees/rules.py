@@ -15,6 +15,7 @@ from tremula.trees.criteria import CLASSIFICATION, REGRESSION, Criterion
 NO_LIMIT = np.iinfo(np.int64).max
 # Worths of classes closer than this are equal up to rounding, and the first split is taken.
 ROUNDING = 1e-9
+CRITERION_OF_CODE = {each.code: each for each in [*CLASSIFICATION.values(), *REGRESSION.values()]}
 
 
 @dataclass(frozen=True)
@@ -74,4 +75,4 @@ def attributes_to_draw(max_features: int | float | str | None, n_attributes: int
 
 def criterion_of(rules: Rules) -> Criterion:
     """Return the criterion of the rules."""
-    return next(c for c in [*CLASSIFICATION.values(), *REGRESSION.values()] if c.code == rules.criterion)
+    return CRITERION_OF_CODE[rules.criterion]
