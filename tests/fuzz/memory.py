@@ -99,8 +99,8 @@ def run(repeats: int, seconds: float, names: Sequence[str] = ()) -> list[dict[st
         work, begin = fit_and_predict(kind), time.process_time()
         for _ in range(WARM_UP):
             work()
-        possible = int(seconds * WARM_UP / (time.process_time() - begin))
-        n_repeats = min(repeats, max(possible, MIN_REPEATS))
+        possible = seconds * WARM_UP / (time.process_time() - begin)
+        n_repeats = int(min(repeats, max(possible, MIN_REPEATS)))
         grown = growth(work, n_repeats, warm_up=0)
         shown = {"bytes": round(grown.bytes, 1), "blocks": round(grown.blocks, 3), "resident": grown.resident}
         runs.append({"estimator": kind.__name__, "repeats": n_repeats, **shown, "small": grown.is_small})

@@ -59,7 +59,7 @@ def run(n_moments: int, seconds: float, seed: int = 0) -> dict[str, Any]:
         start(folder).communicate()
         length = time.monotonic() - first
         while counts["moments"] < n_moments and time.monotonic() < begin + seconds:
-            code, words = interrupt(folder, draw.uniform(0.0, 1.1 * length))
+            code, words = interrupt(folder, draw.uniform(0.0, 0.6 * length))
             if is_of_python(code, words):
                 before += 1
                 continue
