@@ -27,7 +27,7 @@ UrlArgument = Annotated[
     typer.Argument(
         metavar="URL",
         help="URL of a database as in ibis (duckdb://file, sqlite://file, postgresql://user@host/base), a database "
-        "file, or a CSV, ARFF or Parquet file; #table may follow.",
+        "file, or a CSV, ARFF or Parquet file, also compressed, or - for standard input; #table may follow a database.",
         show_default=False,
     ),
 ]

@@ -21,6 +21,7 @@ from tremula.cli.model_files import check_ending, check_place
 from tremula.cli.options import TaskOrAuto
 from tremula.cli.query_output import describe_plan, print_asked, print_plan, print_query
 from tremula.errors import InvalidInput, InvalidParameter, listed
+from tremula.lab.datasets.formats.packed import is_packed
 from tremula.lab.datasets.tables import FORMATS
 from tremula.lab.datasets.typed_table import open_typed_table
 from tremula.persistence.atomic_write import write_atomically
@@ -119,11 +120,11 @@ def _check_files(out: Path, *others: Path | None) -> list[Path]:
 def _address(url: str, table: str | None) -> tuple[str, str | None]:
     """Return the URL with its scheme, and the table; raise an error if it is no database and no file of rows."""
     address, name = database_address(url, table)
-    if "://" not in address and Path(address).suffix.lower() not in FORMATS:
+    if "://" not in address and not is_packed(address) and Path(address).suffix.lower() not in FORMATS:
         endings = listed([*SCHEMES, *FORMATS])
         raise InvalidInput(
             f"{url!r} is neither the URL of a database, such as duckdb://file or postgresql://user@host/base, nor a "
-            f"file ending in {endings}: give one of these"
+            f"file ending in {endings} (or compressed, .gz or .zst), nor - for standard input: give one of these"
         )
     return address, name
 
