@@ -46,7 +46,7 @@ def modules_of(*words: str, **environment: str) -> tuple[str, set[str]]:
     return done.stdout, {name.partition(".")[0] for name in listed.split()}
 
 
-@pytest.mark.parametrize("words", ["--version", "--help", "compare --help"])
+@pytest.mark.parametrize("words", ["--version", "--help", "compare --help", "query --help", "serve --help"])
 def test_version_and_help_import_no_library_of_the_work(words: str) -> None:
     printed, modules = modules_of(*words.split())
     assert "tremula" in printed

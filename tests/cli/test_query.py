@@ -1,5 +1,6 @@
 """`tremula query`: what will be asked, what was asked, a model that predicts, and its SQL."""
 
+import io
 import json
 import sqlite3
 from contextlib import closing
@@ -185,6 +186,15 @@ def test_a_text_file_is_read_as_the_other_commands_read_it(capsys: pytest.Captur
     with pytest.raises(SystemExit) as stop:
         run(["predict", "model.tremula", "visits.txt", "--out", "answers.csv"])
     assert not stop.value.code
+
+
+def test_compressed_files_and_standard_input(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    VISITS.to_csv("visits.csv.gz", index=False)
+    told = as_json(capsys, "visits.csv.gz", *SMALL, "--holdout", "0")
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(VISITS.to_csv(index=False).encode())))
+    assert as_json(capsys, "-", *SMALL, "--holdout", "0")["mean_leaves"] == told["mean_leaves"]
 
 
 def test_a_file_has_no_table(capsys: pytest.CaptureFixture[str]) -> None:

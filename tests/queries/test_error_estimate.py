@@ -287,16 +287,16 @@ def test_too_few_rows_held_out() -> None:
 def test_the_estimate_is_unbiased_and_its_interval_covers(is_nominal: bool) -> None:
     """Tables drawn anew: the estimate against the error of the same model on fresh rows."""
     covered, differences = [], []
-    for seed in range(60):
+    for seed in range(24):
         table, fresh = visits(3 * seed, 500, is_nominal), visits(3 * seed + 1, 20000, is_nominal)
         training, held_out = TableOracle(ibis.memtable(table), "again").hold_out(0.3, str(seed))
         assert held_out.keeps_alike is not is_nominal
-        model = tm.SimulatedBaggingClassifier(3, max_depth=3, random_state=seed).fit(training)
+        model = tm.SimulatedBaggingClassifier(2, max_depth=2, random_state=seed).fit(training)
         estimate, truth = measure_error(model, training, held_out), (predict(model, fresh) != fresh["again"]).mean()
         differences.append(estimate.value - truth)
         covered.append(estimate.interval[0] <= truth <= estimate.interval[1])
     assert abs(np.mean(differences)) < 3 * stats.sem(differences)
-    assert stats.binomtest(int(np.sum(covered)), 60, 0.95).pvalue > 0.001
+    assert stats.binomtest(int(np.sum(covered)), len(covered), 0.95).pvalue > 0.001
 
 
 def visits(seed: int, n_rows: int, is_nominal: bool) -> pd.DataFrame:
@@ -350,8 +350,7 @@ def test_postgres(postgres_url: str, target: str, keep_alike: bool) -> None:
 
 @pytest.mark.spark
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("keep_alike", [True, False])
-@pytest.mark.parametrize("target", list(KINDS))
+@pytest.mark.parametrize(("target", "keep_alike"), [("again", True), ("cost", False)])
 def test_spark(spark: Any, tmp_path: Path, target: str, keep_alike: bool) -> None:
     different_rows().to_parquet(tmp_path / "rows.parquet")
     table = ibis.pyspark.connect(spark).read_parquet(str(tmp_path / "rows.parquet"), table_name="held_out_rows")

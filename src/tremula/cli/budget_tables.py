@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tremula.cli.guard_options import has_budget
+from tremula.cli.guard_rules import has_budget
 from tremula.errors import InvalidInput
 from tremula.queries.domains import ALL
 from tremula.queries.sql.plan import Plan

@@ -1,11 +1,9 @@
 """``tremula query --holdout``: which rows are held out to estimate the error, and the estimate as JSON and in words."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
-from tremula.cli.guard_options import is_guarded
+from tremula.cli.guard_rules import is_guarded
 from tremula.errors import InvalidInput, InvalidParameter
 from tremula.queries.error_estimate import HOLDOUT, ErrorEstimate
 from tremula.queries.sql.oracle import MAX_SHARE
@@ -16,15 +14,6 @@ GUARDED = (
     "counts of all rows and of a part of them could be subtracted from each other, which the rules of disclosure must "
     f"prevent. --holdout {HOLDOUT:g} gives an estimate, and the model is then grown from the other rows only"
 )
-HoldoutOption = Annotated[
-    float | None,
-    typer.Option(
-        metavar="SHARE",
-        help="Share of the rows that is held out inside the database to estimate the error of the model. This takes "
-        "about as long as the fit itself; 0 gives no estimate.",
-        show_default=f"{HOLDOUT:g}; 0 with rules of disclosure",
-    ),
-]
 
 
 def read_holdout(given: float | None, rules: Mapping[str, Any]) -> tuple[float, str]:

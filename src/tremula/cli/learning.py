@@ -13,7 +13,7 @@ from rich.console import Console
 from sklearn.base import clone
 
 import tremula as tm
-from tremula.cli.guard_options import is_guarded, make_guard
+from tremula.cli.guard_rules import is_guarded, make_guard
 from tremula.cli.holdout import as_report
 from tremula.cli.model_files import write_model
 from tremula.errors import QueryFailed, TremulaError

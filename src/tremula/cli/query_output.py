@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tremula.cli.budget_tables import public_by_budget
-from tremula.cli.guard_options import has_budget
+from tremula.cli.guard_rules import has_budget
 from tremula.cli.holdout import in_words
 from tremula.cli.learning import Learning
 from tremula.queries.sql.plan import Plan

@@ -1,24 +1,11 @@
-"""``tremula serve``: a site of a federation, which answers questions about its table over the network."""
+"""``tremula serve``: its options; no library is imported until it runs."""
 
-import json
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
-from tremula.cli.budget_tables import public_by_budget
-from tremula.cli.database_options import (
-    Bins,
-    Columns,
-    DatabaseTable,
-    Nominal,
-    TargetColumn,
-    TaskOfCounts,
-    column_choices,
-    database_address,
-)
+from tremula.cli.database_options import Bins, Columns, DatabaseTable, Nominal, TargetColumn, TaskOfCounts
 from tremula.cli.guard_options import (
     BudgetDepthOption,
     DeltaOption,
@@ -32,27 +19,8 @@ from tremula.cli.guard_options import (
     RoundToOption,
     RowsPerPersonOption,
     TargetBoundsOption,
-    has_budget,
-    make_guard,
-    read_domains,
-    read_limits,
-    read_rules,
 )
 from tremula.cli.options import TaskOrAuto
-from tremula.errors import InvalidInput
-from tremula.queries import connect
-from tremula.queries.domains import ALL
-from tremula.queries.remote.client import LOCAL
-from tremula.queries.remote.server import start_server
-from tremula.queries.remote.site import Site
-from tremula.queries.secure.group import read_group, read_group_key
-from tremula.queries.secure.masks import public_key
-
-PUBLIC = (
-    "Columns, levels, quantiles and classes are told to every client exactly, even those of a single row; only counts "
-    "are guarded."
-)
-
 
 UrlArgument = Annotated[
     str,
@@ -147,97 +115,7 @@ def serve(
     of clients, the site listens only to its own machine. With --group-key alone, the key of the site is printed, and
     nothing is served.
     """
-    if group is None and group_key is not None:
-        _print_key(group_key, as_json)
-        return
-    if group is not None and group_key is None:
-        raise InvalidInput("--group was given without --group-key, the file of this site's key: give both")
-    token = None if token_file is None else _read_token(token_file)
-    files = _check_security(host, certificate, key, client_ca, token)
-    address, name = database_address(url, table)
-    choices = column_choices(columns, nominal, bins, task) | {
-        "cuts": None if cuts is None else _read_cuts(cuts),
-        "cube_rows": cube_rows,
-        **read_limits(person_id, rows_per_person, target_bounds),
-        **read_domains(domains, target),
-    }
-    rules = read_rules(min_count, round_to, epsilon, delta, budget_depth, ledger_file, rho, public)
-    if has_budget(rules) and public != ALL and address.lower().endswith(".csv"):
-        raise InvalidInput(
-            f"{address!r} would be served with a privacy budget, but its rows decide the types of the columns: serve a "
-            "database or a Parquet file, or declare --public all"
-        )
-    worker = ThreadPoolExecutor(1)
-    oracle = worker.submit(lambda: connect(address, name, target=target, **choices)).result()
-    guarded = make_guard(oracle, rules)
-    site = Site(
-        guarded,
-        token=token,
-        max_requests=max_requests,
-        max_questions=max_questions,
-        log=audit,
-        worker=worker,
-        group=None if group is None else read_group(group, group_missing),
-        group_key=None if group_key is None else read_group_key(group_key),
-    )
-    server = start_server(site, host, port, files, None if client_ca is None else str(client_ca))
-    not_covered = public_by_budget(rules["public"]) if has_budget(rules) else PUBLIC
-    _print_address(
-        f"{'http' if files is None else 'https'}://{host}:{server.server_port}", name or url, not_covered, as_json
-    )
-    try:
-        server.serve_forever()
-    finally:
-        server.server_close()
+    options = dict(locals())
+    from tremula.cli.serving import run_site
 
-
-def _print_key(file: Path, as_json: bool) -> None:
-    key = public_key(read_group_key(file)).hex()
-    if as_json:
-        print(json.dumps({"key": key}))
-        return
-    console = Console(highlight=False, soft_wrap=True)
-    console.print(key, markup=False)
-    console.print(
-        "This is the public key of the site. Write the keys of all sites into one file, and start each with --group.",
-        markup=False,
-    )
-
-
-def _print_address(address: str, table: str, not_covered: str, as_json: bool) -> None:
-    if as_json:
-        print(json.dumps({"serving": table, "address": address, "not_covered": not_covered}), flush=True)
-        return
-    console = Console(highlight=False, soft_wrap=True)
-    console.print(f"serving {table} at {address}", markup=False)
-    console.print(not_covered, markup=False)
-
-
-def _read_token(file: Path) -> str:
-    token = file.read_text(encoding="utf-8").strip()
-    if len(token) < 16:
-        raise InvalidInput(f"the token in {str(file)!r} has {len(token)} characters: at least 16 are needed")
-    return token
-
-
-def _check_security(
-    host: str, certificate: Path | None, key: Path | None, client_ca: Path | None, token: str | None
-) -> tuple[str, str] | None:
-    """Return the files of HTTPS; raise an error if others could listen or ask."""
-    if (certificate is None) != (key is None):
-        raise InvalidInput("--certificate and --key belong together: give both")
-    if host not in LOCAL and (certificate is None or (token is None and client_ca is None)):
-        raise InvalidInput(
-            f"the site would listen to other machines at {host!r}: give --certificate and --key, and --token-file or "
-            "--client-ca"
-        )
-    return None if certificate is None else (str(certificate), str(key))
-
-
-def _read_cuts(file: Path) -> dict[str, list[float]]:
-    """Return the cuts of columns from a JSON file."""
-    try:
-        cuts = json.loads(file.read_text(encoding="utf-8"))
-        return {str(name): [float(cut) for cut in values] for name, values in cuts.items()}
-    except (ValueError, TypeError, AttributeError) as error:
-        raise InvalidInput(f"{str(file)!r} is no JSON object of lists of cuts, by column: {error}") from error
+    run_site(options)

@@ -208,7 +208,7 @@ class TableOracle:
             "categorical_features": categorical_features,
             "n_bins": n_bins,
             "max_levels": max_levels,
-            "task": "regression" if classes is None else "classification",
+            "task": "regression" if labels is None else "classification",
             "cuts": cuts,
             "form": form,
             "cube_rows": cube_rows,
@@ -217,6 +217,8 @@ class TableOracle:
             "person_id": person_id,
             "rows_per_person": rows_per_person,
             "target_bounds": target_bounds,
+            "domains": domains,
+            "classes": classes,
         }
         self._limit = limit
         self._answers: dict[Question, NDArray[Any]] = {}
