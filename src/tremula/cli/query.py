@@ -37,6 +37,7 @@ from tremula.cli.guard_options import (
     RoundToOption,
     RowsPerPersonOption,
     TargetBoundsOption,
+    default_bins,
     has_budget,
     read_domains,
     read_limits,
@@ -100,7 +101,7 @@ def query(
     task: TaskOfCounts = TaskOrAuto.auto,
     members: MembersOption = 20,
     max_depth: MaxDepthOption = 8,
-    bins: Bins = 32,
+    bins: Bins = None,
     min_count: MinCountOption = 0,
     round_to: RoundToOption = None,
     epsilon: EpsilonOption = None,
@@ -131,8 +132,8 @@ def query(
     """
     address, name = _address(url, table)
     files = _check_files(out, sql, log, ledger)
-    chosen = column_choices(columns, nominal, bins, task) | read_limits(person_id, rows_per_person, target_bounds)
-    chosen |= read_domains(domains, target)
+    chosen = column_choices(columns, nominal, bins or default_bins(epsilon, rho), task)
+    chosen |= read_limits(person_id, rows_per_person, target_bounds) | read_domains(domains, target)
     rules = read_rules(min_count, round_to, epsilon, delta, budget_depth, ledger_file, rho, public)
     connecting = {"cube_rows": _cube_rows(cube_rows)}
     check_budget(rules, connecting["cube_rows"])

@@ -32,6 +32,7 @@ from tremula.cli.guard_options import (
     RoundToOption,
     RowsPerPersonOption,
     TargetBoundsOption,
+    default_bins,
     has_budget,
     make_guard,
     read_domains,
@@ -112,7 +113,7 @@ def serve(
     columns: Columns = None,
     nominal: Nominal = "",
     task: TaskOfCounts = TaskOrAuto.auto,
-    bins: Bins = 32,
+    bins: Bins = None,
     cuts: CutsOption = None,
     min_count: MinCountOption = 5,
     round_to: RoundToOption = None,
@@ -155,7 +156,7 @@ def serve(
     token = None if token_file is None else _read_token(token_file)
     files = _check_security(host, certificate, key, client_ca, token)
     address, name = database_address(url, table)
-    choices = column_choices(columns, nominal, bins, task) | {
+    choices = column_choices(columns, nominal, bins or default_bins(epsilon, rho), task) | {
         "cuts": None if cuts is None else _read_cuts(cuts),
         "cube_rows": cube_rows,
         **read_limits(person_id, rows_per_person, target_bounds),
