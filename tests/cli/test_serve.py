@@ -6,6 +6,7 @@ import json
 import socket
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from tremula.cli.main import run
@@ -36,6 +37,18 @@ def test_other_machines_are_not_listened_to_without_encryption_and_a_token(
     files = ["--certificate", "site.pem", "--key", "site.key"]
     assert "would listen to other machines" in complaint(capsys, *open_to_all, *files)
     assert "belong together" in complaint(capsys, visits, "--target", "again", "--key", "site.key")
+
+
+def test_a_budget_needs_a_table_whose_columns_no_row_decides(
+    visits: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("opendp")
+    budget = ["--target", "again", "--port", "0", "--epsilon", "1"]
+    assert "its rows decide the types of the columns" in complaint(capsys, visits, *budget)
+    file = tmp_path / "visits.parquet"
+    pd.read_csv(visits).to_parquet(file)
+    assert "the levels of 'ward', the classes of 'again' were read" in complaint(capsys, str(file), *budget)
+    assert "the classes of 'again' were read" in complaint(capsys, str(file), *budget, "--public", "ward")
 
 
 def test_a_short_token_is_refused(visits: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

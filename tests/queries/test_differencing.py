@@ -120,6 +120,20 @@ def test_two_sites_give_no_small_count_away() -> None:
     assert sum(attack(site, counts, 300, 6, 3) for site, (_, counts) in zip(sites, tables)) > 0
 
 
+def test_two_guards_of_one_table_give_no_small_count_away(tmp_path: Path) -> None:
+    """With one ledger file they disclose one tree, though they are asked different questions by turns."""
+    pytest.importorskip("fcntl")
+    oracle, counts = small_table(22, 250)
+    guards = [GuardedOracle(oracle, min_count=3, ledger_file=tmp_path / "ledger") for _ in range(2)]
+    for number, path in enumerate(random_paths(SCHEMA, 22, 20)):
+        guards[number % 2].count([Question(path, (0, 1, 2))])
+    repeated = [guard.count([EVERYTHING])[0].tolist() for guard in guards for _ in range(2)]
+    assert repeated.count(repeated[0]) == 4
+    assert attack(guards[0], counts, 122, 8, 3) + attack(guards[1], counts, 123, 8, 3) > 0
+    first, second = ([disclosed_counts(tree, ROWS)[1].tolist() for tree in trees_of(guard)] for guard in guards)
+    assert first == second
+
+
 @pytest.mark.parametrize("target", ["again", "cost"])
 def test_every_disclosed_count_is_zero_or_large(target: str) -> None:
     table = random_table(1, 1500)

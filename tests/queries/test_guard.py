@@ -204,6 +204,29 @@ def test_a_table_costs_its_price_and_paths_that_exclude_one_another_share_it() -
     assert sum(entry.cost for entry in guarded.ledger) == pytest.approx(guarded.spent)
 
 
+def test_asking_the_same_in_other_words_is_paid_for_and_repeating_tells_nothing() -> None:
+    """An attacker who averages noise away must phrase a question anew, and pays for each phrase."""
+    guarded = private(behind(), 1.9, 0.25, min_count=0)
+    whole = narrow((), 0, 0, behind().schema.attributes[0].n_values)  # all values: no condition at all
+    phrases = [
+        Question((), (0,)),
+        Question(whole, (0,)),
+        Question((), (0, 1)),
+        Question((), (1, 0)),
+        Question((), (0, 2)),
+    ]
+    drawn = []
+    for number, phrase in enumerate(phrases):
+        if number == 4:
+            with pytest.raises(BudgetExhausted):
+                guarded.count([phrase])
+            break
+        drawn.append(guarded.count([phrase])[0][guarded.schema.cells(0)].tolist())
+        assert guarded.count([phrase])[0][guarded.schema.cells(0)].tolist() == drawn[-1]
+    assert guarded.spent == pytest.approx(0.25 + 0.25 + 0.5 + 0.5)
+    assert len({json.dumps(answer) for answer in drawn}) > 1
+
+
 def test_a_joint_table_costs_one_price() -> None:
     guarded = private(behind(), 10.0, 0.5)
     guarded.count([Question((), (0, 2), joint=True)])

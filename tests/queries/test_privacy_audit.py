@@ -1,4 +1,7 @@
-"""The audit of whole fits: what it measures stays below the promise, and it notices a guard with half of the noise."""
+"""The audit of whole fits: what it measures stays below the promise, and it notices a guard with half of the noise.
+
+A reconstruction by integer programming finds the whole table where there is no budget.
+"""
 
 from __future__ import annotations
 
@@ -12,18 +15,27 @@ import pytest
 
 from tremula.queries.privacy import epsilon_for, rho_for
 
-BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "privacy_audit.py"
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+
+
+def benchmark(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, BENCHMARKS / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
 
 
 @pytest.fixture(scope="module")
 def audit() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("privacy_audit", BENCHMARK)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["privacy_audit"] = module
-    spec.loader.exec_module(module)
-    return module
+    return benchmark("privacy_audit")
+
+
+@pytest.fixture(scope="module")
+def reconstruction() -> ModuleType:
+    return benchmark("privacy_reconstruction")
 
 
 def test_the_bound_of_pure_privacy_is_the_ratio_of_hits(audit: ModuleType) -> None:
@@ -57,3 +69,28 @@ def test_an_audit_of_fits_stays_below_the_promise_and_notices_half_the_noise(
     assert by_model < epsilon
     by_answers, _ = audit.attack(honest._replace(halved=True), 240, error=0.002)
     assert by_answers > epsilon
+
+
+def test_without_a_budget_the_table_is_reconstructed(reconstruction: ModuleType) -> None:
+    table = reconstruction.draw_table(0)
+    assert reconstruction.whole_table_error(table, None, 20, 0) == 0
+    assert reconstruction.baseline_error(table, 0) > 0.1
+    assert reconstruction.right_coins(table, None, 20, 0) > 20
+
+
+def test_coins_bound_epsilon(reconstruction: ModuleType) -> None:
+    """An attacker who is right with the probability that a promise allows for a changed row measures half of it."""
+    n_coins = 10**6
+    right = int(n_coins / (1 + np.exp(-2.0)))
+    assert 0.98 < reconstruction.epsilon_of_coins(right, n_coins) < 1.0
+    assert reconstruction.epsilon_of_coins(n_coins // 2, n_coins) == 0.0
+
+
+@pytest.mark.slow
+def test_a_budget_withstands_the_reconstruction(reconstruction: ModuleType) -> None:
+    pytest.importorskip("opendp")
+    tables = [reconstruction.draw_table(seed) for seed in range(4)]
+    wrong = np.mean([reconstruction.whole_table_error(table, 1.0, 1, seed) for seed, table in enumerate(tables)])
+    assert wrong > np.mean([reconstruction.baseline_error(table, seed) for seed, table in enumerate(tables)])
+    right = sum(reconstruction.right_coins(table, 1.0, 1, seed) for seed, table in enumerate(tables))
+    assert reconstruction.epsilon_of_coins(right, 100, level=0.001) < 1.0

@@ -20,7 +20,10 @@ Columns = Annotated[
 ]
 Nominal = Annotated[str, typer.Option(help="Integer columns to treat as nominal, comma-separated.", show_default=False)]
 TaskOfCounts = Annotated[TaskOrAuto, typer.Option(help="Task; auto uses the type of the target column.")]
-Bins = Annotated[int, typer.Option(min=2, help="Number of bins of a numeric column.")]
+Bins = Annotated[
+    int | None,
+    typer.Option(min=2, help="Number of bins of a numeric column.", show_default="32; 8 with a privacy budget"),
+]
 
 
 def column_choices(columns: str | None, nominal: str, bins: int, task: TaskOrAuto) -> dict[str, Any]:

@@ -9,10 +9,13 @@ from tremula.cli.options import split_words
 from tremula.errors import InvalidInput
 from tremula.parameters import check_number
 from tremula.queries import GuardedOracle
+from tremula.queries.arrays import DEFAULT_BINS
 from tremula.queries.contributions import check_bounds
 from tremula.queries.domains import ALL
 from tremula.queries.oracle import Oracle
 from tremula.queries.privacy import DEFAULT_DEPTH
+
+BUDGET_BINS = 8
 
 
 def read_limits(person_id: str | None, rows_per_person: int, target_bounds: str | None) -> dict[str, Any]:
@@ -79,6 +82,11 @@ def read_rules(
     rules = {"min_count": min_count, "round_to": round_to, "epsilon": epsilon, "delta": delta, "rho": rho}
     declared = ALL if public == ALL else tuple(split_words(public or ""))
     return rules | {"budget_depth": budget_depth, "ledger_file": ledger_file, "public": declared}
+
+
+def default_bins(epsilon: float | None, rho: float | None) -> int:
+    """Return the number of bins of a numeric column if none was given; noise is the same for each of them."""
+    return DEFAULT_BINS if epsilon is None and rho is None else BUDGET_BINS
 
 
 def has_budget(rules: Mapping[str, Any]) -> bool:

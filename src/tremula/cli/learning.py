@@ -13,7 +13,7 @@ from rich.console import Console
 from sklearn.base import clone
 
 import tremula as tm
-from tremula.cli.guard_rules import is_guarded, make_guard
+from tremula.cli.guard_rules import has_budget, is_guarded, make_guard
 from tremula.cli.holdout import as_report
 from tremula.cli.model_files import write_model
 from tremula.errors import QueryFailed, TremulaError
@@ -67,7 +67,10 @@ class Learning:
         """Save a model, and return it and a report of what was asked."""
         start = time.perf_counter()
         kind = tm.SimulatedBaggingRegressor if oracle.schema.classes is None else tm.SimulatedBaggingClassifier
-        model = kind(**self.parameters)
+        parameters = dict(self.parameters)
+        if kind is tm.SimulatedBaggingClassifier and has_budget(self.rules):
+            parameters["max_features"] = "sqrt"  # members that draw attributes average more noise out
+        model = kind(**parameters)
         counted, held_out = oracle, None
         if self.share and self.is_guarded:
             counted, held_out = oracle.hold_out(self.share, self._key, keep_alike=False)

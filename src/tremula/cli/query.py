@@ -72,7 +72,7 @@ def query(
     task: TaskOfCounts = TaskOrAuto.auto,
     members: MembersOption = 20,
     max_depth: MaxDepthOption = 8,
-    bins: Bins = 32,
+    bins: Bins = None,
     min_count: MinCountOption = 0,
     round_to: RoundToOption = None,
     epsilon: EpsilonOption = None,

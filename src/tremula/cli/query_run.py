@@ -14,7 +14,7 @@ from rich.console import Console
 
 from tremula.cli.budget_tables import check_budget, check_stated, levels_as_text, stated_kinds
 from tremula.cli.database_options import SCHEMES, column_choices, database_address
-from tremula.cli.guard_rules import has_budget, read_domains, read_limits, read_rules
+from tremula.cli.guard_rules import default_bins, has_budget, read_domains, read_limits, read_rules
 from tremula.cli.holdout import read_holdout
 from tremula.cli.learning import Learning, counting
 from tremula.cli.model_files import check_ending, check_place
@@ -67,7 +67,8 @@ def run_query(options: Mapping[str, Any]) -> None:
 
 def _choices(given: SimpleNamespace) -> tuple[dict[str, Any], dict[str, Any], Learning]:
     """Return what `connect` takes, the rules of disclosure, and how the model is grown."""
-    chosen = column_choices(given.columns, given.nominal, given.bins, given.task)
+    bins = given.bins or default_bins(given.epsilon, given.rho)
+    chosen = column_choices(given.columns, given.nominal, bins, given.task)
     chosen |= read_limits(given.person_id, given.rows_per_person, given.target_bounds)
     chosen |= read_domains(given.domains, given.target)
     rules = read_rules(

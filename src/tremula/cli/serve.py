@@ -80,7 +80,7 @@ def serve(
     columns: Columns = None,
     nominal: Nominal = "",
     task: TaskOfCounts = TaskOrAuto.auto,
-    bins: Bins = 32,
+    bins: Bins = None,
     cuts: CutsOption = None,
     min_count: MinCountOption = 5,
     round_to: RoundToOption = None,

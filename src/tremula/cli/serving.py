@@ -11,7 +11,7 @@ from rich.console import Console
 
 from tremula.cli.budget_tables import public_by_budget
 from tremula.cli.database_options import column_choices, database_address
-from tremula.cli.guard_rules import has_budget, make_guard, read_domains, read_limits, read_rules
+from tremula.cli.guard_rules import default_bins, has_budget, make_guard, read_domains, read_limits, read_rules
 from tremula.errors import InvalidInput
 from tremula.queries import connect
 from tremula.queries.domains import ALL
@@ -38,7 +38,8 @@ def run_site(options: Mapping[str, Any]) -> None:
     token = None if given.token_file is None else _read_token(given.token_file)
     files = _check_security(given.host, given.certificate, given.key, given.client_ca, token)
     address, name = database_address(given.url, given.table)
-    choices = column_choices(given.columns, given.nominal, given.bins, given.task) | {
+    bins = given.bins or default_bins(given.epsilon, given.rho)
+    choices = column_choices(given.columns, given.nominal, bins, given.task) | {
         "cuts": None if given.cuts is None else _read_cuts(given.cuts),
         "cube_rows": given.cube_rows,
         **read_limits(given.person_id, given.rows_per_person, given.target_bounds),

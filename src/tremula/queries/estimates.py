@@ -30,6 +30,7 @@ class Estimates:
 
     schema: Schema
     paid: dict[Question, NDArray[np.int64]] = field(default_factory=dict)
+    _all_shares: dict[tuple[Question, int], NDArray[np.float64]] = field(default_factory=dict, repr=False)
 
     def add(self, question: Question, answer: NDArray[Any]) -> None:
         """Add an answer that was paid for."""
@@ -57,23 +58,28 @@ class Estimates:
         rows = answer[self.schema.cells(known.attributes[0])].sum(axis=0).astype(np.float64)
         limits = {condition.attribute: condition for condition in conditions}
         for condition in conditions:
-            rows *= self._shares(answer, condition.attribute)[condition.first : condition.last + 1].sum(axis=0)
+            rows *= self._shares(known, condition.attribute)[condition.first : condition.last + 1].sum(axis=0)
         if question.joint:
-            shares = [self._shares(answer, number, limits.get(number)) for number in question.attributes]
+            shares = [self._shares(known, number, limits.get(number)) for number in question.attributes]
             joint = reduce(lambda left, right: (left[:, None] * right).reshape(-1, len(rows)), shares) * rows
             return whole_rows(joint).reshape(joint_shape(self.schema, question.attributes))
         estimated = self.schema.empty_answer()
         for number in question.attributes:
-            estimated[self.schema.cells(number)] = whole_rows(self._shares(answer, number, limits.get(number)) * rows)
+            estimated[self.schema.cells(number)] = whole_rows(self._shares(known, number, limits.get(number)) * rows)
         return estimated
 
-    def _shares(self, answer: NDArray[Any], attribute: int, limit: Condition | None = None) -> NDArray[np.float64]:
+    def _shares(self, known: Question, attribute: int, limit: Condition | None = None) -> NDArray[np.float64]:
         """Return the share of each value among the rows of each class, within the values that a condition allows."""
-        table = answer[self.schema.cells(attribute)].astype(np.float64)
+        if limit is None and (known, attribute) in self._all_shares:
+            return self._all_shares[known, attribute]
+        table = self.paid[known][self.schema.cells(attribute)].astype(np.float64)
         if limit is not None:
             table[: limit.first] = table[limit.last + 1 :] = 0
         sums = table.sum(axis=0)
-        return np.asarray(np.divide(table, sums, out=np.zeros_like(table), where=sums > 0))
+        shares = np.asarray(np.divide(table, sums, out=np.zeros_like(table), where=sums > 0))
+        if limit is None:
+            self._all_shares[known, attribute] = shares
+        return shares
 
 
 def _new_conditions(known: Question, question: Question) -> list[Condition]:

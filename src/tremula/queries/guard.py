@@ -253,10 +253,13 @@ class GuardedOracle(ShownAsTable):
             self._pay_and_ask(new)
 
     def _pay_and_ask(self, questions: Sequence[Question]) -> None:
-        budget = self._budget
+        budget, estimates = self._budget, self._estimates
+        is_spent = budget is not None and self.left < budget.per_table  # computing the cost takes longer
+        if is_spent and estimates is not None and self._answer_by_estimates(estimates, questions):
+            return
         cost = 0.0 if budget is None else budget.cost(questions, len(self.schema.attributes))
         if budget is not None and self.spent + cost > budget.total * (1 + 1e-12):
-            if self._estimates is not None and self._answer_by_estimates(self._estimates, questions):
+            if estimates is not None and self._answer_by_estimates(estimates, questions):
                 return
             self._record(questions, "refused")
             raise BudgetExhausted(

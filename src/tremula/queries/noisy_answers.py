@@ -122,5 +122,7 @@ def whole_rows(table: NDArray[np.float64]) -> NDArray[np.int64]:
     >>> whole_rows(np.array([[0.4], [0.4], [0.4], [1.8]])).ravel()
     array([0, 1, 0, 2])
     """
-    cumulative = np.rint(np.cumsum(table, axis=0)).astype(np.int64)
-    return np.diff(cumulative, axis=0, prepend=0)
+    cumulative: NDArray[np.int64] = np.rint(table.cumsum(axis=0)).astype(np.int64)
+    whole: NDArray[np.int64] = cumulative.copy()
+    whole[1:] -= cumulative[:-1]
+    return whole
