@@ -173,7 +173,7 @@ def ideas_text(cells: pd.DataFrame) -> str:
     return "\n\n".join(
         [
             f"{n_datasets.get('classification', 0)} classification problems of the first half, at most {MOST_ROWS:,} "
-            f"rows, {_n_splits(cells)} of a two-fold cross-validation. Each line changes one thing of the recipe of today: "
+            f"rows, {_n_splits(cells)} of a two-fold cross-validation. Each line changes one thing of the recipe: "
             "mean change of the log loss (geometric over datasets), mean error of the recipe and of the idea, datasets "
             f"whose log loss changes by more than {100 * CLEAR:.0f} %, and the ratio of times to fit, median (least to "
             "most). A change of one dataset by a few per cent may be chance.",
