@@ -24,6 +24,8 @@ from tremula.trees import identifiers
 from tremula.trees.rules import Rules
 
 RECIPE = "the recipe"
+ONE_RUN = "no second run of boosting"
+IDENTIFIERS_USED = "identifiers are used"
 STATISTICS = "random forest, statistics of levels"
 
 
@@ -114,7 +116,7 @@ BOTH = ("classification", "regression")
 
 IDEAS = (
     Idea(RECIPE, tasks=BOTH),
-    Idea("no second run of boosting", [(training.PartTrainer, "_run_again", lambda *given: None)]),
+    Idea(ONE_RUN, [(training.PartTrainer, "_run_again", lambda *given: None)]),
     Idea("the second run in any case", [(training, "is_promising", lambda *given: True)]),
     Idea("the second run with the small steps of the first, up to 400 rounds", [(training, "FROM_START", LONG[2])]),
     Idea("the second run from equal probabilities", [(owner, "START", 0.0) for owner in (training, second_start)]),
@@ -127,7 +129,7 @@ IDEAS = (
     ),
     Idea("weights and power optimized jointly", [(base, "weigh_families", _joint_weights)]),
     Idea(
-        "identifiers are used",
+        IDENTIFIERS_USED,
         [(identifiers, "find_identifiers", lambda *given: ())],
         tasks=BOTH,
         datasets=MANY_LEVELS,
