@@ -3,8 +3,8 @@
 TREMULA_DATA=<folder of the parquet files> python benchmarks/aspen_ideas.py --run [--seconds 500]
 python benchmarks/aspen_ideas.py --store
 
-Cells are kept in `aspen_ideas.parquet`; a run that was stopped goes on where it was. `--store` writes the table of the
-guide from them.
+Cells are kept in `aspen_ideas.parquet`; a run that was stopped goes on where it was. `--store` writes the tables of the
+guide from them. `--half judged` measures the recipe without its latest parts on the other half, once it is fixed.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import re
 import time
 import warnings
 from importlib.metadata import version
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -22,17 +23,20 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 import pandas as pd
-from aspen_variants import IDEAS, RECIPE, Idea
+from aspen_variants import IDEAS, IDENTIFIERS_USED, ONE_RUN, RECIPE, Idea
 from measure import table
 
 import tremula as tm
 from tremula.errors import IdentifierWarning
 from tremula.lab.datasets import known_datasets, load_dataset
-from tremula.lab.studies.default.halves import DECIDING, half
-from tremula.lab.studies.default.protocol import class_losses, divide, draw_rows
+from tremula.lab.studies.default.halves import DECIDING, JUDGED, half
+from tremula.lab.studies.default.protocol import SIZES, class_losses, datasets_of, divide, draw_rows
 from tremula.losses import squared_errors
 
-CELLS = Path(__file__).with_suffix(".parquet")
+CELLS = {
+    DECIDING: Path(__file__).with_suffix(".parquet"),
+    JUDGED: Path(__file__).with_name("aspen_judged.parquet"),
+}
 GUIDE = Path(__file__).parents[1] / "docs" / "guide" / "aspen.md"
 MOST_ROWS, N_SPLITS = 3000, 2
 CLASSES = [
@@ -95,22 +99,33 @@ def measure(idea: Idea, name: str, task: str, split: int) -> dict[str, Any]:
     return {**of_cell, **measured, "seconds": seconds, "versions": str(versions)}
 
 
-def run(seconds: float) -> None:
+def plan(which: str) -> list[tuple[str, str, Idea]]:
+    """Dataset, task and idea of what is measured on a half."""
+    if which == JUDGED:
+        names = [each.name for each in datasets_of("classification", SIZES["default"]) if half(each.name) == JUDGED]
+        by_name = {idea.name: idea for idea in IDEAS}
+        of_classes = [(name, "classification", by_name[idea]) for name in names for idea in (RECIPE, ONE_RUN)]
+        return of_classes + [("pharynx", "regression", by_name[idea]) for idea in (RECIPE, IDENTIFIERS_USED)]
+    planned = [(name, known_datasets()[name].task, idea) for name in NUMBERS + CLASSES for idea in IDEAS]
+    return [
+        (name, task, idea) for name, task, idea in planned if task in idea.tasks and name in (idea.datasets or [name])
+    ]
+
+
+def run(which: str, seconds: float) -> None:
     """Measure the cells that are missing, as long as there is time."""
     begin = time.monotonic()
-    cells = pd.read_parquet(CELLS).to_dict("records") if CELLS.exists() else []
+    cells = pd.read_parquet(CELLS[which]).to_dict("records") if CELLS[which].exists() else []
     known = {(cell["dataset"], cell["split"], cell["idea"]) for cell in cells}
     for split in range(N_SPLITS):
-        for name in CLASSES + NUMBERS:
-            assert half(name) == DECIDING
-            task = known_datasets()[name].task
-            ideas = [idea for idea in IDEAS if task in idea.tasks and (name, split, idea.name) not in known]
-            cells += [measure(idea, name, task, split) for idea in ideas]
-            if ideas:
-                fresh = CELLS.with_suffix(".new")
-                pd.DataFrame(cells).to_parquet(fresh)
-                fresh.replace(CELLS)
-                print(name, split, flush=True)
+        missing = [each for each in plan(which) if (each[0], split, each[2].name) not in known]
+        for name, of_dataset in groupby(missing, lambda each: each[0]):
+            assert half(name) == which
+            cells += [measure(idea, name, task, split) for _, task, idea in of_dataset]
+            fresh = CELLS[which].with_suffix(".new")
+            pd.DataFrame(cells).to_parquet(fresh)
+            fresh.replace(CELLS[which])
+            print(name, split, flush=True)
             if time.monotonic() - begin > seconds:
                 return
 
@@ -155,6 +170,14 @@ def _named(ratios: pd.Series) -> str:
     return f"{len(named)}: {', '.join(named[:6])}{', …' if len(named) > 6 else ''}" if named else "none"
 
 
+def _n_splits(cells: pd.DataFrame) -> str:
+    """Say how many folds were measured on how many datasets."""
+    n_twice = int((cells.groupby("dataset")["split"].nunique() == N_SPLITS).sum())
+    if n_twice == cells["dataset"].nunique():
+        return "both folds"
+    return f"one fold (both of {n_twice} datasets)" if n_twice else "one fold"
+
+
 def ideas_text(cells: pd.DataFrame) -> str:
     """The tables of the guide."""
     head = ["idea", "loss", "error in %", "clearly better", "clearly worse", "time to fit"]
@@ -163,7 +186,7 @@ def ideas_text(cells: pd.DataFrame) -> str:
     return "\n\n".join(
         [
             f"{n_datasets.get('classification', 0)} classification problems of the first half, at most {MOST_ROWS:,} "
-            "rows, both folds of one two-fold cross-validation. Each line changes one thing of the recipe of today: "
+            f"rows, {_n_splits(cells)} of a two-fold cross-validation. Each line changes one thing of the recipe: "
             "mean change of the log loss (geometric over datasets), mean error of the recipe and of the idea, datasets "
             f"whose log loss changes by more than {100 * CLEAR:.0f} %, and the ratio of times to fit, median (least to "
             "most). A change of one dataset by a few per cent may be chance.",
@@ -174,6 +197,28 @@ def ideas_text(cells: pd.DataFrame) -> str:
             "these tables.",
         ]
     )
+
+
+def judged_text(cells: pd.DataFrame) -> str:
+    """What the latest parts of the recipe do on the half that did not decide them."""
+    head = ["without", "loss", "error in %", "clearly better", "clearly worse", "time to fit"]
+    n_datasets = cells.groupby("task")["dataset"].nunique()
+    rows = compare(cells, "classification")
+    for row in compare(cells, "regression"):
+        rows.append([f"{row[0]} (pharynx, RMSE)", row[1], "", *row[2:]])
+    return "\n\n".join(
+        [
+            f"The **test** half, {n_datasets['classification']} classification problems and pharynx, "
+            f"{_n_splits(cells)}, measured once after these parts of the recipe were fixed:",
+            table(head, rows),
+        ]
+    )
+
+
+def page_text() -> str:
+    """What the guide has of both halves."""
+    text = ideas_text(pd.read_parquet(CELLS[DECIDING]))
+    return f"{text}\n\n{judged_text(pd.read_parquet(CELLS[JUDGED]))}" if CELLS[JUDGED].exists() else text
 
 
 def store(text: str) -> None:
@@ -189,11 +234,12 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--run", action="store_true", help="measure missing cells")
     parser.add_argument("--seconds", type=float, default=np.inf, help="stop after so many seconds")
+    parser.add_argument("--half", choices=[DECIDING, JUDGED], default=DECIDING)
     parser.add_argument("--store", action="store_true", help="write the tables of the guide")
     arguments = parser.parse_args()
     if arguments.run:
-        run(arguments.seconds)
-    text = ideas_text(pd.read_parquet(CELLS))
+        run(arguments.half, arguments.seconds)
+    text = page_text()
     print(text)
     if arguments.store:
         store(text)

@@ -16,6 +16,7 @@ from scipy.optimize import minimize
 
 from tremula.aspen import base, boosted_corrections, classifier, families, regressor, second_start, training
 from tremula.aspen.blend_weights import ROWS_FOR_EVEN, SHARE_FOR_EVEN
+from tremula.aspen.boosted_corrections import FROM_BLEND
 from tremula.aspen.families import CLASS_FAMILIES, NUMBER_FAMILIES, Family, FamilyTraining
 from tremula.aspen.task import ClassTask
 from tremula.losses import log_losses
@@ -23,6 +24,8 @@ from tremula.trees import identifiers
 from tremula.trees.rules import Rules
 
 RECIPE = "the recipe"
+ONE_RUN = "no second run of boosting"
+IDENTIFIERS_USED = "identifiers are used"
 STATISTICS = "random forest, statistics of levels"
 
 
@@ -37,11 +40,14 @@ class Idea:
         What is put in the place of a name while a model is fitted.
     tasks : sequence of str
         Tasks that it changes.
+    datasets : sequence of str
+        The only datasets that it changes; empty for all.
     """
 
     name: str
     changes: Sequence[tuple[Any, str, Any]] = ()
     tasks: Sequence[str] = ("classification",)
+    datasets: Sequence[str] = ()
 
     @contextmanager
     def applied(self) -> Iterator[None]:
@@ -104,25 +110,30 @@ def _joint_weights(chosen: Sequence[Any], scoring: Any, task: Any) -> np.ndarray
 
 
 _plain_weights = base.weigh_families
-LONG = [(owner, "N_ROUNDS", 400) for owner in (base, training, boosted_corrections)]
+LONG = (training, "FROM_BLEND", replace(FROM_BLEND, n_rounds=400, patience=40))
+MANY_LEVELS = ("kddcup99-10pct", "cpu-vendor")
 BOTH = ("classification", "regression")
 
 IDEAS = (
     Idea(RECIPE, tasks=BOTH),
-    Idea("no second run of boosting", [(training.PartTrainer, "_run_again", lambda *given: None)]),
+    Idea(ONE_RUN, [(training.PartTrainer, "_run_again", lambda *given: None)]),
     Idea("the second run in any case", [(training, "is_promising", lambda *given: True)]),
-    Idea(
-        "the second run at the rate of the first, up to 400 rounds",
-        [*LONG, (training, "RATE_FROM_START", boosted_corrections.RATE), (boosted_corrections, "PATIENCE", 40)],
-    ),
+    Idea("the second run with the small steps of the first, up to 400 rounds", [(training, "FROM_START", LONG[2])]),
     Idea("the second run from equal probabilities", [(owner, "START", 0.0) for owner in (training, second_start)]),
     Idea("the second run from half of the blend", [(owner, "START", 0.5) for owner in (training, second_start)]),
-    Idea("up to 400 rounds, patience 40", [*LONG, (boosted_corrections, "PATIENCE", 40)], tasks=BOTH),
+    Idea("up to 400 rounds, patience 40", [LONG], tasks=BOTH),
     Idea("boosted trees of depth 10, 2 rows a leaf", [(boosted_corrections, "_rules", _rules(10, 2.0))], tasks=BOTH),
     Idea("boosted trees that see all attributes", [(boosted_corrections, "_rules", _rules(6, 5.0, True))], tasks=BOTH),
-    Idea("a fifth of the shrinkage in leaves", [(boosted_corrections, "SHRINKAGE", 1.0)], tasks=BOTH),
+    Idea(
+        "a fifth of the shrinkage in leaves", [(training, "FROM_BLEND", replace(FROM_BLEND, shrinkage=1.0))], tasks=BOTH
+    ),
     Idea("weights and power optimized jointly", [(base, "weigh_families", _joint_weights)]),
-    Idea("identifiers are used", [(identifiers, "find_identifiers", lambda *given: ())], tasks=BOTH),
+    Idea(
+        IDENTIFIERS_USED,
+        [(identifiers, "find_identifiers", lambda *given: ())],
+        tasks=BOTH,
+        datasets=MANY_LEVELS,
+    ),
     Idea(
         "statistics of more than 10 levels, as a rival of the forest",
         [
@@ -135,5 +146,6 @@ IDEAS = (
             ),
         ],
         tasks=BOTH,
+        datasets=MANY_LEVELS,
     ),
 )

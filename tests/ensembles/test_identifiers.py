@@ -63,6 +63,7 @@ def harm(with_it: np.ndarray, without: np.ndarray, task: str) -> tuple[float, fl
     return (ratio - 1.0, error) if task == "classification" else (np.sqrt(ratio) - 1.0, error / 2.0)
 
 
+@pytest.mark.filterwarnings("ignore::tremula.errors.IdentifierWarning")
 @pytest.mark.data
 @pytest.mark.parametrize("forest", FORESTS)
 def test_no_identifier_harms_a_forest_by_more_than_two_percent(forest: str) -> None:

@@ -171,6 +171,7 @@ def test_an_identifier_does_little_harm(forest: Callable[..., tm.RandomForestReg
     assert errors["with"] < 1.02 * errors["without"]
 
 
+@pytest.mark.filterwarnings("ignore::tremula.errors.IdentifierWarning")
 @pytest.mark.parametrize("nominal", ["auto", "statistics"])
 def test_out_of_bag_scores_find_nothing_in_noise(nominal: str) -> None:
     random = np.random.default_rng(0)
@@ -231,6 +232,7 @@ def test_a_tree_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         tm.CARTRegressor(nominal="codes").fit(X, y)
 
 
+@pytest.mark.filterwarnings("ignore::tremula.errors.IdentifierWarning")
 @pytest.mark.data
 @pytest.mark.parametrize("forest", FORESTS)
 def test_pharynx_with_its_column_of_184_levels(forest: Callable[..., tm.RandomForestRegressor]) -> None:

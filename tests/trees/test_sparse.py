@@ -179,6 +179,7 @@ def test_regressors_are_those_of_the_dense_table(name: str) -> None:
     check_models(REGRESSORS[name], 0, range(N_SEEDS))
 
 
+@pytest.mark.filterwarnings("ignore::tremula.errors.IdentifierWarning")
 @pytest.mark.parametrize("model", [tm.RandomForestClassifier, tm.ExtraTreesClassifier])
 def test_columns_that_number_the_rows_are_left_out_as_of_the_dense_table(model: Any) -> None:
     random = np.random.default_rng(3)

@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from tremula.aspen.blend import Blend
-from tremula.aspen.boosted_corrections import EVERY, N_PARTS, N_ROUNDS
+from tremula.aspen.boosted_corrections import N_PARTS
 from tremula.aspen.families import Family, GroupedDrawing, TrainingTable, that_apply, that_keep_order
 from tremula.aspen.family_members import FamilyMembers, ScoringRows
 from tremula.aspen.missing_values import Filling
@@ -261,8 +261,7 @@ class Aspen(
     def _correct(self, margins: np.ndarray, scoring: ScoringRows, task: Task, trainer: PartTrainer) -> Corrections:
         if not self.boosting:
             return Corrections([], 0, task.predictions(margins), was_tried=False)
-        n_rounds = N_ROUNDS if self.n_estimators >= N_TRIED else EVERY
-        return trainer.correct(margins, scoring, task, n_rounds)
+        return trainer.correct(margins, scoring, task, is_short=self.n_estimators < N_TRIED)
 
     # --- warm start ---
 

@@ -28,16 +28,37 @@ from tremula.trees.structure import copy_nodes, parents_of
 from tremula.trees.tree import Tree
 
 N_PARTS = 4
-N_ROUNDS = 100
 EVERY = 5  # rounds between two scores of the held-out rows
-PATIENCE = 20  # rounds without a gain on them, after which boosting stops
-RATE = 0.15
 MAX_DEPTH = 6
 LEAST_ROWS = 5.0
-SHRINKAGE = 5.0  # pseudo-rows without error in each leaf
 LARGEST_STEP = 4.0
 STREAM = 3  # separates the random stream of boosting from those of the members
 GRID = 2.0**-24  # of the weights and residuals that trees are grown from
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How long boosting goes on, and how far each round goes.
+
+    Attributes
+    ----------
+    n_rounds : int
+        Largest number of rounds.
+    patience : int
+        Rounds without a gain on held-out rows, after which boosting stops.
+    rate : float
+        Share of each step that is taken.
+    shrinkage : float
+        Pseudo-rows without error in each leaf.
+    """
+
+    n_rounds: int
+    patience: int
+    rate: float
+    shrinkage: float
+
+
+FROM_BLEND = Pace(n_rounds=100, patience=20, rate=0.15, shrinkage=5.0)
 
 
 @dataclass(frozen=True)
@@ -78,9 +99,8 @@ class Boosting:
         Rows to hold out; only rows of a part are used.
     start : array (n_rows, n_outputs)
         Margins to correct.
-    root_seed, n_rounds : int
-    rate : float
-        Share of each step that is taken.
+    root_seed : int
+    pace : Pace
     """
 
     columns: Columns
@@ -88,8 +108,7 @@ class Boosting:
     parts: list[np.ndarray]
     start: np.ndarray
     root_seed: int
-    n_rounds: int = N_ROUNDS
-    rate: float = RATE
+    pace: Pace = FROM_BLEND
 
     def __call__(self, members: range) -> list[Part]:
         """Boost once without each of these parts."""
@@ -105,18 +124,18 @@ class Boosting:
 
     def _boost(self, number: int) -> Part:
         held, margins, trees = self.parts[number], self.start.copy(), list[Tree]()
-        rounds = ROUNDS[self.sample.n_classes > 0](self.columns, self.sample, self._weights(number), self.rate)
+        rounds = ROUNDS[self.sample.n_classes > 0](self.columns, self.sample, self._weights(number), self.pace)
         random = member_generator(self.root_seed ^ STREAM, number)
         kept, losses = [margins[held]], [rounds.loss(margins[held], held)]
-        for done in range(1, self.n_rounds + 1):
+        for done in range(1, self.pace.n_rounds + 1):
             trees.append(rounds.grow(margins, random))
             trees[-1].add_values(self.columns.values, 1.0, margins)
             if done % EVERY == 0:
                 kept.append(margins[held])
                 losses.append(rounds.loss(margins[held], held))
-                if (len(losses) - 1 - int(np.argmin(losses))) * EVERY >= PATIENCE:
+                if (len(losses) - 1 - int(np.argmin(losses))) * EVERY >= self.pace.patience:
                     break
-        n_stages = self.n_rounds // EVERY + 1
+        n_stages = self.pace.n_rounds // EVERY + 1
         return Part(held, np.array([*kept, *[kept[-1]] * (n_stages - len(kept))]), trees)
 
 
@@ -133,8 +152,8 @@ class Rounds(Protocol):
 class ClassRounds:
     """Rounds of boosting for classes: one tree for all of them, and a Newton step of log loss in each leaf."""
 
-    def __init__(self, columns: Columns, sample: Sample, weights: np.ndarray, rate: float = RATE) -> None:
-        self.columns, self.sample, self.weights, self.rate = columns, sample, weights, rate
+    def __init__(self, columns: Columns, sample: Sample, weights: np.ndarray, pace: Pace = FROM_BLEND) -> None:
+        self.columns, self.sample, self.weights, self.pace = columns, sample, weights, pace
         self.codes, self.n_classes = np.ascontiguousarray(sample.target, np.int32), sample.n_classes
         self.rows = np.flatnonzero(weights > 0)
         self.own = np.arange(len(self.rows)), self.codes[self.rows]
@@ -165,8 +184,8 @@ class ClassRounds:
         return _with_values(grown, self._steps(residuals, slopes), self.columns)
 
     def _steps(self, residuals: np.ndarray, slopes: np.ndarray) -> np.ndarray:
-        scale = self.rate * (self.n_classes - 1.0) / self.n_classes
-        return np.asarray(scale * np.clip(residuals / (slopes + SHRINKAGE), -LARGEST_STEP, LARGEST_STEP))
+        scale = self.pace.rate * (self.n_classes - 1.0) / self.n_classes
+        return np.asarray(scale * np.clip(residuals / (slopes + self.pace.shrinkage), -LARGEST_STEP, LARGEST_STEP))
 
     def _in_order(self, grown: GrownTree, residuals: np.ndarray, slopes: np.ndarray, directions: np.ndarray) -> Tree:
         """Return a tree that keeps to constraints of order, from the sums of the second of two classes in each leaf."""
@@ -180,9 +199,9 @@ class ClassRounds:
 class NumberRounds:
     """Rounds of boosting for numbers: squared error."""
 
-    def __init__(self, columns: Columns, sample: Sample, weights: np.ndarray, rate: float = RATE) -> None:
+    def __init__(self, columns: Columns, sample: Sample, weights: np.ndarray, pace: Pace = FROM_BLEND) -> None:
         self.columns, self.sample, self.weights, self.target = columns, sample, weights, sample.target
-        self.rate = rate
+        self.pace = pace
         self.rules = _rules(REGRESSION["variance"].code, columns.n_attributes)
         self.unit = 2.0 ** np.ceil(np.log2(max(float(self.target.std()), np.finfo(float).tiny)))
 
@@ -196,7 +215,7 @@ class NumberRounds:
         residuals = _on_grid(np.where(self.weights > 0, self.target - margins[:, 0], 0.0), self.unit)
         grown = grow_regression_tree(self.columns, residuals, self.weights, self.rules, random)
         weight, total = grown.statistics[:, :2].T
-        step = self.rate * (total / (weight + SHRINKAGE))
+        step = self.pace.rate * (total / (weight + self.pace.shrinkage))
         tree = _with_values(grown, step[grown.nodes["n_branches"] == 0, None], self.columns)
         return tree if self.columns.directions is None else keep_order(tree, step, self.columns.directions)
 

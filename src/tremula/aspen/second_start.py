@@ -13,13 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from tremula.aspen.boosted_corrections import EVERY, Part, average
+from tremula.aspen.boosted_corrections import EVERY, Pace, Part, average
 from tremula.aspen.family_members import ScoringRows
 from tremula.aspen.task import Task
 from tremula.trees.tree import Tree
 
 START = 0.25  # share of the blend's margins from which the second run starts
-RATE_FROM_START = 0.3
+FROM_START = Pace(n_rounds=60, patience=10, rate=0.4, shrinkage=2.0)
 ROWS_AGAINST = 10.0  # pseudo-rows against the second run
 
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from tremula.aspen.boosted_corrections import N_PARTS, N_ROUNDS, Boosting, Part, make_parts
+from tremula.aspen.boosted_corrections import EVERY, FROM_BLEND, N_PARTS, Boosting, Part, make_parts
 from tremula.aspen.families import Family, FamilyTraining, TrainingTable
 from tremula.aspen.family_members import FamilyMembers, ScoringRows
-from tremula.aspen.second_start import RATE_FROM_START, START, Run, find_share, is_promising, scaled
+from tremula.aspen.second_start import FROM_START, START, Run, find_share, is_promising, scaled
 from tremula.aspen.task import Task
 from tremula.combine import Member
 from tremula.ensembles.base.callbacks import MemberTasks
@@ -97,7 +97,7 @@ class PartTrainer:
             self.trained.append(trained.member)
             self._end_part()
 
-    def correct(self, margins: np.ndarray, scoring: ScoringRows, task: Task, n_rounds: int) -> Corrections:
+    def correct(self, margins: np.ndarray, scoring: ScoringRows, task: Task, is_short: bool) -> Corrections:
         """Boost from the out-of-bag margins of a blend, and keep the number of rounds with the least loss.
 
         Parameters
@@ -106,19 +106,20 @@ class PartTrainer:
             Margins of the scoring rows.
         scoring : ScoringRows
         task : Task
-        n_rounds : int
-            At most so many rounds.
+        is_short : bool
+            Whether a few rounds are enough, as for a trial with few members.
         """
+        pace = replace(FROM_BLEND, n_rounds=EVERY) if is_short else FROM_BLEND
         start = np.zeros((self.sample.n_rows, self.n_outputs))
         start[scoring.rows] = margins
         parts = make_parts(self.sample, scoring.rows, self.root_seed) if len(scoring) >= 2 * N_PARTS else []
-        boosting = Boosting(self.table.columns, self.sample, parts, start, self.root_seed, n_rounds)
+        boosting = Boosting(self.table.columns, self.sample, parts, start, self.root_seed, pace)
         boosted = self._boost(boosting, range(len(parts)))
         if len(boosted) < len(parts) or not parts:
             return Corrections([], 0, task.predictions(margins), was_tried=False)
         held_out = ScoringRows.of(self.sample, np.concatenate(parts))
         first, second, share = Run.of(boosted, held_out, task), None, 0.0
-        if self.sample.n_classes and n_rounds == N_ROUNDS:
+        if self.sample.n_classes and not is_short:
             second = self._run_again(boosting, boosted, held_out, task)
         if second is not None:
             share = find_share(first.margins, second.margins, held_out, task)
@@ -132,7 +133,7 @@ class PartTrainer:
 
     def _run_again(self, boosting: Boosting, first: list[Part], held_out: ScoringRows, task: Task) -> Run | None:
         """Boost from a quarter of the margins; None unless the first part shows that it is worth the time."""
-        again = replace(boosting, start=START * boosting.start, rate=RATE_FROM_START)
+        again = replace(boosting, start=START * boosting.start, pace=FROM_START)
         boosted = self._boost(again, range(1))
         if not boosted or not is_promising(first[0], boosted[0], ScoringRows.of(self.sample, boosted[0].rows), task):
             return None
