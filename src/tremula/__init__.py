@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         RandomForestClassifier,
         RandomForestRegressor,
     )
+    from tremula.ensembles.imitation import imitate
     from tremula.ensembles.input_smearing import SmearedBaggingClassifier, SmearedBaggingRegressor
     from tremula.ensembles.output_smearing import OutputSmearingClassifier, OutputSmearingRegressor
     from tremula.ensembles.pruning import prune_each, prune_together
@@ -94,6 +95,7 @@ MODULE_OF = {
     "Uncertainty": "uncertainty.uncertainty",
     "certify": "smoothing.hard_certificate",
     "explain": "explanations.explain",
+    "imitate": "ensembles.imitation",
     "load": "persistence.archive",
     "proximity": "explanations.proximity",
     "prune_each": "ensembles.pruning",
@@ -166,6 +168,7 @@ __all__ = [
     "certify",
     "diagnostics",
     "explain",
+    "imitate",
     "leaf_distribution",
     "load",
     "proximity",

@@ -404,3 +404,25 @@ def test_what_cannot_be_done_is_refused(options: dict[str, Any], message: str) -
 def test_folds_can_judge_members_that_leave_no_row_out() -> None:
     options: dict[str, Any] = {"bootstrap": False, "tuning": "cv", "amounts": [0.0, 0.1], "cv": 2}
     assert tm.SmearedBaggingClassifier(**FEW, **options).fit(X, Y).noise_ in (0.0, 0.1)
+
+
+def test_the_distribution_chosen_by_data_is_that_of_the_least_loss() -> None:
+    options: dict[str, Any] = {"n_estimators": 8, "search": "grid", "amounts": [0.0, 0.2, 0.4], "random_state": 0}
+    skewed = np.exp(X)
+    alone = {
+        name: tm.SmearedBaggingClassifier(distribution=name, **options).fit(skewed, Y)
+        for name in ("gaussian", "uniform", "poisson", "log")
+    }
+    chosen = tm.SmearedBaggingClassifier(distribution="auto", **options).fit(skewed, Y)
+    losses = {name: model.noise_curve_.losses.min() for name, model in alone.items()}
+    assert chosen.distribution_ == min(losses, key=lambda name: losses[name])
+    same = alone[chosen.distribution_]
+    assert chosen.members_ == same.members_
+    assert chosen.noise_ == same.noise_
+    assert chosen.noise_curve_.n_trained == sum(model.noise_curve_.n_trained for model in alone.values())
+    np.testing.assert_array_equal(chosen.count_inbag(skewed, Y), same.count_inbag(skewed, Y))
+
+
+def test_a_distribution_is_chosen_only_with_the_amount() -> None:
+    with pytest.raises(InvalidParameter, match="chosen together"):
+        tm.SmearedBaggingClassifier(noise=0.1, distribution="auto").fit(X, Y)

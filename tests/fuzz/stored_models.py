@@ -34,6 +34,7 @@ from tremula.perturb import (
     RandomThresholds,
     SmearedInputs,
     SmearedTarget,
+    SyntheticMinority,
 )
 from tremula.perturb.targets import SmearedClasses
 from tremula.queries import ArrayOracle, GuardedOracle
@@ -138,7 +139,7 @@ def special_models() -> dict[str, Any]:
     named.table_ = TableSchema(tuple(frame), kinds, levels, "y", "classification", "")
     perturbations = [Bootstrap(0.5), AttributeSubset(2), FlippedClasses(0.1), RandomSplits(5)]
     splits = [SmearedInputs(0.1), RandomThresholds()]
-    blocks, balanced = [BlockBootstrap(5), BalancedWeights()], [BalancedBootstrap()]
+    blocks, balanced = [BlockBootstrap(5), BalancedWeights()], [BalancedBootstrap(), SyntheticMinority(2)]
     bagged = tm.BaggingRegressor(tm.M5Regressor(), **few).fit(frame, target)
     return {
         "with schema": named,

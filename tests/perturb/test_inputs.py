@@ -40,7 +40,7 @@ def smeared(noise: Any = 0.2, rows: np.ndarray | None = None, member: int = 0, *
     learned = SmearedInputs(noise, **options).learn(SAMPLE, lambda: TABLE)
     values = VALUES.copy() if rows is None else VALUES[rows]
     for noise in learned.apply(SAMPLE, draw(member)).noise:
-        values = noise.smear(values)
+        values = noise.smear(values, np.arange(len(values)))
     return values
 
 
@@ -107,7 +107,9 @@ def test_no_noise_changes_nothing_at_all() -> None:
 
 def test_the_members_own_stream_is_left_as_it_is() -> None:
     drawn = draw()
-    SmearedInputs(0.2).learn(SAMPLE, lambda: TABLE).apply(SAMPLE, drawn).noise[0].smear(VALUES.copy())
+    SmearedInputs(0.2).learn(SAMPLE, lambda: TABLE).apply(SAMPLE, drawn).noise[0].smear(
+        VALUES.copy(), np.arange(len(VALUES))
+    )
     assert drawn.random.random() == member_generator(1, 0).random()
 
 
@@ -118,7 +120,7 @@ def test_members_get_noise_of_their_own() -> None:
 def test_two_perturbations_in_a_list_draw_apart() -> None:
     learned = SmearedInputs(0.2).learn(SAMPLE, lambda: TABLE)
     sample = learned.apply(learned.apply(SAMPLE, draw()), draw())
-    noises = [noise.smear(VALUES.copy())[:, 0] - VALUES[:, 0] for noise in sample.noise]
+    noises = [noise.smear(VALUES.copy(), np.arange(len(VALUES)))[:, 0] - VALUES[:, 0] for noise in sample.noise]
     assert abs(np.corrcoef(noises[0], noises[1])[0, 1]) < 0.05
 
 
@@ -226,7 +228,7 @@ def test_missing_nominal_values_stay_missing() -> None:
     values = np.array([[np.nan], [0.0], [1.0]])
     sample = Sample(np.zeros(3), 0, 1)
     learned = SmearedInputs(1.0, smear_nominal=True).learn(sample, lambda: Values(values, np.array([2])))
-    after = learned.apply(sample, draw()).noise[0].smear(values.copy())
+    after = learned.apply(sample, draw()).noise[0].smear(values.copy(), np.arange(len(values)))
     assert np.array_equal(after, [[np.nan], [1.0], [0.0]], equal_nan=True)
 
 

@@ -36,7 +36,7 @@ from tremula.parameters.kinds import check_finite, choice
 from tremula.parameters.table import AMOUNT_OF_NOISE, CLASS_WEIGHT_OF_MEMBERS, N_ESTIMATORS_OR_AUTO
 from tremula.persistence.registry import storable
 from tremula.perturb import Bootstrap, Perturbation, Sample, SmearedInputs
-from tremula.perturb.inputs import LearnedNoise
+from tremula.perturb.inputs import DISTRIBUTIONS, LearnedNoise
 from tremula.perturb.rows import rows_to_draw
 from tremula.seeds import RandomState
 from tremula.trees.m5.regressor import M5Regressor
@@ -78,6 +78,7 @@ class _SmearedBagging(DrawnGroupsMixin, Ensemble):
     bootstrap: bool
     scoring: str
 
+    distribution_: str
     noise_: Any
     noise_curve_: NoiseCurve
     _losses: dict[str, Any]
@@ -86,10 +87,10 @@ class _SmearedBagging(DrawnGroupsMixin, Ensemble):
     def _bootstrap(self) -> Bootstrap:
         return Bootstrap(self.max_samples, self.bootstrap)
 
-    def _smeared(self, noise: Any) -> SmearedInputs:
+    def _smeared(self, noise: Any, distribution: str) -> SmearedInputs:
         return SmearedInputs(
             noise,
-            distribution=self.distribution,
+            distribution=distribution,
             unit=self.unit,
             smear_nominal=self.smear_nominal,
             within_bounds=self.within_bounds,
@@ -101,11 +102,24 @@ class _SmearedBagging(DrawnGroupsMixin, Ensemble):
 
     def _perturbations(self) -> Sequence[Perturbation]:
         amount = getattr(self, "noise_", 0.0) if self._is_chosen_by_data() else self.noise
-        return [self._bootstrap(), self._smeared(amount)]
+        return [self._bootstrap(), self._smeared(amount, self._chosen_distribution())]
+
+    def _chosen_distribution(self) -> str:
+        """Return the distribution, the first of all before one is chosen."""
+        return getattr(self, "distribution_", self._distributions()[0])
+
+    def _distributions(self) -> Sequence[str]:
+        """Return the distributions to try."""
+        return tuple(DISTRIBUTIONS) if self.distribution == "auto" else (self.distribution,)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         self._amounts()
+        if self.distribution == "auto" and not self._is_chosen_by_data():
+            raise InvalidParameter(
+                f"distribution='auto' was given with noise={self.noise!r}, but the two are chosen together: set "
+                "noise='auto', or name a distribution"
+            )
 
     def _amounts(self) -> tuple[float, ...]:
         """Return the amounts to try, each once, from the least to the largest."""
@@ -129,24 +143,31 @@ class _SmearedBagging(DrawnGroupsMixin, Ensemble):
 
     def _choose(self, trainer: Trainer, sample: Sample, n_outputs: int) -> None:
         """Set the amount, by a search where it is left to the data."""
-        for name in ("noise_curve_", "noise_"):
+        for name in ("noise_curve_", "noise_", "distribution_"):
             self.__dict__.pop(name, None)
         self._trained = []
         if not self._is_chosen_by_data():
+            self.distribution_ = self.distribution
             self.noise_ = self.noise if np.isscalar(self.noise) else np.asarray(self.noise, np.float64)
             return
         amounts, n_members = self._amounts(), self._n_tried()
-        parts = self._parts(trainer, sample)
-        trials = Trials(trainer, parts, amounts, n_outputs, self.combine)
-        judge = Judge(trials, sample, self._losses[self.scoring], self.n_jobs, self.verbose)
-        chosen = find_amount(judge, self.search, amounts, n_members)
-        self.noise_, self.noise_curve_, self._trained = chosen.amount, chosen.curve, chosen.members
+        searches = {}
+        for distribution in self._distributions():
+            parts = self._parts(trainer, sample, distribution)
+            trials = Trials(trainer, parts, amounts, n_outputs, self.combine)
+            judge = Judge(trials, sample, self._losses[self.scoring], self.n_jobs, self.verbose)
+            searches[distribution] = find_amount(judge, self.search, amounts, n_members)
+        # Of equal losses the first: without noise all distributions are equal.
+        self.distribution_ = min(searches, key=lambda name: searches[name].sort_key)
+        chosen, n_trained = searches[self.distribution_], sum(each.curve.n_trained for each in searches.values())
+        self.noise_, self.noise_curve_ = chosen.amount, replace(chosen.curve, n_trained=n_trained)
+        self._trained = chosen.members
 
     def _n_tried(self) -> int:
         """Return how many members judge an amount at most."""
         return min(self._ceiling(), BATCH) if self.n_estimators == "auto" else int(self.n_estimators)
 
-    def _parts(self, trainer: Trainer, sample: Sample) -> list[Part]:
+    def _parts(self, trainer: Trainer, sample: Sample, distribution: str) -> list[Part]:
         """Return the training sets that amounts are judged by: all rows, or all but a fold."""
         if self.tuning == "oob":
             if self._leaves_no_row_out(sample):
@@ -154,25 +175,26 @@ class _SmearedBagging(DrawnGroupsMixin, Ensemble):
                     "tuning='oob' judges amounts by rows that members leave out, but with bootstrap=False and "
                     f"max_samples={self.max_samples!r} they leave none out: use tuning='cv', or draw fewer rows"
                 )
-            return [self._part(trainer, sample, None)]
+            return [self._part(trainer, sample, distribution, None)]
         if sample.groups is not None:
             raise InvalidParameter(
                 "groups were given, and the folds of tuning='cv' would divide them: use tuning='oob'"
             )
         folds = make_folds(sample, self.cv, self._root_seed)
-        return [self._part(trainer, sample, fold) for fold in (folds if len(folds) > 1 else [None])]
+        held_out = folds if len(folds) > 1 else [None]
+        return [self._part(trainer, sample, distribution, fold) for fold in held_out]
 
     def _leaves_no_row_out(self, sample: Sample) -> bool:
         n_units = len(sample.units())
         return not self.bootstrap and rows_to_draw(self.max_samples, n_units) >= n_units
 
-    def _part(self, trainer: Trainer, sample: Sample, held_out: np.ndarray | None) -> Part:
+    def _part(self, trainer: Trainer, sample: Sample, distribution: str, held_out: np.ndarray | None) -> Part:
         rest = sample
         if held_out is not None:
             weights = np.ones(sample.n_rows, np.int64) if sample.weights is None else sample.weights.copy()
             weights[held_out] = 0
             rest = replace(sample, weights=weights)
-        learned = LearnedNoise.of(self._smeared(0.0), rest, trainer.values())
+        learned = LearnedNoise.of(self._smeared(0.0, distribution), rest, trainer.values())
         drawn = [self._bootstrap(), *self._weighing()]
         return Part(Drawing(rest, drawn, self._ceiling(), self._root_seed), learned, held_out)
 
@@ -201,8 +223,10 @@ class SmearedBaggingClassifier(_SmearedBagging, EnsembleClassifier):
     ----------
     noise_ : float or array
         The amount of noise in training.
+    distribution_ : str
+        The distribution of the noise.
     noise_curve_ : NoiseCurve
-        With "auto": the amounts tried, their losses, and the number of members trained.
+        With "auto": the amounts tried of this distribution, their losses, and the number of members trained in all.
     members_ : list
         The trained members: trees, or fitted estimators.
     classes_ : array
@@ -302,8 +326,10 @@ class SmearedBaggingRegressor(_SmearedBagging, EnsembleRegressor):
     ----------
     noise_ : float or array
         The amount of noise in training.
+    distribution_ : str
+        The distribution of the noise.
     noise_curve_ : NoiseCurve
-        With "auto": the amounts tried, their losses, and the number of members trained.
+        With "auto": the amounts tried of this distribution, their losses, and the number of members trained in all.
     members_ : list
         The trained members: trees, or fitted estimators.
     oob_score_ : float

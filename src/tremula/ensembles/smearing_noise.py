@@ -278,6 +278,12 @@ class Found:
     curve: NoiseCurve
     members: list[Member]
 
+    @property
+    def sort_key(self) -> float:
+        """The loss at the amount; infinite where no row could judge."""
+        loss = self.curve.losses[self.curve.amounts == self.amount][0]
+        return math.inf if math.isnan(loss) else float(loss)
+
 
 def find_amount(judge: Judge, search: str, amounts: Sequence[float], n_members: int) -> Found:
     """Search for the amount of the least loss; of equals the smaller."""

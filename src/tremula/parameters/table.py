@@ -287,8 +287,9 @@ NOISE = {
         anything("str"), "Loss by which the amount of noise is chosen; ties go to the smaller amount."
     ),
     "distribution": Parameter(
-        choice(["gaussian", "uniform", "poisson", "log"]),
-        "Distribution of the noise; see `tremula.perturb.SmearedInputs`.",
+        choice(["gaussian", "uniform", "poisson", "log", "auto"]),
+        'Distribution of the noise; see `tremula.perturb.SmearedInputs`. "auto" chooses one of them together with the '
+        "amount, at the cost of a search for each.",
     ),
     "unit": Parameter(
         choice(["deviation", "rule_of_thumb", "likelihood"]),

@@ -13,6 +13,7 @@ from tremula.perturb.rows import Bootstrap, DisjointParts
 from tremula.perturb.sample import Draw, Perturbation, Sample
 from tremula.perturb.special_bootstraps import BalancedBootstrap, BlockBootstrap
 from tremula.perturb.splits import RandomAttributes, RandomSplits, RandomThresholds
+from tremula.perturb.synthetic import SyntheticMinority
 from tremula.perturb.targets import FlippedClasses, SmearedTarget
 from tremula.perturb.weights import BalancedWeights
 
@@ -32,4 +33,5 @@ __all__ = [
     "Sample",
     "SmearedInputs",
     "SmearedTarget",
+    "SyntheticMinority",
 ]

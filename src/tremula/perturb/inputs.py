@@ -237,8 +237,8 @@ class DrawnNoise:
     learned: LearnedNoise
     draws: Draws
 
-    def smear(self, values: np.ndarray) -> np.ndarray:
-        """Return the values (n_rows, n_attributes) with noise; the given array is overwritten."""
+    def smear(self, values: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Return the values (n_copies, n_attributes) with noise, whatever their rows; the array is overwritten."""
         learned, recipe = self.learned, self.learned.recipe
         sizes = recipe.amounts(values.shape[1]) * learned.units
         with np.errstate(over="ignore"):

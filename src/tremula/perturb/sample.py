@@ -25,8 +25,8 @@ class Values(NamedTuple):
 class Noise(Protocol):
     """Noise on the attribute values of a member's rows."""
 
-    def smear(self, values: np.ndarray) -> np.ndarray:
-        """Return the values (n_rows, n_attributes) with noise; the given array may be overwritten."""
+    def smear(self, values: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Return the values (n_copies, n_attributes), which are of these rows, with noise; they may be overwritten."""
 
 
 @dataclass(frozen=True)

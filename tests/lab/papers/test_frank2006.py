@@ -163,4 +163,4 @@ def test_variants_are_compared_with_the_first() -> None:
 
 
 def test_the_paper_is_known_by_its_name() -> None:
-    assert [part.name for part in load_paper("frank2006").parts] == ["table1", "table2", "bias", "options"]
+    assert [part.name for part in load_paper("frank2006").parts] == ["table1", "table2", "bias", "options", "related"]

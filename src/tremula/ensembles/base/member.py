@@ -58,7 +58,7 @@ def with_noise(values: np.ndarray, rows: np.ndarray, noise: Sequence[Noise]) -> 
     """Return a copy of these rows of the values, with noise."""
     smeared = np.take(values, rows, axis=0)
     for each in noise:
-        smeared = each.smear(smeared)
+        smeared = each.smear(smeared, rows)
     return smeared
 
 

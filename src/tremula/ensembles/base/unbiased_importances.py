@@ -21,6 +21,7 @@ from tremula.ensembles.base.training import Drawing
 from tremula.errors import InvalidParameter, UnsupportedModel
 from tremula.parallel import map_members
 from tremula.perturb.special_bootstraps import BalancedBootstrap
+from tremula.perturb.synthetic import SyntheticMinority
 from tremula.perturb.weights import BalancedWeights
 from tremula.trees.structure import children_and_parents
 from tremula.trees.tree import Tree
@@ -109,7 +110,7 @@ def _means_left_out(tree: Tree, rows: Any, target: NDArray[Any], weights: Floats
 
 def _check_shares_of_classes(name: str, drawing: Drawing) -> None:
     """Refuse members in which classes have other shares than among their out-of-bag rows."""
-    if any(isinstance(each, BalancedBootstrap | BalancedWeights) for each in drawing.perturbations):
+    if any(isinstance(each, BalancedBootstrap | BalancedWeights | SyntheticMinority) for each in drawing.perturbations):
         raise UnsupportedModel(
             f"the members of this {name} have balanced classes, and their out-of-bag rows have not: impurities of the "
             "two cannot be compared; use permutation_importances"

@@ -7,7 +7,9 @@ from tremula.lab.papers.dietterich2000.figures import (
     show_weights,
     weights_experiment,
 )
+from tremula.lab.papers.dietterich2000.members import members_experiment, show_members
 from tremula.lab.papers.dietterich2000.protocol import table1_experiment, table3_experiment
+from tremula.lab.papers.dietterich2000.readings import readings_experiment, show_readings
 from tremula.lab.papers.dietterich2000.tables import show_table1, show_table2, show_table3
 from tremula.lab.papers.paper import Paper, Part
 
@@ -22,5 +24,7 @@ PAPER = Paper(
         Part("kohavi", "Kohavi plots of every pair of methods", table1_experiment, show_kohavi),
         Part("kappa", "Kappa-error diagrams of sick, with and without noise", kappa_experiment, show_kappa),
         Part("weights", "Weights of corrupted rows under boosting", weights_experiment, show_weights),
+        Part("readings", "Readings of C4.5 Release 1, side by side", readings_experiment, show_readings),
+        Part("members", "Errors by number of members", members_experiment, show_members),
     ),
 )

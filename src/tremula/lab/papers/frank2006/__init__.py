@@ -3,6 +3,7 @@
 from tremula.lab.papers.frank2006.bias import bias_experiment, show_bias
 from tremula.lab.papers.frank2006.options import options_experiment, show_options
 from tremula.lab.papers.frank2006.protocol import classes_experiment, numbers_experiment
+from tremula.lab.papers.frank2006.related import related_experiment, show_related
 from tremula.lab.papers.frank2006.tables import show_classes, show_numbers
 from tremula.lab.papers.paper import Paper, Part
 
@@ -20,5 +21,6 @@ PAPER = Paper(
             options_experiment,
             show_options,
         ),
+        Part("related", "Related work: imitated ensembles, synthetic rows", related_experiment, show_related),
     ),
 )

@@ -3,6 +3,7 @@
 from tremula.lab.papers.paper import Paper, Part
 from tremula.lab.papers.vanassche2006.figure1 import figure1_experiment, show_figure1
 from tremula.lab.papers.vanassche2006.protocol import table1_experiment
+from tremula.lab.papers.vanassche2006.resampled_pruning import pruning_experiment, show_pruning
 from tremula.lab.papers.vanassche2006.tables import show_table1
 
 PAPER = Paper(
@@ -12,5 +13,6 @@ PAPER = Paper(
     parts=(
         Part("table1", "Accuracy, size and time on 12 datasets", table1_experiment, show_table1),
         Part("figure1", "Which of two attributes is better on a resampled table", figure1_experiment, show_figure1),
+        Part("resampled_pruning", "Pruning and error assessment by resampled counts", pruning_experiment, show_pruning),
     ),
 )
