@@ -27,6 +27,8 @@ MAX_CODED_TABLE = 1 << 22
 # Codes are quicker than sorted lists up to a share of columns whose codes need more than a byte, which is larger for
 # entropies of real weights: lists need a logarithm for every row. Measured on covtype and adult.
 WIDE_SHARE, WIDE_SHARE_OF_LOGARITHMS = 0.1, 0.5
+# A single tree of fewer rows is grown from sorted lists: coding takes longer than it saves. Measured on made tables.
+LEAST_ROWS_OF_ONE_TREE = 4000
 # Real weights in this range are grown from codes; the sum of all is in it too.
 LEAST_WEIGHT, LARGEST_WEIGHT = 1e-100, 1e100
 # Where each code has its values.
@@ -59,7 +61,7 @@ def is_coded(
     """Whether a tree is grown from codes.
 
     Nodes then keep the numbers of their rows alone. This is quicker where they draw some of the attributes; with all
-    attributes, where codes serve several trees and few columns need more than a byte.
+    attributes, where codes serve several trees or many rows and few columns need more than a byte.
     """
     can_be_coded = (
         _is_codable(rules)
@@ -81,12 +83,18 @@ def is_coded(
     n_attributes = columns.n_judged if attributes is None else len(attributes)
     if not can_be_coded or rules.random_threshold or rules.n_drawn < n_attributes:
         return can_be_coded
-    if columns.serves_once or n_classes == 0:
+    if n_classes == 0 or (columns.serves_once and not _serves_one_tree(columns, weights)):
         return False
     has_logarithms = criterion_of(rules).is_information and not _are_small_counts(weights)
     share = WIDE_SHARE_OF_LOGARITHMS if has_logarithms else WIDE_SHARE
     n_wide = int(np.count_nonzero(columns.coded.n_codes > BYTE_CODES))
     return n_wide <= share * columns.n_attributes
+
+
+def _serves_one_tree(columns: Columns, weights: np.ndarray) -> bool:
+    """Whether codes are quicker than sorted lists for a single tree, which looks at all attributes."""
+    is_large = columns.n_rows >= LEAST_ROWS_OF_ONE_TREE and _are_small_counts(weights)
+    return is_large and columns.share_of_many_values <= WIDE_SHARE
 
 
 def _why_no_bins(columns: Columns, weights: np.ndarray) -> str:
