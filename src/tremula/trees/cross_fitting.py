@@ -65,7 +65,7 @@ def coded_means(
     >>> levels, folds = np.array([0, 0, 1, 1], np.uint8), np.array([0, 1, 2, 3])
     >>> means = coded_means([levels], [2], np.array([0.0, 0.0, 1.0, 1.0]), np.ones(4), folds)
     >>> means.codes.codes.ravel(), means.codes.low[means.codes.codes.ravel()]
-    (array([0, 0, 2, 2], dtype=uint8), array([0.41666667, 0.41666667, 0.58333333, 0.58333333]))
+    (array([1, 1, 2, 2], dtype=uint8), array([0.41666667, 0.41666667, 0.58333333, 0.58333333]))
     """
     folds = folds.astype(np.uint8)
     codes = np.empty((len(folds), len(columns)), np.uint8, order="F")
