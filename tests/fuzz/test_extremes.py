@@ -24,7 +24,6 @@ PUBLIC = [getattr(tm, name) for name in tm.__all__]
 ESTIMATORS = [kind for kind in PUBLIC if isinstance(kind, type) and issubclass(kind, BaseEstimator)]
 FAST = {"C45Classifier", "CARTRegressor", "M5Regressor", "RandomForestClassifier"}
 FEW_CASES = ("no rows", "one row", "two rows", "weights of 0", "weights of 1e-300", "weights of 1e300", "300 classes")
-SLOW_WITH_LEVELS = {"AspenClassifier", "AspenRegressor", "DualPerturbClassifier"}  # minutes, or gigabytes
 SHALLOW_CLASSIFIERS = {"C45Classifier", "CARTClassifier", "REPTreeClassifier", "RandomForestClassifier"}
 OVERFLOWING = {"huge when asked"}  # a linear model of a number of 1e308 may be infinite
 NOT_TAKEN = "sample_weight"  # by learners from counts
@@ -125,7 +124,7 @@ def test_a_hundred_thousand_levels(kind: type[BaseEstimator]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-@pytest.mark.parametrize("kind", [kind for kind in ESTIMATORS if kind.__name__ not in SLOW_WITH_LEVELS])
+@pytest.mark.parametrize("kind", ESTIMATORS)
 def test_a_hundred_thousand_levels_are_answered_or_refused(kind: type[BaseEstimator]) -> None:
     outcome = outcome_in_fork(lambda: check_case(kind, many_levels(), "levels"), gibibytes=5, seconds=120)
     assert outcome in ("answered", "refused")

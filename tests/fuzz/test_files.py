@@ -246,6 +246,40 @@ def test_what_the_fuzz_found_is_refused(
         tm.load(path).predict(table())
 
 
+def parameters(parts: Parts) -> dict[str, Any]:
+    return dict.__getitem__(parts.description["model"], "parameters")
+
+
+def test_an_unfitted_ensemble_of_numbers_is_refused(folder: Path, tmp_path: Path) -> None:
+    """The page of scikit-learn clones the estimator."""
+    infinite = {"float": "inf"}
+    path = change(folder, "unfitted", tmp_path / "changed", lambda parts: parameters(parts).update(estimator=infinite))
+    with pytest.raises(FileDamaged, match="estimator is no estimator"):
+        tm.load(path)
+
+
+def test_an_array_for_a_criterion_is_refused(folder: Path, tmp_path: Path) -> None:
+    def change_parts(parts: Parts) -> None:
+        parts.arrays["arrays/criterion.npy"] = np.zeros(2)
+        parameters(parts)["estimator"] = {
+            "class": "CARTClassifier",
+            "parameters": {"criterion": {"array": "arrays/criterion"}},
+            "fitted": {},
+        }
+
+    path = change(folder, "unfitted", tmp_path / "changed", change_parts)
+    with pytest.raises(FileDamaged, match="criterion is no name"):
+        tm.load(path)
+
+
+def test_trees_of_another_estimator_have_no_importances(folder: Path, tmp_path: Path) -> None:
+    other = {"class": "AdaBoostM1Classifier", "parameters": {}, "fitted": {}}
+    path = change(folder, "BaggingClassifier", tmp_path / "x", lambda parts: parameters(parts).update(estimator=other))
+    model = tm.load(path)
+    assert not hasattr(model, "feature_importances_")
+    assert len(model.predict(table())) == len(table())
+
+
 def test_what_a_file_says_of_other_training_rows_is_not_used(folder: Path, tmp_path: Path) -> None:
     """Out-of-bag outputs of no class were indexed; counts of fewer rows would have been, too."""
     kept = "arrays/AspenClassifier.oob_decision_function_"

@@ -126,7 +126,7 @@ static void order_levels(CodedTree *tree, const OpenNode *node, int64_t n_groups
 }
 
 static void judge_order(CodedTree *tree, OpenNode *node, int64_t attribute, int64_t n_groups, const double *all) {
-    int64_t size = n_sums(tree, node), n_levels = tree->table.n_levels[attribute];
+    int64_t size = n_sums(tree, node), last = -1;
     double *left = tree->left_sums, *right = tree->left_sums + size;
     memset(left, 0, size * sizeof(double));
     for (int64_t i = 0; i < n_groups - 1; i++) {
@@ -135,10 +135,12 @@ static void judge_order(CodedTree *tree, OpenNode *node, int64_t attribute, int6
         double worth = worth_of_branches(tree, node, left, all, right);
         if (!(worth > node->best.worth + node->slack)) continue;
         node->best = (CodedCut){worth, NAN, attribute, 0, 1, 0};
-        memset(tree->best_branch_of_level, 2, n_levels);
-        for (int64_t j = 0; j < n_groups; j++)
-            tree->best_branch_of_level[tree->group_codes[tree->group_keys[j].group]] = j > i;
+        last = i;
     }
+    if (last < 0) return;  /* branches are written once: each of thousands of levels may be the best so far */
+    memset(tree->best_branch_of_level, 2, tree->table.n_levels[attribute]);
+    for (int64_t j = 0; j < n_groups; j++)
+        tree->best_branch_of_level[tree->group_codes[tree->group_keys[j].group]] = j > last;
 }
 
 /* Cuts of the levels in the order of the mean target or of the share of one class: with more than two classes, of each

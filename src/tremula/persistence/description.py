@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from tremula.errors import NotStorable, UnknownClass
 from tremula.persistence.registry import Packing, all_packings, find_class, full_name, is_storable, packing_of
-from tremula.persistence.soundness import check_object
+from tremula.persistence.soundness import check_object, check_unfitted
 from tremula.persistence.stored_arrays import ARRAY_KINDS
 
 PLAIN_TYPES = (type(None), bool, int, str)
@@ -214,6 +214,8 @@ class ValueDecoder:
         elif fitted:
             vars(value).update({attribute: self.read(content) for attribute, content in fitted.items()})
             check_object(value, fitted)
+        else:
+            check_unfitted(value)
         return value
 
     def _advice(self) -> str:

@@ -45,13 +45,19 @@ def _check_object(value: Any, attributes: Iterable[str]) -> None:
             require(not hasattr(kind, name), f"{kind.__name__} has an attribute {name!r}, which hides its own")
     if hasattr(kind, "_parameters"):
         check_parameters(value)
-    estimator = getattr(value, "estimator", None)
-    require(estimator is None or hasattr(estimator, "get_params"), f"{kind.__name__}.estimator is no estimator")
+    check_unfitted(value)
     n_jobs = getattr(value, "n_jobs", None)
     require(n_jobs is None or 1 <= abs(n_jobs) <= MAX_JOBS, f"{kind.__name__} would run in {n_jobs} jobs")
     for base in reversed(kind.__mro__):
         if "_check_stored" in vars(base):
             vars(base)["_check_stored"](value)
+
+
+def check_unfitted(value: Any) -> None:
+    """Raise ValueError unless the parameters that tags and pages read are sound; `fit` checks the others."""
+    name, estimator = type(value).__name__, getattr(value, "estimator", None)
+    require(estimator is None or hasattr(estimator, "get_params"), f"{name}.estimator is no estimator")
+    require(isinstance(getattr(value, "criterion", ""), str), f"{name}.criterion is no name")
 
 
 def require(holds: Any, fault: str) -> None:

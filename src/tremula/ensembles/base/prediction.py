@@ -26,6 +26,11 @@ from tremula.trees.tree import Tree
 def impurity_importances(member: Any, impurity: str, n_attributes: int) -> np.ndarray:
     """Return each attribute's share of the decrease of impurity in a member."""
     if isinstance(member, Tree):
+        if not impurity:
+            raise AttributeError(
+                "feature_importances_ needs the impurity that the trees were grown by, and the parameter estimator "
+                "names none: set the estimator that the ensemble was fitted with"
+            )
         return attribute_importances(member, impurity)
     if isinstance(member, PerClassMember):
         importances = [impurity_importances(regressor, impurity, n_attributes) for regressor in member.regressors]

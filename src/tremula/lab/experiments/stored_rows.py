@@ -89,10 +89,10 @@ def check_format(connection: Any, path: Path) -> None:
     if ("format",) not in tables or ("results",) not in tables:
         raise NotAStore(f"{str(path)!r} is a DuckDB file, but holds no results of tremula: name another file")
     for kind, listing in OWN_QUERIES.items():
-        found = connection.execute(listing).fetchone()
-        if found is not None:
+        name = connection.execute(listing).fetchone()
+        if name is not None:
             raise NotAStore(
-                f"{str(path)!r} has a {kind} {found[0]!r}, which tremula did not make, and which could read other "
+                f"{str(path)!r} has a {kind} {name[0]!r}, which tremula did not make, and which could read other "
                 "files: name another file"
             )
     connection.execute("USE store")
