@@ -1,12 +1,13 @@
 """Simulated bagging of a wide nominal table in DuckDB: asked depth by depth, from different rows, and read out.
 
-    python benchmarks/wide_counts.py [--rows 60000] [--depths 3 4 0] [--seconds 100] [--spark]
+    python benchmarks/wide_counts.py [--rows 60000] [--depths 3 4 0] [--seconds 100] [--spark] [--partitions 1 4]
 
 The table has 26 nominal attributes of 2 to 40 levels and 3 numeric ones. All ways but Spark's give the same trees if
 the cuts are the same. Depth 0 is no limit. A way that takes longer than `--seconds` at one depth is not tried at a
 larger one. Seconds are processor time of the process, DuckDB on one thread. With `--spark`, where pyspark is installed,
 MLlib's forest of as many trees is grown from a Parquet file: its seconds are those of the Java process, on one core,
-and its largest depth is 30.
+and its largest depth is 30. `--partitions` counts in Spark, too, over as many Parquet files; the seconds are those of
+the Java process and of the driver.
 """
 
 from __future__ import annotations
@@ -74,18 +75,47 @@ def read_out(path: Path, depth: int | None) -> tuple[Any, str]:
     return model.fit(frame.drop(columns="again"), frame["again"]), "1 query"
 
 
+def spark_session() -> tuple[Any, int]:
+    """Return a session on one core, and the number of its Java process."""
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
+    session = builder.config("spark.sql.shuffle.partitions", "4").getOrCreate()
+    return session, session.sparkContext._gateway.proc.pid
+
+
+def write_parquet(path: Path) -> Path:
+    parquet = path.with_suffix(".parquet")
+    with duckdb.connect(str(path), config={"threads": 1}) as connection:
+        connection.execute(f"COPY visits TO '{parquet}' (FORMAT parquet)")
+    return parquet
+
+
+def spark_counts(path: Path, depth: int | None, partitions: int) -> list[str]:
+    """Return the processor seconds of Java and of the driver for counts in Spark, the nodes and the queries."""
+    import ibis
+
+    session, java = spark_session()
+    folder = str(path.with_suffix(f".{partitions}"))
+    session.read.parquet(str(write_parquet(path))).repartition(partitions).write.mode("overwrite").parquet(folder)
+    start, driver = java_seconds(java), time.process_time()
+    visits = ibis.pyspark.connect(session).read_parquet(folder, table_name=f"visits{partitions}")
+    oracle = tm.queries.TableOracle(visits, "again")
+    model = tm.SimulatedBaggingClassifier(MEMBERS, max_depth=depth, random_state=0).fit(oracle)
+    seconds, driver = java_seconds(java) - start, time.process_time() - driver
+    session.stop()
+    nodes = sum(tree.n_nodes for tree in model.members_)
+    return [f"{seconds:.1f} + {driver:.1f}", f"{nodes:,}", f"{oracle.n_queries} queries"]
+
+
 def spark_forest(path: Path, depth: int) -> list[str]:
     """Return the processor seconds of the Java process for MLlib's forest, and the number of its nodes."""
     from pyspark.ml import Pipeline
     from pyspark.ml.classification import RandomForestClassifier
     from pyspark.ml.feature import StringIndexer, VectorAssembler
-    from pyspark.sql import SparkSession
 
-    parquet = path.with_suffix(".parquet")
-    with duckdb.connect(str(path), config={"threads": 1}) as connection:
-        connection.execute(f"COPY visits TO '{parquet}' (FORMAT parquet)")
-    session = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
-    java = session.sparkContext._gateway.proc.pid
+    parquet = write_parquet(path)
+    session, java = spark_session()
     words = [f"a{number}" for number in range(len(LEVELS))]
     numbers = [f"x{number}" for number in range(N_NUMERIC)]
     start = java_seconds(java)
@@ -121,6 +151,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=100.0)
     parser.add_argument("--ways", type=int, nargs="*", default=list(range(len(WAYS))), help="places in WAYS")
     parser.add_argument("--spark", action="store_true")
+    parser.add_argument("--partitions", type=int, nargs="*", default=[])
     arguments = parser.parse_args()
     lines, tired = [], set()
     with tempfile.TemporaryDirectory() as folder:
@@ -141,8 +172,12 @@ def main() -> None:
             if arguments.spark:
                 lines.append([str(depth), "Spark MLlib's forest", *spark_forest(path, depth or 30)])
                 print(lines[-1], flush=True)
+            for partitions in arguments.partitions:
+                name = f"counts in Spark, {partitions} partitions"
+                lines.append([str(depth), name, *spark_counts(path, depth or None, partitions)])
+                print(lines[-1], flush=True)
     print(table(["depth", "way", "processor seconds", "nodes", "asked"], lines))
-    print(environment("tremula", "duckdb", "ibis-framework", "numpy"))
+    print(environment("tremula", "duckdb", "ibis-framework", "numpy", *(["pyspark"] if arguments.spark else [])))
 
 
 if __name__ == "__main__":

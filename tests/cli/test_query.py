@@ -164,6 +164,13 @@ def test_the_ledger_has_the_questions_of_the_estimate(hospital: Path, capsys: py
     assert entries[-1]["attributes"] == ["prediction"]
 
 
+def test_attributes_are_drawn_at_each_node(hospital: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    query(capsys, f"{hospital}/hospital.duckdb#visits", *SMALL, "--max-features", "0.5", "--holdout", "0")
+    model = tm.load("model.tremula")
+    assert model.max_features == 0.5
+    assert {int(tree.nodes["attribute"][0]) for tree in model.members_} == {0, 1}
+
+
 def test_a_numeric_target_in_a_file(capsys: pytest.CaptureFixture[str]) -> None:
     VISITS.assign(fee=VISITS["age"] * 1.5).to_parquet("visits.parquet")
     told = as_json(capsys, "visits.parquet", "--target", "fee", "--columns", "age", "--members", "2")

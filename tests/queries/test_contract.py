@@ -14,6 +14,7 @@ import pytest
 
 import tremula as tm
 from tremula.queries import ADTreeOracle, ArrayOracle, FederatedOracle, GuardedOracle, TableOracle
+from tremula.queries.sql.database import Database
 
 from .tables import NOMINAL, ask, naive_count, random_paths, random_table
 
@@ -161,3 +162,34 @@ def test_spark(spark: Any, tmp_path: Path, target: str, form: str) -> None:
         return oracle_of_table(ibis.pyspark.connect(spark).read_parquet(tmp_path / "visits.parquet"), target, form=form)
 
     assert_same_answers(make, target, 6)
+
+
+@pytest.mark.spark
+@pytest.mark.filterwarnings("ignore")
+def test_no_row_of_partitioned_files_reaches_the_driver(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All that Spark returns for a fit is looked at: counts by path and value, classes, levels and cuts."""
+    table = random_table(3, 300).assign(name=[f"patient {number}" for number in range(300)])
+    table.to_parquet(tmp_path / "visits.parquet")
+    spark.read.parquet(str(tmp_path / "visits.parquet")).repartition(4).write.parquet(str(tmp_path / "visits"))
+    assert len(list((tmp_path / "visits").glob("*.parquet"))) == 4
+    fetched: list[Any] = []
+    for method in ("_run", "_run_sql"):
+        run = getattr(Database, method)
+
+        def record(self: Any, *words: Any, run: Any = run) -> Any:
+            fetched.append(run(self, *words))
+            return fetched[-1]
+
+        monkeypatch.setattr(Database, method, record)
+    visits = ibis.pyspark.connect(spark).read_parquet(str(tmp_path / "visits"), table_name="visits_in_parts")
+    oracle = TableOracle(visits, "again", ["colour", "size", "flag"], n_bins=4)
+    model = tm.SimulatedBaggingClassifier(2, max_depth=2, random_state=0).fit(oracle)
+    alone = TableOracle(ibis.memtable(table), "again", ["colour", "size", "flag"], n_bins=4)
+    assert model.members_ == tm.SimulatedBaggingClassifier(2, max_depth=2, random_state=0).fit(alone).members_
+    in_spark = fetched[: oracle.n_queries]
+    forms = {tuple(answer.column_names) for answer in in_spark}
+    assert forms == {("label",), ("level",), ("value",), ("n", "attribute", "value", "y", "c")}
+    assert max(answer.num_rows for answer in in_spark) < 100
+    assert not any("patient" in str(answer.to_pylist()) for answer in in_spark)

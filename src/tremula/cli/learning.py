@@ -68,7 +68,7 @@ class Learning:
         start = time.perf_counter()
         kind = tm.SimulatedBaggingRegressor if oracle.schema.classes is None else tm.SimulatedBaggingClassifier
         parameters = dict(self.parameters)
-        if kind is tm.SimulatedBaggingClassifier and has_budget(self.rules):
+        if parameters["max_features"] is None and oracle.schema.classes is not None and has_budget(self.rules):
             parameters["max_features"] = "sqrt"  # members that draw attributes average more noise out
         model = kind(**parameters)
         counted, held_out = oracle, None

@@ -208,6 +208,7 @@ OPTIONS: dict[str, dict[str, Values | None]] = {
         "--task": one_of(["auto", *TASKS]),
         "--members": other,
         "--max-depth": other,
+        "--max-features": other,
         "--bins": other,
         "--min-count": other,
         "--round-to": other,

@@ -35,6 +35,16 @@ MembersOption = Annotated[int, typer.Option(min=1, help="Number of trees.")]
 MaxDepthOption = Annotated[
     int, typer.Option(min=1, help="Maximum depth of a tree, and number of passes over the table.")
 ]
+MaxFeaturesOption = Annotated[
+    float | None,
+    typer.Option(
+        min=0.01,
+        max=1.0,
+        metavar="SHARE",
+        help="Share of the attributes drawn at each node, as in a random forest: the trees differ more.",
+        show_default="all; the square root of their number for classes under a budget",
+    ),
+]
 CubeRowsOption = Annotated[
     str,
     typer.Option(
@@ -72,6 +82,7 @@ def query(
     task: TaskOfCounts = TaskOrAuto.auto,
     members: MembersOption = 20,
     max_depth: MaxDepthOption = 8,
+    max_features: MaxFeaturesOption = None,
     bins: Bins = None,
     min_count: MinCountOption = 0,
     round_to: RoundToOption = None,

@@ -76,6 +76,7 @@ def _choices(given: SimpleNamespace) -> tuple[dict[str, Any], dict[str, Any], Le
         given.rho, given.public,
     )  # fmt: skip
     parameters = {"n_estimators": given.members, "max_depth": given.max_depth, "random_state": given.seed}
+    parameters["max_features"] = given.max_features
     return chosen, rules, Learning(parameters, rules, *read_holdout(given.holdout, rules), given.ledger)
 
 
