@@ -49,6 +49,7 @@ DELTA = 1e-5
 BINS = 8
 GAUSSIAN_ATTRIBUTES = 12  # about the logarithm of 1 / delta
 DIVISIONS = 10
+ENOUGH = 5  # divisions for a standard error
 LEARNERS = {"tremula": "tremula", "diffprivlib": "diffprivlib's forest", "ebm": "DP-EBM"}
 Score = Callable[[pd.DataFrame, np.ndarray, pd.DataFrame, np.ndarray, float, int], float]
 
@@ -230,8 +231,8 @@ def summary(stored: dict[str, Any]) -> str:
     names = measured_tables(stored)
     divisions = [len(scores_of(stored, name, "tremula")) for name in names]
     numbers_of_divisions = " to ".join(str(number) for number in sorted({min(divisions), max(divisions)}))
-    one = "One division of each table, which is too few to rank learners in a single cell."
-    sentences = [one if max(divisions) == 1 else f"Means of {numbers_of_divisions} divisions."]
+    few = "" if min(divisions) >= ENOUGH else ", which is too few to rank learners in a single cell"
+    sentences = [f"Means of {numbers_of_divisions} divisions of each table{few}."]
     for title, group in (("all", names), ("untouched", [name for name in names if name in UNTOUCHED])):
         means = {own: np.array([scores_of(stored, name, own).mean(axis=0) for name in group]) for own in LEARNERS}
         best = np.max(list(means.values()), axis=0)
@@ -244,7 +245,7 @@ def summary(stored: dict[str, Any]) -> str:
         sentences.append(
             f"Best of three, ties included, in the {best.size} cells of {title} tables: {', '.join(words)}."
         )
-    if min(divisions) > 1:
+    if min(divisions) >= ENOUGH:
         above, below = clear_cells(stored, names)
         sentences.append(
             "By two standard errors of differences in the same divisions, tremula is above the better of the others in "
