@@ -35,7 +35,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "guide" / "private_data.md"
 START, END = "<!-- reconstruction -->", "<!-- end of reconstruction -->"
 # Budgets, and the members of the ensemble: a budget does not pay for the second depth of many different trees.
 SETTINGS = ((None, 20), (None, 1), (1000.0, 1), (100.0, 1), (30.0, 1), (10.0, 1), (3.0, 1), (1.0, 1))
-N_ROWS, N_ATTRIBUTES, N_TABLES = 25, 6, 8
+N_ROWS, N_ATTRIBUTES, N_TABLES = 25, 6, 20
 SECONDS = 2.0  # for one program; the best table that was found until then is taken
 Table = NDArray[np.int64]  # binary attributes, and the class in the last column
 
