@@ -150,6 +150,7 @@ def _notes(judged: Mapping[str, Judged], order: Sequence[str]) -> list[str]:
     said = f" It misses {'; '.join(misses)}." if misses else ""
     return [
         f"{verdict} The nearest is: {best}.{said}",
+        "With few folds the tolerance is wide: readings that are within on all numbers are not told apart.",
         "A reading is: what chooses the threshold of an attribute; whether its gain pays for that choice, as in "
         "Release 8; whether an attribute must have the average gain of all; how many rows two branches need.",
         "A distance of 1 is the end of what counts as within: the band of the published rate, and the sampling error "
