@@ -45,7 +45,7 @@ def test_the_same_seed_gives_the_same_tree_and_the_estimator_stays_as_it_is() ->
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 def test_frames_with_levels(library: str) -> None:
     frame = pd.DataFrame(X, columns=["a", "b"]).assign(
-        c=np.array(["x", "y", "z"])[np.arange(300) % 3], n=np.arange(300)
+        c=np.array(["x", "y", "z"])[np.arange(300) % 3], n=np.arange(300) // 2
     )
     table = frame
     if library == "polars":

@@ -39,7 +39,7 @@ def draw_table(n_rows: int = 240) -> tuple[pd.DataFrame, np.ndarray]:
 @pytest.mark.parametrize("forest", FORESTS)
 def test_identifiers_are_left_out(forest: Callable[..., Any]) -> None:
     X, y = draw_table()
-    with pytest.warns(IdentifierWarning, match="'number', 'name', 'pair' look like identifiers"):
+    with pytest.warns(IdentifierWarning, match="'number', 'name', 'pair' have few rows for each value"):
         model = forest(20, random_state=0).fit(X, y)
     assert model.ignored_features_ == ["number", "name", "pair"]
     assert model.split_shares_.tolist() == [1.0, 1.0, 0.0, 0.0, 0.0]
@@ -53,10 +53,10 @@ def test_numbers_and_names_that_go_with_the_target_are_used(forest: Callable[...
     X, _ = draw_table()
     effects = np.random.default_rng(1).normal(size=len(X))[pd.factorize(X["pair"])[0]]
     of_pairs = np.digitize(effects, [-0.5, 0.5])
-    with pytest.warns(IdentifierWarning, match="'number', 'name' look"):
+    with pytest.warns(IdentifierWarning, match="'number', 'name' have few rows"):
         assert forest(20, random_state=0).fit(X, of_pairs).split_shares_[4] > 0.6
     of_numbers = np.digitize(np.sin(X["number"] / 12.0), [-0.5, 0.5])  # three waves
-    with pytest.warns(IdentifierWarning, match="'name', 'pair' look"):
+    with pytest.warns(IdentifierWarning, match="'name', 'pair' have few rows"):
         assert forest(20, random_state=0).fit(X, of_numbers).split_shares_[2] > 0.9
 
 
@@ -93,10 +93,10 @@ def test_one_tree_tells_what_it_leaves_out_at_the_line_that_calls_fit() -> None:
 def test_several_targets_and_weights() -> None:
     X, y = draw_table()
     effects = np.random.default_rng(1).normal(size=len(X))[pd.factorize(X["pair"])[0]]
-    with pytest.warns(IdentifierWarning, match="'number', 'name' look"):
+    with pytest.warns(IdentifierWarning, match="'number', 'name' have few rows"):
         tm.RandomForestRegressor(2, random_state=0).fit(X, np.column_stack([y, effects]))
     weights = np.where(X["a"] > 0.0, 1.0, 0.0)  # rows whose target goes with the pair weigh nothing
-    with pytest.warns(IdentifierWarning, match="'name', 'pair' look"):
+    with pytest.warns(IdentifierWarning, match="'name', 'pair' have few rows"):
         tm.RandomForestRegressor(2, random_state=0).fit(
             X.drop(columns="number"), np.where(weights > 0, y, effects), sample_weight=weights
         )

@@ -170,6 +170,7 @@ def test_bad_coverage_is_refused(coverage: Any) -> None:
 @pytest.mark.parametrize("method", METHODS)
 def test_a_coverage_that_few_rows_cannot_give_is_refused(method: str) -> None:
     X, y = made_table(30, 0)
+    X = X[["a", "b"]]
     uncertainty = tm.Uncertainty(tm.RandomForestRegressor(n_estimators=20, random_state=0).fit(X, y), X, y)
     assert np.isfinite(uncertainty.predict_interval(X, 0.9, method=method)).all()
     with pytest.raises(InvalidParameter, match=r"coverage=0.99 needs 99 rows at least, but there are 30 out-of-bag"):

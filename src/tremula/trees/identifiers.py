@@ -143,9 +143,9 @@ class IgnoredFeaturesMixin:
     def _words_for_ignored(self) -> str:
         names = show(self.ignored_features_)
         if len(self.ignored_features_) == 1:
-            subject, them = f"column {names} looks like an identifier and does", "it"
+            subject, them = f"column {names} has few rows for each value, as an identifier has, and does", "it"
         else:
-            subject, them = f"columns {names} look like identifiers and do", "them"
+            subject, them = f"columns {names} have few rows for each value, as identifiers have, and do", "them"
         return f"{subject} not go with the target: no tree tests {them}. Drop {them}, or {self._how_to_use_ignored()}"
 
     def _how_to_use_ignored(self) -> str:
