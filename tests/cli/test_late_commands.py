@@ -46,7 +46,11 @@ def modules_of(*words: str, **environment: str) -> tuple[str, set[str]]:
     return done.stdout, {name.partition(".")[0] for name in listed.split()}
 
 
-@pytest.mark.parametrize("words", ["--version", "--help", "compare --help", "query --help", "serve --help"])
+OF_DATA = ("data", "data list", "data describe", "data check", "data fetch")
+HELPS = [f"{name} --help" for name in ("compare", "query", "serve", "reproduce", "bench", *OF_DATA)]
+
+
+@pytest.mark.parametrize("words", ["--version", "--help", *HELPS])
 def test_version_and_help_import_no_library_of_the_work(words: str) -> None:
     printed, modules = modules_of(*words.split())
     assert "tremula" in printed

@@ -120,7 +120,7 @@ def fail_with(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr("tremula.cli.data.known_datasets", fail)
+    monkeypatch.setattr("tremula.cli.datasets.known_datasets", fail)
 
 
 def test_an_unexpected_error_is_one_sentence_with_advice(
@@ -159,6 +159,6 @@ def test_a_warning_is_told_without_its_line_of_code(
         warnings.warn("the copy is old", UserWarning, stacklevel=2)
         return {}
 
-    monkeypatch.setattr("tremula.cli.data.known_datasets", warn)
+    monkeypatch.setattr("tremula.cli.datasets.known_datasets", warn)
     assert exit_code("data", "list", "--json") == 0
     assert capsys.readouterr().err == "tremula: note: the copy is old\n"
