@@ -16,6 +16,7 @@ from typer.main import get_command
 from tremula.cli import option_values
 from tremula.cli.exit_codes import EXIT_BROKEN_PIPE, EXIT_INTERRUPTED
 from tremula.cli.main import COMMANDS, app
+from tremula.cli.model_files import READERS
 from tremula.cli.option_values import ARGUMENTS, OPTIONS, column_names, columns, data
 from tremula.lab.comparison.methods import METHODS, REGRESSION_METHODS
 from tremula.lab.comparison.metrics import METRICS, MORE_METRICS
@@ -47,7 +48,7 @@ def modules_of(*words: str, **environment: str) -> tuple[str, set[str]]:
 
 
 OF_DATA = ("data", "data list", "data describe", "data check", "data fetch")
-HELPS = [f"{name} --help" for name in ("compare", "query", "serve", "reproduce", "bench", *OF_DATA)]
+HELPS = [f"{name} --help" for name in ("compare", "smooth", "export", "query", "serve", "reproduce", "bench", *OF_DATA)]
 
 
 @pytest.mark.parametrize("words", ["--version", "--help", *HELPS])
@@ -120,6 +121,7 @@ def test_values_are_those_that_the_commands_know() -> None:
     assert [metric.name for metric in ranked] == option_values.METRICS
     assert option_values.FOLDS == DEFAULT_FOLDS
     assert list(LIBRARIES) == option_values.LIBRARIES
+    assert list(READERS) == option_values.MODEL_ENDINGS
     assert list(PAPERS) == option_values.PAPERS
     assert list(RACES) == option_values.RACES
     assert [*BUNDLED, *BUNDLED_NUMBERS] == option_values.DATASETS

@@ -27,7 +27,7 @@ from tremula.cli.class_names import doubtful_names
 from tremula.cli.exit_codes import EXIT_BAD_INPUT, EXIT_FILE_ERROR
 from tremula.cli.main import run
 from tremula.cli.model_files import HARMLESS, _read_pickle, load_model, own_levels
-from tremula.cli.smooth import Problem, _divide
+from tremula.cli.smoothing import Problem, _divide
 from tremula.errors import FileDamaged, InvalidInput
 
 

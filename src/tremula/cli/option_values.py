@@ -27,6 +27,7 @@ FOLDS = 10
 PAPERS = ["dietterich2000", "frank2006", "geurts2001", "vanassche2006", "variance_reduction", "default"]
 RACES = ["tree", "forest", "predict", "smoothing", "counts"]
 FORMATS = ["onnx", "treelite", "sklearn", "sql", "html"]
+MODEL_ENDINGS = [".tremula", ".skops", ".joblib", ".pkl", ".pickle", ".json", ".ubj", ".txt"]
 DIALECTS = ["duckdb", "postgres", "sqlite", "mysql", "bigquery", "snowflake", "spark"]
 TASKS = ["classification", "regression"]
 LOSSES = ["error", "log_loss", "squared_error", "absolute_error"]

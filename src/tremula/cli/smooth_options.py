@@ -1,4 +1,4 @@
-"""The options of ``tremula smooth``."""
+"""The options of ``tremula smooth``. Names are those of `option_values`, so that the help waits for no library."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from tremula.cli.model_files import READERS
+from tremula.cli.option_values import MODEL_ENDINGS
 
 
 class Scoring(StrEnum):
@@ -22,7 +22,7 @@ ModelArgument = Annotated[
     Path,
     typer.Argument(
         metavar="MODEL",
-        help=f"File of a trained model: {', '.join(READERS)}, or one written by tm.save.",
+        help=f"File of a trained model: {', '.join(MODEL_ENDINGS)}, or one written by tm.save.",
         show_default=False,
     ),
 ]
