@@ -36,7 +36,7 @@ def different_rows(seed: int = 0, n_rows: int = 400) -> pd.DataFrame:
     return table.assign(size=table["size"] + 0.0, weight=np.random.default_rng(seed).normal(70, 9, n_rows))
 
 
-@pytest.fixture(params=["duckdb", "sqlite"])
+@pytest.fixture(params=["duckdb", pytest.param("sqlite", marks=pytest.mark.slow)])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return write_table(request.param, tmp_path, different_rows())
 
