@@ -47,11 +47,7 @@ def modules_of(*words: str, **environment: str) -> tuple[str, set[str]]:
     return done.stdout, {name.partition(".")[0] for name in listed.split()}
 
 
-OF_DATA = ("data", "data list", "data describe", "data check", "data fetch")
-HELPS = [f"{name} --help" for name in ("compare", "smooth", "export", "query", "serve", "reproduce", "bench", *OF_DATA)]
-
-
-@pytest.mark.parametrize("words", ["--version", "--help", *HELPS])
+@pytest.mark.parametrize("words", ["--version", *(f"{path} --help".strip() for path in ("", "data", *OPTIONS))])
 def test_version_and_help_import_no_library_of_the_work(words: str) -> None:
     printed, modules = modules_of(*words.split())
     assert "tremula" in printed

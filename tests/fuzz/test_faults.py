@@ -116,7 +116,7 @@ def test_a_folder_that_may_not_be_written_to_is_said_before_the_work(
     closed = tmp_path / "closed"
     closed.mkdir(mode=0o555)
     monkeypatch.setattr("tremula.cli.comparison.cross_validate", None)
-    monkeypatch.setattr("tremula.cli.fit.fit_method", None)
+    monkeypatch.setattr("tremula.cli.training.fit_method", None)
     with as_no_one():
         assert exit_code(*(word.format(closed) for word in words)) == EXIT_FILE_ERROR
     assert len(capsys.readouterr().err.splitlines()) == 1
