@@ -128,6 +128,7 @@ def check_sql(model: Any, new: pd.DataFrame) -> None:
                 np.testing.assert_array_equal(labels[is_clear], model.predict(new)[is_clear])
 
 
+@pytest.mark.filterwarnings("ignore::tremula.errors.IdentifierWarning")
 @pytest.mark.parametrize("seed", [*range(3), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(3, 120))])
 def test_random_table(seed: int) -> None:
     model, new = random_problem(np.random.default_rng(seed))

@@ -283,6 +283,7 @@ def test_a_site_is_served_with_a_budget_for_persons(tmp_path: Path) -> None:
     file, ledger = tmp_path / "visits.csv", tmp_path / "visits.ledger"
     visits().drop(columns=["again", "size"]).to_csv(file, index=False)
     budget = ("--epsilon", "5", "--delta", "1e-5", "--budget-depth", "1", "--ledger-file", str(ledger))
+    budget += ("--public", "all")
     limits = ("--person-id", "who", "--rows-per-person", "2", "--target-bounds", "-2,6", "--min-count", "0")
     words = ("serve", str(file), "--target", "cost", "--port", "0", "--json", *budget, *limits)
     with subprocess.Popen([sys.executable, "-c", SERVE, *words], stdout=subprocess.PIPE, text=True) as site:

@@ -156,6 +156,7 @@ def table_with_identifier(n_rows: int, share: float) -> tuple[pd.DataFrame, pd.S
     return table, target
 
 
+@pytest.mark.filterwarnings("ignore::tremula.errors.IdentifierWarning")
 @pytest.mark.slow
 @pytest.mark.parametrize("forest", FORESTS)
 @pytest.mark.parametrize("share", [1.0, pytest.param(0.5, marks=pytest.mark.slow)])

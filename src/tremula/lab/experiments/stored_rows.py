@@ -38,7 +38,7 @@ CREATE TABLE results (
 # What a stranger may put into a file in place of a table, or of a function that tremula calls.
 OWN_QUERIES = {
     "view": "SELECT view_name FROM duckdb_views() WHERE database_name = 'store' AND NOT internal LIMIT 1",
-    "macro": "SELECT function_name FROM duckdb_functions() WHERE database_name = 'store' LIMIT 1",
+    "macro": "SELECT function_name FROM duckdb_functions() WHERE database_name = 'store' AND NOT internal LIMIT 1",
 }
 MEASURED_BY = "experiment = ? AND tremula = ?"
 OF_CELL = f"{MEASURED_BY} AND dataset = ? AND method = ? AND split = ?"
