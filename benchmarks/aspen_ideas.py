@@ -14,6 +14,7 @@ import os
 import re
 import time
 import warnings
+from collections.abc import Sequence
 from importlib.metadata import version
 from itertools import groupby
 from pathlib import Path
@@ -23,7 +24,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 import pandas as pd
-from aspen_variants import IDEAS, IDENTIFIERS_USED, ONE_RUN, RECIPE, Idea
+from aspen_variants import IDEAS, IDENTIFIERS_USED, NO_GRADIENT, RECIPE, SMALL, SMALL_IDEAS, Idea
 from measure import table
 
 import tremula as tm
@@ -38,7 +39,7 @@ CELLS = {
     JUDGED: Path(__file__).with_name("aspen_judged.parquet"),
 }
 GUIDE = Path(__file__).parents[1] / "docs" / "guide" / "aspen.md"
-MOST_ROWS, N_SPLITS = 3000, 2
+MOST_ROWS, N_SPLITS, N_SMALL_SPLITS = 3000, 2, 6
 CLASSES = [
     "zoo",
     "lymph",
@@ -51,15 +52,15 @@ CLASSES = [
     "phoneme",
     "nursery",
     "kr-vs-kp",
-    "krk",
     "splice",
+    "dna",
+    "connect-4",
+    "krk",
     "shuttle",
     "waveform-21",
-    "connect-4",
     "spambase",
     "mfeat-zernike",
     "pendigits",
-    "dna",
     "kddcup99-10pct",
 ]
 NUMBERS = [
@@ -88,11 +89,12 @@ def measure(idea: Idea, name: str, task: str, split: int) -> dict[str, Any]:
         start = time.process_time()
         model.fit(data.X[train], data.y[train])
         seconds = time.process_time() - start
+        answers = (model.predict_proba if task == "classification" else model.predict)(data.X[test])
     if task == "classification":
-        losses = class_losses(model.predict_proba(data.X[test]), model.classes_, data.y[test])
+        losses = class_losses(answers, model.classes_, data.y[test])
         measured = {"loss": losses["log_loss"], "error": losses["error"]}
     else:
-        rmse = np.sqrt(squared_errors(data.y[test], model.predict(data.X[test])).mean())
+        rmse = np.sqrt(squared_errors(data.y[test], answers).mean())
         measured = {"loss": float(rmse), "error": np.nan}
     versions = {name: version(name) for name in ("tremula", "numpy", "scikit-learn")}
     of_cell = {"dataset": name, "task": task, "split": split, "idea": idea.name}
@@ -104,21 +106,33 @@ def plan(which: str) -> list[tuple[str, str, Idea]]:
     if which == JUDGED:
         names = [each.name for each in datasets_of("classification", SIZES["default"]) if half(each.name) == JUDGED]
         by_name = {idea.name: idea for idea in IDEAS}
-        of_classes = [(name, "classification", by_name[idea]) for name in names for idea in (RECIPE, ONE_RUN)]
+        of_classes = [(name, "classification", by_name[idea]) for name in names for idea in (RECIPE, NO_GRADIENT)]
         return of_classes + [("pharynx", "regression", by_name[idea]) for idea in (RECIPE, IDENTIFIERS_USED)]
     planned = [(name, known_datasets()[name].task, idea) for name in NUMBERS + CLASSES for idea in IDEAS]
-    return [
+    large = [
         (name, task, idea) for name, task, idea in planned if task in idea.tasks and name in (idea.datasets or [name])
     ]
+    small = [(name, "classification", idea) for name in SMALL for idea in SMALL_IDEAS]
+    return large + [each for each in small if each not in large]
 
 
-def run(which: str, seconds: float) -> None:
+def is_small(name: str, idea: Idea) -> bool:
+    """Return whether a cell belongs to the comparison on few rows."""
+    return name in SMALL and idea in SMALL_IDEAS
+
+
+def run(which: str, seconds: float, only_small: bool) -> None:
     """Measure the cells that are missing, as long as there is time."""
     begin = time.monotonic()
     cells = pd.read_parquet(CELLS[which]).to_dict("records") if CELLS[which].exists() else []
     known = {(cell["dataset"], cell["split"], cell["idea"]) for cell in cells}
-    for split in range(N_SPLITS):
-        missing = [each for each in plan(which) if (each[0], split, each[2].name) not in known]
+    for split in range(N_SMALL_SPLITS):
+        planned = [
+            (name, task, idea)
+            for name, task, idea in plan(which)
+            if is_small(name, idea) or (split < N_SPLITS and not only_small)
+        ]
+        missing = [each for each in planned if (each[0], split, each[2].name) not in known]
         for name, of_dataset in groupby(missing, lambda each: each[0]):
             assert half(name) == which
             cells += [measure(idea, name, task, split) for _, task, idea in of_dataset]
@@ -130,19 +144,22 @@ def run(which: str, seconds: float) -> None:
                 return
 
 
-def compare(cells: pd.DataFrame, task: str) -> list[list[Any]]:
+def beside_recipe(cells: pd.DataFrame, idea: str, measure: str) -> pd.DataFrame:
+    """Mean of a measure by dataset, of the recipe and an idea, over the splits that both have."""
+    wide = cells.pivot_table(index=["dataset", "split"], columns="idea", values=measure)
+    return wide[[RECIPE, idea]].dropna().groupby("dataset").mean()
+
+
+def compare(cells: pd.DataFrame, task: str, ideas: Sequence[Idea] = IDEAS) -> list[list[Any]]:
     """A row for each idea: the loss, error and time against the recipe, and where it is clearly better or worse."""
     there = cells[cells["task"] == task]
-    if not len(there):
-        return []
-    measures = {name: there.pivot_table(index="dataset", columns="idea", values=name) for name in ("loss", "seconds")}
     rows = []
-    for idea in IDEAS:
-        if idea.name == RECIPE or idea.name not in measures["loss"]:
+    for idea in ideas:
+        if idea.name == RECIPE or idea.name not in set(there["idea"]):
             continue
-        losses = measures["loss"][[RECIPE, idea.name]].dropna()
+        losses, seconds = (beside_recipe(there, idea.name, measure) for measure in ("loss", "seconds"))
         ratios = (losses[idea.name] / losses[RECIPE]).sort_values()
-        times = (measures["seconds"][idea.name] / measures["seconds"][RECIPE]).dropna()
+        times = seconds[idea.name] / seconds[RECIPE]
         rows.append(
             [
                 idea.name,
@@ -157,10 +174,9 @@ def compare(cells: pd.DataFrame, task: str) -> list[list[Any]]:
 
 
 def _errors(cells: pd.DataFrame, idea: str) -> list[str]:
-    errors = cells.pivot_table(index="dataset", columns="idea", values="error", dropna=False)
-    if errors[RECIPE].isna().all():
+    if cells["error"].isna().all():
         return []
-    means = 100 * errors[[RECIPE, idea]].dropna().mean()
+    means = 100 * beside_recipe(cells, idea, "error").mean()
     return [f"{means[RECIPE]:.2f} → {means[idea]:.2f}"]
 
 
@@ -172,14 +188,18 @@ def _named(ratios: pd.Series) -> str:
 
 def _n_splits(cells: pd.DataFrame) -> str:
     """Say how many folds were measured on how many datasets."""
-    n_twice = int((cells.groupby("dataset")["split"].nunique() == N_SPLITS).sum())
-    if n_twice == cells["dataset"].nunique():
+    n_splits = cells[cells["idea"] != RECIPE].groupby("dataset")["split"].nunique()
+    n_twice = int((n_splits == N_SPLITS).sum())
+    if n_twice == len(n_splits):
         return "both folds"
     return f"one fold (both of {n_twice} datasets)" if n_twice else "one fold"
 
 
-def ideas_text(cells: pd.DataFrame) -> str:
+def ideas_text(all_cells: pd.DataFrame) -> str:
     """The tables of the guide."""
+    names = {idea.name for idea in IDEAS}
+    is_large = (all_cells["split"] < N_SPLITS) & all_cells["idea"].isin(names)
+    cells = all_cells[is_large & all_cells["dataset"].isin(NUMBERS + CLASSES)]
     head = ["idea", "loss", "error in %", "clearly better", "clearly worse", "time to fit"]
     of_numbers = [column for column in head if column != "error in %"]
     n_datasets = cells.groupby("task")["dataset"].nunique()
@@ -193,10 +213,24 @@ def ideas_text(cells: pd.DataFrame) -> str:
             table(head, compare(cells, "classification")),
             f"{n_datasets.get('regression', 0)} regression problems, RMSE instead of log loss:",
             table(of_numbers, compare(cells, "regression")),
+            *_small_text(all_cells, head),
             "The cells are in `benchmarks/aspen_ideas.parquet`; `python benchmarks/aspen_ideas.py --store` writes "
             "these tables.",
         ]
     )
+
+
+def _small_text(all_cells: pd.DataFrame, head: list[str]) -> list[str]:
+    names = {idea.name for idea in SMALL_IDEAS}
+    cells = all_cells[all_cells["dataset"].isin(SMALL) & all_cells["idea"].isin(names)]
+    if cells["idea"].nunique() < 2:
+        return []
+    others = cells[cells["idea"] != RECIPE]
+    return [
+        f"Ideas for few rows: {others['dataset'].nunique()} classification problems of the first half with at most 800 "
+        f"rows, {others['split'].nunique()} splits of two-fold cross-validation:",
+        table(head, compare(cells, "classification", SMALL_IDEAS)),
+    ]
 
 
 def judged_text(cells: pd.DataFrame) -> str:
@@ -208,7 +242,7 @@ def judged_text(cells: pd.DataFrame) -> str:
         rows.append([f"{row[0]} (pharynx, RMSE)", row[1], "", *row[2:]])
     return "\n\n".join(
         [
-            f"The **test** half, {n_datasets['classification']} classification problems and pharynx, "
+            f"The **test** half, {n_datasets.get('classification', 0)} classification problems and pharynx, "
             f"{_n_splits(cells)}, measured once after these parts of the recipe were fixed:",
             table(head, rows),
         ]
@@ -234,11 +268,12 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--run", action="store_true", help="measure missing cells")
     parser.add_argument("--seconds", type=float, default=np.inf, help="stop after so many seconds")
+    parser.add_argument("--small", action="store_true", help="only the ideas for few rows")
     parser.add_argument("--half", choices=[DECIDING, JUDGED], default=DECIDING)
     parser.add_argument("--store", action="store_true", help="write the tables of the guide")
     arguments = parser.parse_args()
     if arguments.run:
-        run(arguments.half, arguments.seconds)
+        run(arguments.half, arguments.seconds, arguments.small)
     text = page_text()
     print(text)
     if arguments.store:

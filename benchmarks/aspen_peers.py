@@ -1,9 +1,11 @@
-"""Aspen against CatBoost, YDF and LightGBM at their defaults on small tables of the judged half, by kind of attributes.
+"""Aspen, tremula's forest and other libraries on the judged half: at their defaults, and tuned by inner folds.
 
-TREMULA_DATA=<folder of the parquet files> python benchmarks/aspen_peers.py --run [--seconds 500] [--store]
+TREMULA_DATA=<folder of the parquet files> python benchmarks/aspen_peers.py --run [--seconds 500] [--methods Aspen]
+python benchmarks/aspen_peers.py --store
 
-Cells are kept in `aspen_peers.parquet`; a run that was stopped goes on where it was. Small tables come first. Aspen's
-recipe was fixed before.
+Cells are kept in `aspen_peers.parquet`, each as soon as it is measured; a run that was stopped goes on where it was.
+Cheap methods come first, and small tables first within them. Aspen is measured only where it is named: once, after its
+recipe was fixed. `--store` writes the page of results and a section of RESULTS.md.
 """
 
 from __future__ import annotations
@@ -12,6 +14,9 @@ import argparse
 import os
 import time
 import warnings
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -19,126 +24,152 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 import pandas as pd
-from measure import environment, store, table
+from aspen_peers_page import store_page
+from tuned_peers import LABELS, tuned
 
 import tremula as tm
+from tremula.aspen.family_members import ScoringRows
+from tremula.aspen.task import ClassTask
 from tremula.lab.comparison.peers import choose_peers
 from tremula.lab.datasets import known_datasets, load_dataset
+from tremula.lab.datasets.registry import KnownDataset
 from tremula.lab.studies.default.halves import JUDGED, half
 from tremula.lab.studies.default.protocol import class_losses, divide, draw_rows
-from tremula.lab.studies.default.view import kind_of
 from tremula.losses import squared_errors
 
 CELLS = Path(__file__).with_suffix(".parquet")
-ASPEN = "Aspen"
-LIBRARIES = ("catboost", "ydf", "lightgbm")
-MOST_ROWS, N_SPLITS = 1000, 2
-MEASURES = {"classification": ("error", "log_loss"), "regression": ("rmse",)}
+ASPEN, FOREST = "Aspen", "tremula random forest"
+MOST_ROWS, REPETITIONS = 2000, 5
+OWN: dict[str, dict[str, Any]] = {
+    ASPEN: {"classification": tm.AspenClassifier, "regression": tm.AspenRegressor},
+    FOREST: {"classification": tm.RandomForestClassifier, "regression": tm.RandomForestRegressor},
+}
+CHEAP = ("LightGBM", "YDF boosting", "YDF random forest", "sklearn boosting", "sklearn random forest", "XGBoost")
+LIBRARIES = ("sklearn", "lightgbm", "xgboost", "catboost", "ydf", "interpret")
+# What is measured, in this order: methods, repetitions, and the largest table as rows times attributes times classes.
+STAGES: tuple[tuple[Sequence[str], range, float], ...] = (
+    ((*CHEAP, FOREST), range(1), np.inf),
+    (("CatBoost",), range(1), 150_000),
+    (("LightGBM, tuned",), range(1), 25_000),
+    (("EBM",), range(1), 45_000),
+    ((*CHEAP, FOREST), range(1, 2), 70_000),
+    (("CatBoost",), range(1, 2), 25_000),
+    (("CatBoost",), range(1), np.inf),
+    (("XGBoost, tuned",), range(1), 25_000),
+    ((*CHEAP, FOREST), range(2, REPETITIONS), 70_000),
+    (("CatBoost, tuned",), range(1), 10_000),
+    (("CatBoost",), range(2, REPETITIONS), 70_000),
+    (("LightGBM, tuned",), range(1), np.inf),
+    (("EBM",), range(1), np.inf),
+    ((*CHEAP, FOREST, "CatBoost"), range(REPETITIONS), np.inf),
+)
 
 
-def make_models(task: str, nominal: list[int], seed: int) -> dict[str, Any]:
-    """Every method at its defaults, with one thread."""
-    aspen = tm.AspenClassifier if task == "classification" else tm.AspenRegressor
-    peers = {peer.label: peer.build(tuple(nominal), seed) for peer in choose_peers(LIBRARIES, task)}
-    return {ASPEN: aspen(categorical_features=nominal or None, random_state=seed), **peers}
+def builders(task: str) -> dict[str, Callable[[Sequence[int], int], Any]]:
+    """How each method is built, given nominal columns and a seed; all with one thread."""
+    peers = {peer.label: peer.build for peer in choose_peers(LIBRARIES, task)}
+    searches = {label: tuned(library, task) for library, label in LABELS.items()}
+    return {**{name: _own(kinds[task]) for name, kinds in OWN.items()}, **peers, **searches}
 
 
-def measure(name: str, task: str, split: int, known: set[tuple[str, int, str]]) -> list[dict[str, Any]]:
-    """Train and test the methods that are missing on one split."""
-    data = draw_rows(load_dataset(name, task=task), MOST_ROWS)
+def _own(kind: Any) -> Callable[[Sequence[int], int], Any]:
+    return lambda nominal, seed: kind(categorical_features=list(nominal) or None, random_state=seed)
+
+
+@lru_cache(maxsize=1)
+def read(name: str, task: str) -> Any:
+    """The rows that take part, the same each time."""
+    return draw_rows(load_dataset(name, task=task), MOST_ROWS)
+
+
+def losses_of(model: Any, X: Any, y: Any, task: str) -> dict[str, float]:
+    """Losses on held-out rows; for classes the calibration error as well."""
+    if task == "regression":
+        return {"rmse": float(np.sqrt(squared_errors(y, model.predict(X)).mean()))}
+    shares, classes = np.asarray(model.predict_proba(X), dtype=np.float64), np.asarray(model.classes_)
+    is_class = classes[None, :] == y[:, None]
+    codes = np.where(is_class.any(axis=1), is_class.argmax(axis=1), -1)
+    rows = ScoringRows(np.arange(len(y)), codes, np.ones(len(y)))
+    calibration = ClassTask(np.full(len(classes), 1.0 / len(classes))).calibration_error(shares, rows)
+    return {**class_losses(shares, classes, y), "calibration_error": calibration}
+
+
+def measure(known: KnownDataset, split: int, method: str) -> dict[str, Any]:
+    """Train and test one method on one split."""
+    data = read(known.name, known.task)
     train, test = divide(data, split)
-    cells = []
-    for method, model in make_models(task, list(data.nominal), split).items():
-        if (name, split, method) in known:
-            continue
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            start = time.process_time()
-            model.fit(data.X[train], data.y[train])
-            seconds = time.process_time() - start
-            if task == "classification":
-                losses = class_losses(model.predict_proba(data.X[test]), model.classes_, data.y[test])
-            else:
-                losses = {"rmse": float(np.sqrt(squared_errors(data.y[test], model.predict(data.X[test])).mean()))}
-        cells.append({"dataset": name, "task": task, "split": split, "method": method, "seconds": seconds, **losses})
-    return cells
+    model = builders(known.task)[method](tuple(data.nominal), split)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        start = time.process_time()
+        model.fit(data.X[train], data.y[train])
+        fitted = time.process_time()
+        losses = losses_of(model, data.X[test], data.y[test], known.task)
+    seconds = {"seconds": fitted - start, "predict_seconds": time.process_time() - fitted}
+    of_cell = {"dataset": known.name, "task": known.task, "split": split, "method": method}
+    return {**of_cell, **seconds, **losses, "rows": len(data.y), "version": version("tremula")}
 
 
-def run(seconds: float) -> None:
+def judged_tables() -> list[tuple[float, KnownDataset]]:
+    """Size and description of the datasets of the judged half that are there, small ones first."""
+    folder = Path(os.environ["TREMULA_DATA"])
+    there = [each for each in known_datasets().values() if (folder / f"{each.name}.parquet").exists()]
+    sized = [
+        (float(each.rows * (each.numeric + each.nominal) * max(each.classes or 1, 1)), each)
+        for each in there
+        if half(each.name) == JUDGED
+    ]
+    return sorted(sized, key=lambda pair: pair[0])
+
+
+def plan(methods: Sequence[str], repetitions: int, n_tables: int | None) -> Iterator[tuple[KnownDataset, int, str]]:
+    """What is measured, in its order; of the methods that are named, so many repetitions of the smallest tables."""
+    tables = judged_tables()[:n_tables]
+    stages = [((name,), range(repetitions), np.inf) for name in methods] if methods else STAGES
+    for names, numbers, largest in stages:
+        for repetition in numbers:
+            for size, known in tables:
+                for split in (2 * repetition, 2 * repetition + 1):
+                    for name in names if size <= largest else ():
+                        yield known, split, name
+
+
+def run(seconds: float, methods: Sequence[str], repetitions: int, n_tables: int | None) -> None:
     """Measure the cells that are missing, as long as there is time."""
     begin = time.monotonic()
-    folder = Path(os.environ["TREMULA_DATA"])
-    judged = [each for each in known_datasets().values() if half(each.name) == JUDGED]
-    there = [each for each in judged if (folder / f"{each.name}.parquet").exists()]
-    ordered = sorted(there, key=lambda each: each.rows * (each.numeric + each.nominal) * max(each.classes or 1, 1))
     cells = pd.read_parquet(CELLS).to_dict("records") if CELLS.exists() else []
-    for each in ordered:
-        for split in range(N_SPLITS):
-            known = {(cell["dataset"], cell["split"], cell["method"]) for cell in cells}
-            fresh_cells = measure(each.name, each.task, split, known)
-            cells += fresh_cells
-            if fresh_cells:
-                fresh = CELLS.with_suffix(".new")
-                pd.DataFrame(cells).to_parquet(fresh)
-                fresh.replace(CELLS)
-                print(each.name, split, flush=True)
-            if time.monotonic() - begin > seconds:
-                return
-
-
-def complete(cells: pd.DataFrame) -> pd.DataFrame:
-    """Datasets that have all splits of all methods."""
-    n_cells = cells.groupby("dataset")["method"].count()
-    return cells[cells["dataset"].isin(n_cells.index[n_cells == N_SPLITS * cells["method"].nunique()])]
-
-
-def ranks(cells: pd.DataFrame) -> tuple[list[str], list[list[Any]]]:
-    """A row for each measure and kind: datasets where Aspen is not the best, first, and mean ranks."""
-    methods = [ASPEN, *sorted(set(cells["method"]) - {ASPEN})]
-    rows = []
-    for task, measures in MEASURES.items():
-        of_task = cells[cells["task"] == task]
-        for name in measures if len(of_task) else ():
-            means = of_task.pivot_table(index="dataset", columns="method", values=name)[methods]
-            kinds = pd.Series({dataset: kind_of(dataset) for dataset in means.index})
-            for kind in ("all", *sorted(set(kinds))):
-                chosen = means if kind == "all" else means[kinds == kind]
-                best = chosen.idxmin(axis=1)
-                lost = [f"{dataset} ({best[dataset]})" for dataset in chosen.index[chosen.min(axis=1) < chosen[ASPEN]]]
-                by_rank = chosen.rank(axis=1).mean()
-                shown = [f"{by_rank[method]:.2f}" for method in methods]
-                label = name.replace("_", " ")
-                rows.append([label, kind, f"{len(lost)} of {len(chosen)}: {', '.join(lost) or 'none'}", *shown])
-    return ["measure", "attributes", "another is better on", *methods], rows
+    seen = {(cell["dataset"], cell["split"], cell["method"]) for cell in cells}
+    for known, split, method in plan(methods, repetitions, n_tables):
+        if (known.name, split, method) in seen:
+            continue
+        if time.monotonic() - begin > seconds:
+            return
+        seen.add((known.name, split, method))
+        try:
+            cells.append(measure(known, split, method))
+        except Exception as failure:  # a method that cannot learn from a table has no cell there
+            print(known.name, split, method, "FAILED", repr(failure)[:200], flush=True)
+            continue
+        fresh = CELLS.with_suffix(".new")
+        pd.DataFrame(cells).to_parquet(fresh)
+        fresh.replace(CELLS)
+        print(known.name, split, method, f"{cells[-1]['seconds']:.1f} s", flush=True)
 
 
 def main() -> None:
-    """Measure if asked, print the ranks, and store them."""
+    """Measure if asked, and write the page."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--run", action="store_true", help="measure missing cells")
     parser.add_argument("--seconds", type=float, default=np.inf, help="stop after so many seconds")
-    parser.add_argument("--store", action="store_true", help="write RESULTS.md")
+    parser.add_argument("--methods", nargs="*", default=[], help="only these")
+    parser.add_argument("--repetitions", type=int, default=REPETITIONS, help="of the methods that are named")
+    parser.add_argument("--tables", type=int, help="only so many tables, the smallest; all if it is not given")
+    parser.add_argument("--store", action="store_true", help="write the page of results")
     arguments = parser.parse_args()
     if arguments.run:
-        run(arguments.seconds)
-    cells = complete(pd.read_parquet(CELLS))
-    times = cells.groupby("method")["seconds"].sum()
-    ratios = ", ".join(f"{method} {times[method] / times[ASPEN]:.1f}" for method in times.index if method != ASPEN)
-    text = "\n\n".join(
-        [
-            f"All at their defaults with one thread, at most {MOST_ROWS} rows, one two-fold cross-validation; the "
-            "smallest datasets of the judged half. Where another method is better (and which is the best), then mean "
-            "ranks, 1 is best. One repetition: differences of single datasets were not tested. Seconds to fit all, "
-            f"Aspen 1: {ratios}. "
-            f"Cells are in `{CELLS.name}`.",
-            table(*ranks(cells)),
-            "`python benchmarks/aspen_peers.py --run --store`; "
-            + environment("tremula", "catboost", "ydf", "lightgbm", "numpy"),
-        ]
-    )
-    print(text)
+        run(arguments.seconds, arguments.methods, arguments.repetitions, arguments.tables)
     if arguments.store:
-        store("Aspen, CatBoost, YDF and LightGBM", text)
+        store_page(pd.read_parquet(CELLS))
 
 
 if __name__ == "__main__":

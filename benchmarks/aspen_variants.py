@@ -14,17 +14,30 @@ from unittest.mock import patch
 import numpy as np
 from scipy.optimize import minimize
 
-from tremula.aspen import base, boosted_corrections, classifier, families, regressor, second_start, training
+from tremula.aspen import (
+    base,
+    blend_weights,
+    boosted_corrections,
+    classifier,
+    families,
+    gradient_rounds,
+    regressor,
+    task,
+    training,
+)
 from tremula.aspen.blend_weights import ROWS_FOR_EVEN, SHARE_FOR_EVEN
 from tremula.aspen.boosted_corrections import FROM_BLEND
 from tremula.aspen.families import CLASS_FAMILIES, NUMBER_FAMILIES, Family, FamilyTraining
+from tremula.aspen.gradient_rounds import FROM_NOTHING
 from tremula.aspen.task import ClassTask
 from tremula.losses import log_losses
 from tremula.trees import identifiers
+from tremula.trees.cart import CARTClassifier
 from tremula.trees.rules import Rules
 
 RECIPE = "the recipe"
-ONE_RUN = "no second run of boosting"
+ONE_RUN = "no further runs of boosting"
+NO_GRADIENT = "no gradient boosting from nothing"
 IDENTIFIERS_USED = "identifiers are used"
 STATISTICS = "random forest, statistics of levels"
 
@@ -80,6 +93,25 @@ def _with_statistics(family: Family, table: Any, sample: Any, root_seed: int) ->
 _plain_training = FamilyTraining.of
 
 
+def _more_members(family: Family, n_estimators: int) -> int:
+    """Three times as many members of a family, in the trial as well."""
+    return max(1, round(3 * family.share * n_estimators))
+
+
+def _large_leaves(least_rows: int) -> tuple[Family, ...]:
+    """Families of trees with more rows in a leaf, as rivals of those that are grown fully."""
+    forest = CARTClassifier(max_features="sqrt", min_samples_leaf=least_rows)
+    extra = CARTClassifier(max_features=0.5, min_samples_leaf=least_rows, splitter="random")
+    return (
+        Family(f"random forest, {least_rows} rows a leaf", forest, rivals="forest"),
+        Family(f"extra trees, {least_rows} rows a leaf", extra, coded=True, rivals="extra trees"),
+    )
+
+
+def _no_corrections(trainer: Any, margins: Any, scoring: Any, task: Any, is_short: bool) -> Any:
+    return training.Corrections([], 0, task.predictions(margins), was_tried=False)
+
+
 def _has_many_levels(n_levels: np.ndarray) -> bool:
     return bool((n_levels > 10).any())
 
@@ -110,6 +142,7 @@ def _joint_weights(chosen: Sequence[Any], scoring: Any, task: Any) -> np.ndarray
 
 
 _plain_weights = base.weigh_families
+SMALL_STEPS = replace(FROM_NOTHING, n_rounds=120, patience=20, rate=0.15)
 LONG = (training, "FROM_BLEND", replace(FROM_BLEND, n_rounds=400, patience=40))
 MANY_LEVELS = ("kddcup99-10pct", "cpu-vendor")
 BOTH = ("classification", "regression")
@@ -117,13 +150,25 @@ BOTH = ("classification", "regression")
 IDEAS = (
     Idea(RECIPE, tasks=BOTH),
     Idea(ONE_RUN, [(training.PartTrainer, "_run_again", lambda *given: None)]),
-    Idea("the second run in any case", [(training, "is_promising", lambda *given: True)]),
-    Idea("the second run with the small steps of the first, up to 400 rounds", [(training, "FROM_START", LONG[2])]),
-    Idea("the second run from equal probabilities", [(owner, "START", 0.0) for owner in (training, second_start)]),
-    Idea("the second run from half of the blend", [(owner, "START", 0.5) for owner in (training, second_start)]),
+    Idea(NO_GRADIENT, [(training, "MAX_CLASSES", 0)]),
+    Idea("gradient boosting for any number of classes", [(training, "MAX_CLASSES", 1000)]),
+    Idea("gradient boosting with trees of depth 6", [(gradient_rounds, "MAX_DEPTH", 6)]),
+    Idea("gradient boosting with trees of depth 2", [(gradient_rounds, "MAX_DEPTH", 2)]),
+    Idea("gradient boosting in twice as many smaller steps", [(training, "FROM_NOTHING", SMALL_STEPS)]),
+    Idea("further runs in any case", [(training, "is_promising", lambda *given: True)]),
+    Idea(
+        "the run from a quarter with the small steps of the first, up to 400 rounds",
+        [(training, "FROM_START", LONG[2])],
+    ),
+    Idea("the run from a quarter, from equal probabilities instead", [(training, "START", 0.0)]),
+    Idea("the run from a quarter, from half of the blend instead", [(training, "START", 0.5)]),
     Idea("up to 400 rounds, patience 40", [LONG], tasks=BOTH),
-    Idea("boosted trees of depth 10, 2 rows a leaf", [(boosted_corrections, "_rules", _rules(10, 2.0))], tasks=BOTH),
-    Idea("boosted trees that see all attributes", [(boosted_corrections, "_rules", _rules(6, 5.0, True))], tasks=BOTH),
+    Idea(
+        "boosted trees of depth 10, 2 rows a leaf", [(boosted_corrections, "tree_rules", _rules(10, 2.0))], tasks=BOTH
+    ),
+    Idea(
+        "boosted trees that see all attributes", [(boosted_corrections, "tree_rules", _rules(6, 5.0, True))], tasks=BOTH
+    ),
     Idea(
         "a fifth of the shrinkage in leaves", [(training, "FROM_BLEND", replace(FROM_BLEND, shrinkage=1.0))], tasks=BOTH
     ),
@@ -147,5 +192,40 @@ IDEAS = (
         ],
         tasks=BOTH,
         datasets=MANY_LEVELS,
+    ),
+)
+
+# Ideas for few rows, each of which changes small tables alone if it is adopted: those of the deciding half decide.
+SMALL = (
+    "labor",
+    "zoo",
+    "heart-s",
+    "lymph",
+    "hepatitis",
+    "heart-v",
+    "sonar",
+    "heart-h",
+    "primary-tumor",
+    "ionosphere",
+    "balance-scale",
+    "soybean",
+    "breast-w",
+    "diabetes",
+)
+SMALL_IDEAS = (
+    IDEAS[0],
+    Idea("three times as many members", [(families.Family, "n_members", _more_members)]),
+    Idea("a power nearer to 1 (20 pseudo-rows instead of 3)", [(blend_weights, "ROWS_FOR_POWER", 20.0)]),
+    Idea("a share of 3 % of the class frequencies instead of 0.8 %", [(task, "PRIOR_SHARE", 0.03)]),
+    Idea("weights nearer to equal (40 pseudo-rows instead of 10)", [(blend_weights, "ROWS_FOR_EVEN", 40.0)]),
+    Idea(
+        "trees with 3 rows a leaf, as rivals",
+        [(classifier.AspenClassifier, "_families", (*CLASS_FAMILIES, *_large_leaves(3)))],
+    ),
+    Idea("no corrections", [(training.PartTrainer, "correct", _no_corrections)]),
+    Idea("gradient boosting with trees of depth 2, few rows", [(gradient_rounds, "MAX_DEPTH", 2)]),
+    Idea(
+        "gradient boosting with four times the shrinkage",
+        [(training, "FROM_NOTHING", replace(FROM_NOTHING, shrinkage=4.0))],
     ),
 )

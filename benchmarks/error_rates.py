@@ -3,8 +3,9 @@
     python benchmarks/error_rates.py --run     # the trials that are not stored, some minutes for all
     python benchmarks/error_rates.py           # the page from the stored results
 
-`rates_of_tests`, `rates_of_intervals` and `rates_of_models` have the trials. A rate is kept if what was simulated is
-within three standard errors of what is stated, or on the safe side of it. Where it is not, the page says why.
+`rates_of_tests`, `rates_of_intervals`, `rates_of_models` and `rates_of_queries` have the trials. A rate is kept if what
+was simulated is within three standard errors of what is stated, or on the safe side of it. Where it is not, the page
+says why.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 from rates_of_intervals import INTERVALS
 from rates_of_models import OF_MODELS
+from rates_of_queries import OF_QUERIES
 from rates_of_tests import TESTS
 from stated_rate import COVERAGE, ERROR, StatedRate
 
@@ -29,7 +31,7 @@ RESULTS = Path(__file__).parent / "error_rates.json"
 PAGE = Path(__file__).parents[1] / "docs" / "guide" / "error_rates.md"
 MARKS = "<!-- error rates -->", "<!-- end of error rates -->"
 STANDARD_ERRORS = 3.0
-RATES = [*TESTS, *INTERVALS, *OF_MODELS]
+RATES = [*TESTS, *INTERVALS, *OF_MODELS, *OF_QUERIES]
 Cell = dict[str, Any]
 
 

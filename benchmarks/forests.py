@@ -5,7 +5,8 @@
     TREMULA_DATA=<folder> python benchmarks/forests.py --json runs.json --scaling [--most-rows 1000000] [--store]
 
 Libraries that are not installed are left out: `pip install ".[bench,models,data,plot]" snapml onnxruntime skl2onnx`
-has all but ranger, which needs Rscript. Every fit runs in a process of its own, and libraries take turns on a table.
+has all but ranger, which needs Rscript. Every fit runs in a process of its own, or with `--together` all in one, which
+starts sooner; libraries take turns on a table.
 A measurement is stored in the JSON file at once, so that a run that was stopped goes on where it was; `--again
 tremula` measures a library again. `--store` writes docs/results/forests.md, and what it is made of, from all that the
 file has; with `--task` and no task after it nothing is measured.
@@ -25,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from cells import Cells
+from forest_cell import measure_cell
 from forest_libraries import LIBRARIES, TASKS
 from forest_page import page_text, store_page
 from forest_scaling import measure_scaling
@@ -70,10 +72,11 @@ class Cell:
 class Runner:
     """Measures cells that are not stored yet; a cell that fails or takes too long is stored as such."""
 
-    def __init__(self, cells: Cells, limit: float, long: float = LONG) -> None:
+    def __init__(self, cells: Cells, limit: float, long: float = LONG, together: bool = False) -> None:
         self.cells = cells
         self.limit = limit
         self.long = long
+        self.together = together
         self.commit = _commit()
 
     def measure(self, cell: Cell) -> dict[str, Any]:
@@ -96,6 +99,8 @@ class Runner:
 
     def _measure(self, cell: Cell) -> dict[str, Any]:
         about = {"commit": self.commit, "load": round(os.getloadavg()[0], 1), "processor": processor()}
+        if self.together:
+            return measure_cell(asdict(cell) | {"predicts": False}) | {"memory": None} | about
         return run_cell(asdict(cell), self.limit) | about
 
 
@@ -132,7 +137,8 @@ def _in_words(measured: dict[str, Any]) -> str:
         return next(f"{name} {measured[name]}" for name in ("failure", "over") if name in measured)
     if measured["seconds"] is None:
         return f"predicts {measured['n_test']} rows in {1e3 * measured['predict_seconds']:.1f} ms"
-    return f"{measured['seconds']:.2f} s, error {measured['error']:.2f} %, {measured['memory']:.0f} MB"
+    memory = "" if measured["memory"] is None else f", {measured['memory']:.0f} MB"
+    return f"{measured['seconds']:.2f} s, error {measured['error']:.2f} %{memory}"
 
 
 def _commit() -> str:
@@ -180,6 +186,9 @@ def read_options() -> argparse.Namespace:
     parser.add_argument("--turns", type=int, default=3, help=f"of a fit that takes less than {LONG:.0f} seconds")
     parser.add_argument("--jobs", type=int, choices=(1, 2), default=1, help="2: one and two threads")
     parser.add_argument("--limit", type=float, default=1800.0, help="seconds that one measurement may take")
+    parser.add_argument(
+        "--together", action="store_true", help="all fits in this process, without limit, memory and predictions"
+    )
     parser.add_argument("--scaling", action="store_true", help="time against rows, attributes, classes and members")
     parser.add_argument("--most-rows", type=int, default=10_000_000, help="of the scaling")
     parser.add_argument("--again", nargs="*", choices=list(LIBRARIES), default=[], help="libraries to measure again")
@@ -187,6 +196,8 @@ def read_options() -> argparse.Namespace:
     options = parser.parse_args()
     if options.store and options.json is None:
         parser.error("--store needs --json FILE: the page is made of stored measurements")
+    if options.store and options.together:
+        parser.error("--store shows memory and predictions, which --together does not measure")
     return options
 
 
@@ -196,7 +207,8 @@ def main() -> None:
     cells = Cells(options.json)
     for key in [key for key, cell in cells.known.items() if cell["library"] in options.again]:
         del cells.known[key]
-    runner, libraries = Runner(cells, options.limit), chosen_libraries(options.libraries)
+    runner = Runner(cells, options.limit, together=options.together)
+    libraries = chosen_libraries(options.libraries)
     if options.scaling:
         measure_scaling(runner, Cell, libraries, options.most_rows, options.turns)
     else:

@@ -36,7 +36,7 @@ MAX_POSITIONAL = 3
 # Words of the command line that are not parameters of estimators, and the parameters they set if any.
 WORDS_OF_OPTIONS = {"seed": "random_state", "methods": None, "min_rows": None}
 NAMES_OF_TESTS = {"paired t", "corrected t", "5x2 F"}
-WORDS_OF_SQL = {"group by", "grouping sets"}
+WORDS_OF_SQL = {"cell lists", "group by", "grouping sets"}
 
 
 def public() -> Iterator[tuple[str, Callable[..., Any]]]:

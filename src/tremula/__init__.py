@@ -23,12 +23,8 @@ if TYPE_CHECKING:
     )
     from tremula.ensembles.composed import PerturbCombineClassifier, PerturbCombineRegressor
     from tremula.ensembles.decorate import DecorateClassifier
-    from tremula.ensembles.forest import (
-        ExtraTreesClassifier,
-        ExtraTreesRegressor,
-        RandomForestClassifier,
-        RandomForestRegressor,
-    )
+    from tremula.ensembles.extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
+    from tremula.ensembles.forest import RandomForestClassifier, RandomForestRegressor
     from tremula.ensembles.imitation import imitate
     from tremula.ensembles.input_smearing import SmearedBaggingClassifier, SmearedBaggingRegressor
     from tremula.ensembles.output_smearing import OutputSmearingClassifier, OutputSmearingRegressor
@@ -72,8 +68,8 @@ MODULE_OF = {
     "DecorateClassifier": "ensembles.decorate",
     "DualPerturbClassifier": "smoothing.classifier",
     "DualPerturbRegressor": "smoothing.regressor",
-    "ExtraTreesClassifier": "ensembles.forest",
-    "ExtraTreesRegressor": "ensembles.forest",
+    "ExtraTreesClassifier": "ensembles.extra_trees",
+    "ExtraTreesRegressor": "ensembles.extra_trees",
     "ID3Classifier": "trees.id3",
     "M5Regressor": "trees.m5.regressor",
     "OutputSmearingClassifier": "ensembles.output_smearing",

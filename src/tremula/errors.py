@@ -89,6 +89,10 @@ class BudgetWarning(UserWarning):
     """Trees are smaller than requested because the privacy budget ran out."""
 
 
+class OneClassWarning(UserWarning):
+    """The counts that a table answers with have rows of one class alone: the trees predict it for every row."""
+
+
 class TreeTooLarge(TremulaError, MemoryError):
     """A tree does not fit into memory, or has more splits of many levels than can be numbered."""
 

@@ -28,20 +28,6 @@ def log_probabilities(probabilities: NDArray[Any]) -> Floats:
     return np.asarray(np.log(np.clip(probabilities, MIN_PROBABILITY, 1.0)))
 
 
-def softmax_of_rows(margins: NDArray[Any]) -> Floats:
-    """Class probabilities of margins; in fewer steps than SciPy's softmax.
-
-    Examples
-    --------
-    >>> softmax_of_rows(np.log([[1.0, 3.0]]))
-    array([[0.25, 0.75]])
-    """
-    shares = margins - margins.max(axis=1, keepdims=True)
-    np.exp(shares, out=shares)
-    shares /= shares.sum(axis=1, keepdims=True)
-    return np.asarray(shares)
-
-
 def log_losses(codes: NDArray[Any], probabilities: NDArray[Any]) -> Floats:
     """Log loss of each row.
 

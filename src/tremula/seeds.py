@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from tremula.errors import InvalidParameter
+
 RandomState = int | np.random.RandomState | np.random.Generator | None
 
 
@@ -25,7 +27,14 @@ def make_generator(random_state: Any) -> np.random.Generator:
         return np.random.default_rng(random_state)
     if isinstance(random_state, np.random.Generator):
         return np.random.default_rng(random_state.integers(2**63))
-    return np.random.default_rng(check_random_state(random_state).randint(2**31, size=4))
+    try:
+        state = check_random_state(random_state)
+    except (TypeError, ValueError) as error:
+        raise InvalidParameter(
+            f"random_state={random_state!r} was given; expected None, a whole number of 0 or more, a Generator or a "
+            "RandomState"
+        ) from error
+    return np.random.default_rng(state.randint(2**31, size=4))
 
 
 def make_root_seed(random_state: Any) -> int:

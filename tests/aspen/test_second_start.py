@@ -1,4 +1,4 @@
-"""The second run of boosting: where it is tried, its share, and the formula of what is predicted."""
+"""Further runs of boosting: where they are tried, their shares, and the formula of what is predicted."""
 
 from __future__ import annotations
 
@@ -27,11 +27,22 @@ def model() -> tm.AspenClassifier:
     return tm.AspenClassifier(20, random_state=0).fit(SCALES, TIPS_TO)
 
 
-def test_attributes_that_matter_together_are_corrected_by_the_second_run(model: tm.AspenClassifier) -> None:
+def test_attributes_that_matter_together_are_learnt_by_gradient_boosting(model: tm.AspenClassifier) -> None:
     report = model.report_
-    assert report.second_share > 0.2
+    assert report.gradient_share > 0.5
+    assert report.gradient_rounds > 0
+    assert report.loss < 0.8 * report.blend_loss
+    assert "rounds with a tree for each class that start from equal probabilities (with a share of" in str(report)
+
+
+def test_many_classes_are_corrected_from_a_quarter_of_the_blend() -> None:
+    random = np.random.default_rng(0)
+    X = random.integers(0, 4, size=(600, 6)).astype(float)
+    classes = (4 * (X[:, 0] != X[:, 1]) + 2 * (X[:, 2] != X[:, 3]) + (X[:, 4] != X[:, 5])).astype(int) % 12
+    report = tm.AspenClassifier(20, random_state=0).fit(X, 2 * classes + (X[:, 0] > X[:, 5])).report_
+    assert report.gradient_share == 0.0
+    assert report.second_share > 0.0
     assert report.second_rounds > 0
-    assert report.loss < report.blend_loss
     assert "rounds that start from a quarter of its margins (with a share of" in str(report)
 
 
@@ -58,7 +69,7 @@ def test_jobs_change_nothing(model: tm.AspenClassifier) -> None:
 
 
 @pytest.mark.parametrize("helps", [True, False])
-def test_a_second_run_that_does_not_help_ends_after_its_first_part(
+def test_a_further_run_that_does_not_help_ends_after_its_first_part(
     helps: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     numbers, plain = [], Boosting._boost
@@ -70,8 +81,9 @@ def test_a_second_run_that_does_not_help_ends_after_its_first_part(
     monkeypatch.setattr(Boosting, "_boost", count)
     table = (SCALES, TIPS_TO) if helps else load_wine(return_X_y=True)
     report = tm.AspenClassifier(20, random_state=0).fit(*table).report_
-    assert len(numbers) == (2 * N_PARTS if helps else N_PARTS + 1)
-    assert (report.second_share > 0.0) == helps
+    assert len(numbers) == (2 * N_PARTS + 1 if helps else N_PARTS + 2)
+    assert (report.gradient_share > 0.0) == helps
+    assert report.second_share == 0.0
 
 
 def test_the_share_has_the_least_penalized_loss() -> None:

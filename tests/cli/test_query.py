@@ -66,16 +66,16 @@ def test_a_dry_run_tells_the_queries_and_writes_nothing(hospital: Path, capsys: 
     assert [(column["name"], column["kind"]) for column in told["columns"]] == [
         ("again", "nominal"), ("ward", "nominal"), ("age", "numeric"),
     ]  # fmt: skip
-    assert (told["column_queries"], told["queries_per_depth"], told["queries_planned"]) == (3, 1, 12)
-    assert "GROUPING SETS" in told["root_queries"][0]
+    assert (told["column_queries"], told["queries_per_depth"], told["queries_planned"]) == (3, 1, 13)
+    assert "unnest(a)" in told["root_queries"][0]
     assert list(Path().iterdir()) == []
 
 
 def test_a_dry_run_in_words_shows_the_query(hospital: Path, capsys: pytest.CaptureFixture[str]) -> None:
     printed = query(capsys, f"{hospital}/hospital.duckdb#visits", *SMALL, "--dry-run")
-    assert "About 12 queries" in printed
+    assert "About 13 queries" in printed
     assert "with 20% of the rows held out inside the database" in printed
-    assert "GROUPING SETS" in printed
+    assert "unnest(a)" in printed
     assert "Only the names and types" in printed
 
 
@@ -126,7 +126,7 @@ def test_the_error_on_held_out_rows_is_told(hospital: Path, capsys: pytest.Captu
     with_estimate = tm.load("model.tremula")
     without = as_json(capsys, *words, "--holdout", "0")
     assert without["error_estimate"] == {"left_out": "--holdout is 0"}
-    assert without["queries_sent"] == without["queries_planned"] == 5
+    assert without["queries_sent"] == without["queries_planned"] == 6
     assert tm.load("model.tremula").members_ == with_estimate.members_
 
 
@@ -244,7 +244,7 @@ def test_a_fit_that_fails_leaves_its_ledger_and_log(hospital: Path, capsys: pyte
     suppressed = sum(entry["suppressed"] for entry in entries)
     assert suppressed > 0
     assert f"{suppressed} cells with too few rows were suppressed: lower --min-count" in told
-    assert "GROUPING SETS" in Path("log.sql").read_text()
+    assert "unnest(a)" in Path("log.sql").read_text()
 
 
 def test_a_column_named_twice_is_asked_about_once(hospital: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -278,6 +278,11 @@ def test_mistaken_budgets_give_a_message(
         (("{}/hospital.duckdb#a", "--table", "b", "--target", "c"), EXIT_BAD_INPUT, "give only one of them"),
         (("{}/nowhere.duckdb", "--table", "visits", "--target", "again"), EXIT_BAD_INPUT, "no database file"),
         (("{}/hospital.duckdb#visits", "--target", "again", "--cube-rows", "-1"), EXIT_BAD_INPUT, "expected a whole"),
+        (
+            ("{}/hospital.duckdb#visits", "--target", "again", "--cube-rows", "9" * 5000),
+            EXIT_BAD_INPUT,
+            "expected a wh",
+        ),
         (("rows.xlsx", "--target", "again"), EXIT_BAD_INPUT, "neither the URL of a database"),
         (("{}/hospital.duckdb#visits", "--target", "again", "--out", "no/m.tremula"), EXIT_FILE_ERROR, "make it"),
         (
@@ -304,3 +309,20 @@ def test_a_password_is_not_printed(capsys: pytest.CaptureFixture[str]) -> None:
     printed = query(capsys, url, "--table", "visits", "--target", "again", code=EXIT_BAD_INPUT)
     assert "secret" not in printed
     assert len(printed.splitlines()) == 1
+
+
+def test_a_column_that_numbers_the_rows_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    VISITS.assign(customer_id=np.arange(len(VISITS))).to_csv("visits.csv", index=False)
+    with pytest.raises(SystemExit):
+        run(["query", "visits.csv", *SMALL, "--target", "again", "--json"])
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["identifiers"] == ["customer_id"]
+    assert "column 'customer_id' has few rows for each value" in printed.err
+    assert "--columns ward,age" in printed.err
+
+
+def test_behind_a_guard_no_rows_are_counted_to_find_identifiers(capsys: pytest.CaptureFixture[str]) -> None:
+    VISITS.assign(customer_id=np.arange(len(VISITS))).to_csv("visits.csv", index=False)
+    told = as_json(capsys, "visits.csv", *SMALL, "--target", "again", "--min-count", "5", "--log", "log.sql")
+    assert told["identifiers"] == []
+    assert "COUNT(DISTINCT" not in Path("log.sql").read_text().upper()

@@ -227,3 +227,58 @@ def test_mistaken_statements_give_a_message(
         Path(name).write_text(json.dumps(domains))
     told = query(capsys, write(VISITS, "duckdb"), *CLASSES, *words, code=EXIT_BAD_INPUT)
     assert message in " ".join(told.split())
+
+
+# --- private cuts ---
+
+
+@pytest.mark.parametrize(("ending", "options"), [("duckdb", ("--epsilon", "400")), ("csv", ("--rho", "500", "--json"))])
+def test_tables_cannot_be_told_apart_by_private_cuts(
+    ending: str, options: tuple[str, ...], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    infinite_noise(monkeypatch)
+    words = (*CLASSES, *options, "--domains", "domains.json", "--private-cuts", "0.3")
+    seen = [everything_written(capsys, write(table.drop(columns="cost"), ending), *words) for table in neighbours()]
+    assert seen[0] == seen[1] == seen[2]
+
+
+@pytest.mark.parametrize("budget", [("--epsilon", "8"), ("--epsilon", "8", "--delta", "1e-6"), ("--rho", "2")])
+def test_private_cuts_and_counts_together_spend_the_budget(
+    budget: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    skewed = VISITS.assign(age=(20 + 75 * np.random.default_rng(0).random(len(VISITS)) ** 4).round().astype(int))
+    words = (*CLASSES, *budget, "--domains", "domains.json", "--private-cuts", "0.25", "--ledger", "ledger.jsonl")
+    told = as_json(capsys, write(skewed, "duckdb"), *words, "--log", "log.sql")
+    unit = "rho" if budget[0] == "--rho" else "epsilon"
+    assert told["disclosure"][f"{unit}_spent"] == pytest.approx(float(budget[1]), rel=1e-3)
+    assert told["disclosure"][f"{unit}_spent"] <= float(budget[1]) * (1 + 1e-12)
+    assert told["queries_planned"] == told["queries_sent"] + 2  # trees of estimated counts send fewer queries
+    costs = [json.loads(line)["cost"] for line in Path("ledger.jsonl").read_text().splitlines()]
+    assert costs[0] > 0
+    cuts = tm.load("model.tremula").schema_.attributes[1].cuts
+    shares = np.histogram(skewed["age"], [-np.inf, *cuts, np.inf])[0] / len(skewed)
+    assert shares.max() < 0.5  # equally wide bins: more than half of the rows are in the first
+    assert np.mean(skewed["age"] <= 20 + 75 / 8) > 0.5
+
+
+def test_a_ledger_file_pays_for_private_cuts_once(capsys: pytest.CaptureFixture[str]) -> None:
+    words = (*CLASSES, "--epsilon", "2", "--domains", "domains.json", "--ledger-file", "visits.ledger")
+    place = write(VISITS, "duckdb")
+    told = [as_json(capsys, place, *words, "--private-cuts", "0.25") for _ in range(2)]
+    assert Path("visits.ledger.cuts").exists()
+    assert [one["disclosure"]["epsilon_spent"] for one in told] == pytest.approx([2.0, 2.0])
+    query(capsys, place, *words, code=EXIT_BAD_INPUT)  # the whole budget again, with the same file
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--private-cuts", "0.2"), "--private-cuts was given without --epsilon or --rho"),
+        (("--epsilon", "1", "--private-cuts", "1"), "expected the share of the budget"),
+        (("--epsilon", "1", "--private-cuts", "0.2", "--public", "all"), "no numeric column has bounds"),
+    ],
+)
+def test_mistaken_private_cuts_give_a_message(
+    options: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert message in query(capsys, write(VISITS, "duckdb"), *CLASSES, *options, code=EXIT_BAD_INPUT)

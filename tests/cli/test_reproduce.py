@@ -168,6 +168,16 @@ def test_only_some_datasets_and_methods(measure: Measure) -> None:
     assert "--datasets coin --methods guessing" in Path("reproduced/tiny/table1.md").read_text()
 
 
+def test_only_the_first_splits(measure: Measure, monkeypatch: pytest.MonkeyPatch) -> None:
+    cells = [Cell("coin", "guessing", split) for split in range(3)]
+    monkeypatch.setattr("tests.cli.test_reproduce.CELLS", cells)
+    assert reproduce("tiny", "--splits", "2") == 0
+    assert measure.asked == cells[:2]
+    assert "`tremula reproduce tiny --splits 2`" in Path("reproduced/tiny/table1.md").read_text()
+    assert reproduce("tiny") == 0
+    assert measure.asked == cells
+
+
 def test_without_matplotlib_the_tables_are_written(
     measure: Measure, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -190,6 +200,7 @@ def test_without_matplotlib_the_tables_are_written(
         (["tiny", "--methods", "knowin"], EXIT_BAD_INPUT, "did you mean 'knowing'?"),
         (["tiny", "--quick", "--full"], 2, "exclude each other"),
         (["tiny", "--jobs", "0"], 2, "give 1 or more"),
+        (["tiny", "--splits", "0"], 2, "leaves nothing to measure"),
         (["tiny", "--out", "file"], EXIT_FILE_ERROR, "is a file"),
         (["tiny", "--results", "file"], EXIT_BAD_INPUT, "file"),
         (["tiny", "--results", "no/such/folder.duckdb"], EXIT_FILE_ERROR, "folder"),

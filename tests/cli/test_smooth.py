@@ -1,6 +1,7 @@
 """`tremula smooth`: models of several libraries from their files, what they lose before and after, and the file."""
 
 import json
+import zipfile
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -178,6 +179,16 @@ def test_a_skops_file_with_an_unsound_tree_is_refused(capsys: pytest.CaptureFixt
     forest.members_[1] = tm.Tree(nodes, tree.values, tree.subsets, tree.n_levels, tree.strict)
     skops.dump(forest, "forest.skops")
     assert "does not contain a valid skops model" in smooth(capsys, "forest.skops", *HELD_OUT, code=EXIT_BAD_INPUT)
+
+
+def test_a_skops_file_that_unpacks_to_far_more_is_refused() -> None:
+    skops = pytest.importorskip("skops.io")
+    skops.dump(tm.C45Classifier().fit(X, KIND), "tree.skops")
+    with zipfile.ZipFile("tree.skops", "a", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("zeros.npy", bytes(50_000_000))
+    with pytest.raises(FileDamaged, match=r"would unpack to .* bytes, more than 100 times its size"):
+        load_model(Path("tree.skops"))
+    assert load_model(Path("tree.skops"), trust=True).classes_.tolist() == sorted(set(KIND))
 
 
 def test_what_is_taken_for_harmless_is_a_class() -> None:

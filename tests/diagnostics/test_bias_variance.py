@@ -32,7 +32,7 @@ from tremula.diagnostics.decomposition.terms import (
     terms_of,
 )
 from tremula.diagnostics.significance.intervals import interval_of
-from tremula.errors import InvalidInput, InvalidParameter, OneClassTarget
+from tremula.errors import ColumnMismatch, InvalidInput, InvalidParameter, OneClassTarget
 
 SCHEMES = ["pool", "fresh", "bootstrap", "subsampled_cv"]
 CLASS_LOSSES = ["error", "class_probability", "log_loss"]
@@ -393,6 +393,28 @@ def test_truth_can_be_given_row_by_row() -> None:
     by_row = bias_variance(DecisionTreeClassifier(), X, y, truth=probabilities_at(X), **options)
     by_function = bias_variance(DecisionTreeClassifier(), X, y, truth=probabilities_at, **options)
     assert str(by_row) == str(by_function)
+
+
+@pytest.mark.parametrize("truth", [0.5, "half", ["a"] * 200, object(), lambda _: "half"])
+def test_a_truth_without_numbers_is_refused(truth: Any) -> None:
+    X, y = make_two_points(200, 0)
+    with pytest.raises(InvalidInput, match=r"truth is .* for each row"):
+        bias_variance(DecisionTreeClassifier(), X, y, truth=truth, n_models=4, random_state=0)
+
+
+def test_columns_of_the_same_name_are_refused() -> None:
+    X, y = make_two_points(200, 0)
+    twice = pd.DataFrame(np.column_stack([X, X]), columns=["a"] * 2 * np.shape(X)[1])
+    with pytest.raises(ColumnMismatch, match="several columns of the same name"):
+        bias_variance(DecisionTreeClassifier(), twice, y, n_models=4, random_state=0)
+
+
+def test_models_without_end_are_refused() -> None:
+    X, y = make_two_points(200, 0)
+    with pytest.raises(InvalidParameter, match=r"n_models=.* at most 1e\+06"):
+        bias_variance(DecisionTreeClassifier(), X, y, n_models=10**18)
+    with pytest.raises(InvalidParameter, match="scheme=array"):
+        bias_variance(DecisionTreeClassifier(), X, y, scheme=np.array(3))
 
 
 # --- curves ---

@@ -85,3 +85,22 @@ def test_bad_input_is_refused() -> None:
     for option in ("n_artificial", "noise"):
         with pytest.raises(InvalidParameter, match=option):
             tm.imitate(model, X, **{option: -1})
+
+
+def test_levels_that_no_row_has_are_not_drawn() -> None:
+    frame = pd.DataFrame({"x": X[:, 0], "new": True, "kind": pd.Categorical(["a", "b"] * 150, categories=list("abcd"))})
+    drawn = draw_near(frame, 500, 0.5, "from_dtype", 0)
+    assert drawn["new"].all()
+    assert set(drawn["kind"]) == {"a", "b"}
+    assert (drawn["x"].isin(frame["x"])).mean() < 0.5
+
+
+@pytest.mark.parametrize("unit", ["us", "ns"])
+def test_dates_stay_dates(unit: str) -> None:
+    days = pd.date_range("2020-01-01", periods=300, tz="Europe/Berlin").as_unit(unit)
+    frame = pd.DataFrame({"x": X[:, 0], "day": days})
+    forest = tm.BaggingClassifier(n_estimators=5, random_state=0).fit(frame, Y)
+    assert tm.imitate(forest, frame, random_state=0).score(frame, Y) > 0.8
+    assert draw_near(frame, 20, 0.3, "from_dtype", 0)["day"].dtype == frame["day"].dtype
+    dates = frame["day"].dt.tz_localize(None).to_numpy()[:, None]
+    assert tm.imitate(tm.BaggingClassifier(n_estimators=5, random_state=0).fit(dates, Y), dates).score(dates, Y) > 0.5

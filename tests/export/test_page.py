@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import re
 
+import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_iris
 
 import tremula as tm
 from tremula.errors import UnsupportedModel
+from tremula.export.page.model import _as_script
 
 from .tables import mixed_table, trained
 
@@ -40,6 +42,15 @@ def test_no_name_ends_a_script() -> None:
     assert description_of(page)["classes"] == [evil, "x"]
 
 
+@pytest.mark.filterwarnings("error")
+def test_thresholds_whose_range_overflows_are_shown() -> None:
+    X = [[-1.7e308], [-1.6e308], [1.6e308], [1.7e308]] * 5
+    tree = tm.C45Classifier().fit(X, ["a", "b", "a", "b"] * 5)
+    (column,) = description_of(tm.to_html(tree))["attributes"]
+    assert column["low"] < -1.7e308
+    assert column["high"] > 1.7e308
+
+
 def test_nothing_is_asked_of_a_network() -> None:
     page = tm.to_html(trained("class", "forest"))
     assert "default-src 'none'" in page
@@ -51,3 +62,8 @@ def test_a_smoothed_model_is_refused() -> None:
     forest = tm.RandomForestClassifier(n_estimators=2, random_state=0).fit(X, y)
     with pytest.raises(UnsupportedModel, match="averages over noise"):
         tm.to_html(tm.DualPerturbClassifier(forest, noise=0.1).fit(X))
+
+
+def test_a_model_with_an_infinite_weight_is_refused() -> None:
+    with pytest.raises(UnsupportedModel, match="not finite"):
+        _as_script({"weights": [1.0, -np.inf]})

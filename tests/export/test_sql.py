@@ -91,7 +91,18 @@ def test_answers_in_sqlite(kind: str, name: str, missing: str) -> None:
     ("kind", "name"),
     [
         ("number", "bagged M5"),
-        *(pytest.param("class", name, marks=pytest.mark.slow) for name in ("dagging", "CART, shares")),
+        *(
+            pytest.param(kind, name, marks=pytest.mark.slow)
+            for kind, name in [
+                ("class", "dagging"),
+                ("class", "CART, shares"),
+                ("class", "forest"),
+                ("class", "bagging"),
+                ("class", "counts"),
+                ("class", "Aspen"),
+                ("number", "Aspen"),
+            ]
+        ),
     ],
 )
 def test_other_dialects_mean_the_same_to_sqlglot(database: Any, kind: str, name: str, dialect: str) -> None:

@@ -1,4 +1,4 @@
-"""A model file as its parts, and back to a file with the right checksum, as a forger would write it.
+"""A model file as its parts, and back to a model, or to a file with the right checksum, as a forger would write it.
 
 The parts of a file are read once. Its arrays may not be written to; the bytes of those that stay as they are are kept.
 """
@@ -8,19 +8,26 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import marshal
 import struct
 import zipfile
 import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from tremula.errors import FileDamaged, TremulaError
+from tremula.persistence.archive import model_of
+from tremula.persistence.stored_arrays import check_header, plain_copy
+
 DESCRIPTION = "model.json"
 LOCAL = struct.Struct("<4s5H3L2H")  # the headers of the ZIP format: before an entry, in the list of entries, at the end
 LISTED = struct.Struct("<4s6H3L5H2L")
 LAST = struct.Struct("<4s4H2LH")
+Place = tuple[Any, ...]
 FIRST_DAY = 33  # 1980-01-01
 VERSION = 20
 
@@ -31,6 +38,7 @@ class Parts:
 
     description: Any
     arrays: dict[str, np.ndarray]
+    pristine_places: list[Place] | None = None  # of the values of the description, until it is changed
 
 
 class Entry(NamedTuple):
@@ -41,29 +49,65 @@ class Entry(NamedTuple):
 
 
 class _Template(NamedTuple):
-    description: bytes
+    description: bytes  # by `marshal`, which reads three times as fast as JSON
     arrays: dict[str, np.ndarray]
+    places: list[Place]
 
 
 _ENTRIES: dict[int, Entry] = {}  # by the number that Python gives an array; templates keep their arrays alive
 
 
 @cache
-def _template(content: bytes) -> _Template:
+def _template(content: bytes, with_digest: bool) -> _Template:
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         entries = {name: archive.read(name) for name in archive.namelist() if name.endswith(".npy")}
-        description = archive.read(DESCRIPTION)
+        description = json.loads(archive.read(DESCRIPTION))
     arrays = {name: np.lib.format.read_array(io.BytesIO(entry)) for name, entry in entries.items()}
     for name, array in arrays.items():
         array.flags.writeable = False
         _ENTRIES[id(array)] = Entry(entries[name], zlib.crc32(entries[name]))
-    return _Template(description, arrays)
+    if not with_digest:
+        _forget_digest(description)
+    return _Template(marshal.dumps(description), arrays, list(places_in(description)))
 
 
-def read_parts(content: bytes) -> Parts:
-    """Take a file apart."""
-    template = _template(content)
-    return Parts(json.loads(template.description), dict(template.arrays))
+def _forget_digest(value: Any) -> None:
+    for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        _forget_digest(item)
+    if isinstance(value, dict):
+        value.pop("_model_digest", None)
+
+
+def places_in(value: Any, path: Place = ()) -> Iterator[Place]:
+    """Yield the way to each value of a description."""
+    yield path
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in items:
+        yield from places_in(item, (*path, key))
+
+
+def read_parts(content: bytes, with_digest: bool = True) -> Parts:
+    """Take a file apart; without the digest a smoothed model is not told that its trees were changed."""
+    template = _template(content, with_digest)
+    return Parts(marshal.loads(template.description), dict(template.arrays), template.places)
+
+
+def load_parts(parts: Parts) -> Any:
+    """Load a model from its parts as `tm.load` does from a file of them; only the archive itself is left out."""
+    names = [name.removesuffix(".npy") for name in parts.arrays]
+    try:
+        return model_of(parts.description, names, lambda name: _checked(parts.arrays[f"{name}.npy"], name), "parts")
+    except TremulaError:
+        raise
+    except Exception as error:  # as `tm.load` does
+        raise FileDamaged(str(error)) from error
+
+
+def _checked(array: np.ndarray, name: str) -> np.ndarray:
+    if id(array) in _ENTRIES:
+        return array.copy()
+    check_header(name, array.shape, array.dtype, array.nbytes)
+    return plain_copy(array, name)
 
 
 def write_parts(parts: Parts, method: int = zipfile.ZIP_STORED) -> bytes:

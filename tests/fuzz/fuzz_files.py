@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import collections
+import gc
 import json
 import multiprocessing
 import os
@@ -28,13 +29,15 @@ from sklearn.exceptions import NotFittedError
 import tremula as tm
 from tremula.errors import TremulaError
 
-from .mutator import mutate
+from .archive import load_parts
+from .mutator import changed_parts, mutate
 from .questions import all_questions
 from .stored_models import write_models
 
 FORK = multiprocessing.get_context("fork")
 IN_MEMORY = Path("/dev/shm")  # files of each input are written there, if the machine has it
-MANY_QUESTIONS = 0.01  # share of the models that are asked many questions one after the other, the others one or two
+IN_FILES = 0.1  # share of the inputs that are written to a file; the others are loaded from its parts
+MANY_QUESTIONS = 0.003  # share of the models that are asked many questions one after the other, the others one or two
 MEBIBYTE = 2**20
 MAX_SECONDS = 2.0  # processor time of one load or one question
 MAX_GROWTH = 300  # MiB that one input of a few kilobytes may add to the peak of the process
@@ -42,10 +45,14 @@ STUCK_AFTER = 300.0  # seconds without progress, after which a process is ended;
 CLEAR = (TremulaError, NotFittedError)
 
 
-def make_input(contents: list[bytes], number: int) -> bytes:
-    """Return the mutated file of a number."""
+def load_input(contents: list[bytes], number: int, path: Path) -> Any:
+    """Load the mutated model of a number, by way of a file or without."""
     draw = random.Random(number)
-    return mutate(draw.choice(contents), contents, draw)
+    content = draw.choice(contents)
+    if draw.random() >= IN_FILES:
+        return load_parts(changed_parts(content, contents, draw))
+    path.write_bytes(mutate(content, contents, draw))
+    return tm.load(path)
 
 
 class Findings:
@@ -53,6 +60,7 @@ class Findings:
 
     def __init__(self) -> None:
         self.counts: collections.Counter[str] = collections.Counter()
+        self.answers: collections.Counter[str] = collections.Counter()
         self.faults: dict[str, tuple[int, str]] = {}
         self.peak = peak_memory()
 
@@ -63,19 +71,17 @@ class Findings:
 
     def try_input(self, contents: list[bytes], number: int, folder: Path, all_of_them: bool) -> None:
         """Load one input and ask what loads."""
-        path = folder / "input.tremula"
-        path.write_bytes(make_input(contents, number))
         self.counts["inputs"] += 1
-        loaded, model = self._call("load", number, lambda: tm.load(path))
+        loaded, model = self._call("load", number, lambda: load_input(contents, number, folder / "input.tremula"))
         if not loaded:
             self.counts["refused"] += 1
         else:
             self.counts["loaded"] += 1
             self._ask(model, number, all_of_them)
-        grown = peak_memory() - self.peak
-        if grown > MAX_GROWTH:
-            self.fault("memory", number, f"the peak of memory grew by {grown} MiB")
-        self.peak = max(self.peak, peak_memory())
+        peak = peak_memory()
+        if peak - self.peak > MAX_GROWTH:
+            self.fault("memory", number, f"the peak of memory grew by {peak - self.peak} MiB")
+        self.peak = peak
 
     def _ask(self, model: Any, number: int, all_of_them: bool) -> None:
         draw, numbers = random.Random(number), np.random.default_rng(number)
@@ -86,7 +92,7 @@ class Findings:
         for name in chosen:
             self.counts["questions"] += 1
             answered, _ = self._call(name, number, questions[name])
-            self.counts["answered"] += answered
+            self.answers[name] += answered
 
     def _call(self, name: str, number: int, question: Any) -> tuple[bool, Any]:
         start = time.process_time()
@@ -124,6 +130,7 @@ def work(folder: Path, contents: list[bytes], first: int, seconds: float, n_inpu
     os.dup2(os.open(folder / "stderr.txt", os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 2)
     warnings.simplefilter("ignore")
     np.seterr(all="ignore")
+    gc.freeze()  # what was imported is not gone through again and again
     if not os.environ.get("ASAN_OPTIONS"):
         resource.setrlimit(resource.RLIMIT_AS, (8192 * MEBIBYTE,) * 2)
     findings, number, end = Findings(), first, time.monotonic() + seconds
@@ -132,29 +139,36 @@ def work(folder: Path, contents: list[bytes], first: int, seconds: float, n_inpu
         os.pwrite(progress, f"{number:20d}".encode(), 0)
         findings.try_input(contents, number, folder, all_of_them=n_inputs == 1)
         number += 1
-    found = {"counts": findings.counts, "faults": findings.faults, "next": number}
+    found = {"counts": findings.counts, "answers": findings.answers, "faults": findings.faults, "next": number}
     (folder / "found.json").write_text(json.dumps(found))
 
 
-def run(seconds: float, first: int, batch: int) -> dict[str, Any]:
-    """Try inputs for a time, in processes of their own, and return what was found."""
+def run(seconds: float, first: int, batch: int, out: Path | None = None) -> dict[str, Any]:
+    """Try inputs for a time, in processes of their own, and return what was found; `out` has it after each process."""
+    start = time.monotonic()
     total: collections.Counter[str] = collections.Counter()
+    answers: collections.Counter[str] = collections.Counter()
     faults: dict[str, Any] = {}
     tempfile.tempdir = str(IN_MEMORY) if os.access(IN_MEMORY, os.W_OK) else None
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "models").mkdir()
         contents = [path.read_bytes() for path in write_models(folder / "models")]
-        number, end = first, time.monotonic() + seconds
+        number, end, found = first, time.monotonic() + seconds, {}
         while time.monotonic() < end:
             result = _run_batch(folder, contents, number, end - time.monotonic(), batch)
             total.update(result["counts"])
+            answers.update(result["answers"])
             for kind, fault in result["faults"].items():
                 if kind not in faults:
                     faults[kind] = fault
                     print(f"fault in input {fault[0]}: {kind}", flush=True)
             number = result["next"]
-    return {"first": first, "next": number, "counts": dict(total), "faults": faults}
+            found = {"first": first, "next": number, "counts": total, "answers": answers, "faults": faults}
+            found["seconds"] = round(time.monotonic() - start)
+            if out is not None:
+                out.write_text(json.dumps(found, indent=1) + "\n")
+    return found
 
 
 def _run_batch(folder: Path, contents: list[bytes], first: int, seconds: float, batch: int) -> dict[str, Any]:
@@ -179,6 +193,7 @@ def _run_batch(folder: Path, contents: list[bytes], first: int, seconds: float, 
     places = [line.split("tremula/")[-1] for line in details.splitlines() if ".pyx" in line or "_kernels" in line]
     return {
         "counts": {"inputs": n_inputs, "crashes": 1},
+        "answers": {},
         "faults": {f"{kind} {places[:1]}": (number, details)},
         "next": number + 1,
     }
@@ -195,14 +210,10 @@ def main() -> None:
     options = parser.parse_args()
     if options.only is not None:
         options.first, options.batch, options.seconds = options.only, 1, 1e-3
-    start = time.monotonic()
-    result = run(options.seconds, options.first, options.batch)
-    result["seconds"] = round(time.monotonic() - start)
-    if options.out is not None:
-        options.out.write_text(json.dumps(result, indent=1) + "\n")
+    result = run(options.seconds, options.first, options.batch, options.out)
     for kind, (number, details) in result["faults"].items():
         print(f"--- {kind} (input {number})\n{details}")
-    print({name: value for name, value in result.items() if name != "faults"})
+    print({name: value for name, value in result.items() if name not in ("faults", "answers")})
     sys.exit(1 if result["faults"] else 0)
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import importlib.util
 import io
 import pickle
 import tempfile
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,25 @@ EXTREME = [0.0, 1.0, -1.0, 2.0, 3.0, 0.3, -0.7, 1e300, -1e300, 1e-310, 2.0**31, 
 Question = Callable[[], Any]
 
 
+class Rows:
+    """Rows and a target to ask a model about; they are made when a question needs them."""
+
+    def __init__(self, model: Any, numbers: np.random.Generator) -> None:
+        self._model, self._numbers = model, numbers
+
+    @cached_property
+    def X(self) -> Any:
+        return make_table(self._model, self._numbers)
+
+    @property
+    def errors(self) -> np.ndarray:
+        return np.full(self.X.shape[1], 0.1)
+
+    @cached_property
+    def y(self) -> np.ndarray:
+        return _target(self._model, self._numbers)
+
+
 def all_questions(model: Any, numbers: np.random.Generator) -> dict[str, Question]:
     """Return all questions that a model has a method for, by name."""
     if isinstance(model, tm.Tree):
@@ -32,7 +53,7 @@ def all_questions(model: Any, numbers: np.random.Generator) -> dict[str, Questio
     if not isinstance(model, BaseEstimator):
         return {"repr": lambda: repr(model)}
     questions: dict[str, Question] = {
-        "repr": lambda: (repr(model), str(model)),
+        "repr": lambda: (repr(model), str(model), model.get_params(), model.get_metadata_routing()),
         "page": lambda: model._repr_html_() if hasattr(model, "_repr_html_") else None,
         "clone": lambda: clone(model),
         "pickle": lambda: pickle.loads(pickle.dumps(model)),
@@ -40,12 +61,11 @@ def all_questions(model: Any, numbers: np.random.Generator) -> dict[str, Questio
     }
     if not hasattr(model, "encoder_"):
         return questions
-    X = make_table(model, numbers)
-    y = _target(model, numbers)
+    rows = Rows(model, numbers)
     for name in ("predict", "predict_proba", "apply", "decision_path", "predict_members", "smooth", "spread"):
-        questions[name] = lambda name=name: getattr(model, name)(X)
+        questions[name] = lambda name=name: getattr(model, name)(rows.X)
     for name in ("staged_predict", "staged_predict_proba"):
-        questions[name] = lambda name=name: list(getattr(model, name)(X))
+        questions[name] = lambda name=name: list(getattr(model, name)(rows.X))
     for name in (
         "export_text",
         "export_sql",
@@ -59,13 +79,14 @@ def all_questions(model: Any, numbers: np.random.Generator) -> dict[str, Questio
     for name in ("feature_importances_", "estimators_", "can_count_inbag", "oob_score_", "report_", "split_shares_"):
         questions[name] = lambda name=name: repr(getattr(model, name, None))
     for name in ("count_inbag", "permutation_importances", "unbiased_importances"):
-        questions[name] = lambda name=name: getattr(model, name)(X, y)
-    questions |= _about_smoothing(model, X, numbers)
+        questions[name] = lambda name=name: getattr(model, name)(*training_rows(model))
+    questions |= _about_smoothing(model, rows)
+    questions["fit"] = lambda: copy.deepcopy(model).fit(rows.X, rows.y).predict(rows.X)
     questions["members"] = lambda: _ask_members(model, numbers)
-    questions["certify"] = lambda: tm.certify(model, X, max_boxes=20)
-    questions["prune_together"] = lambda: tm.prune_together(model, X, y)
-    questions["prune_each"] = lambda: tm.prune_each(model, X, y)
-    questions |= _by_functions(model, X, y)
+    questions["certify"] = lambda: tm.certify(model, rows.X, max_boxes=20)
+    questions["prune_together"] = lambda: tm.prune_together(model, rows.X, rows.y)
+    questions["prune_each"] = lambda: tm.prune_each(model, rows.X, rows.y)
+    questions |= _by_functions(model, rows)
     return {name: question for name, question in questions.items() if _has(model, name)}
 
 
@@ -75,19 +96,20 @@ def _has(model: Any, name: str) -> bool:
 
 
 ALWAYS = {"repr", "page", "clone", "pickle", "save", "members", "certify", "prune_together", "prune_each", "smoothed"}
-ALWAYS |= {"explained", "exported", "sure"}
+ALWAYS |= {"explained", "exported", "imitated", "sure"}
 CONVERTERS = {"sklearn": "sklearn", "onnx": "onnx", "treelite": "treelite"}  # and the library that each needs
 
 
-def _by_functions(model: Any, X: Any, y: np.ndarray) -> dict[str, Question]:
+def _by_functions(model: Any, rows: Rows) -> dict[str, Question]:
     """Questions to the functions that explain, export and judge a model."""
     questions: dict[str, Question] = {
-        "explained by shares": lambda: tm.explain(model, X),
-        "explained by proximity": lambda: tm.proximity(model, X),
-        "explained by weights": lambda: tm.row_weights(model, X, X_train=X, y_train=y),
-        "explained by leaves": lambda: tm.leaf_distribution(model, X),
+        "explained by shares": lambda: tm.explain(model, rows.X),
+        "explained by proximity": lambda: tm.proximity(model, rows.X),
+        "explained by weights": lambda: _weigh_rows(model, rows),
+        "explained by leaves": lambda: tm.leaf_distribution(model, rows.X),
         "exported to a page": lambda: tm.to_html(model),
         "exported to SQL": lambda: tm.to_sql(model),
+        "imitated": lambda: tm.imitate(model, rows.X, random_state=0),
         "sure": lambda: _ask_uncertainty(model),
     }
     for name, library in CONVERTERS.items():
@@ -96,11 +118,14 @@ def _by_functions(model: Any, X: Any, y: np.ndarray) -> dict[str, Question]:
     return questions
 
 
+def _weigh_rows(model: Any, rows: Rows) -> Any:
+    X_train, y_train = training_rows(model)
+    return tm.row_weights(model, rows.X, X_train=X_train, y_train=y_train)
+
+
 def _ask_uncertainty(model: Any) -> None:
     """Ask how sure a model is, as its owner would, with the rows that the fuzz fits its models on."""
-    rows, target = table(), classes() if is_classifier(model) else numeric_target()
-    if rows.shape[1] != getattr(model, "n_features_in_", None):
-        rows = rows[["size", "weight"]].to_numpy()
+    rows, target = training_rows(model)
     uncertainty = tm.Uncertainty(model, rows, target)
     for name in (
         ("predict_set", "predict_stable_set") if is_classifier(model) else ("predict_interval", "predict_quantiles")
@@ -108,6 +133,14 @@ def _ask_uncertainty(model: Any) -> None:
         getattr(uncertainty, name)(rows)
     uncertainty.predict_std(rows)
     uncertainty.certified_rows(rows)
+
+
+def training_rows(model: Any) -> tuple[Any, np.ndarray]:
+    """Return the rows and the target that the fuzz fitted a model on, as far as its columns tell."""
+    rows, target = table(), classes() if is_classifier(model) else numeric_target()
+    if rows.shape[1] == getattr(model, "n_features_in_", None):
+        return rows, target
+    return rows[["size", "weight"]].to_numpy(), target
 
 
 def make_table(model: Any, numbers: np.random.Generator) -> Any:
@@ -151,28 +184,28 @@ def _save(model: Any) -> Any:
         return tm.load(Path(folder, "again"))
 
 
-def _about_smoothing(model: Any, X: Any, numbers: np.random.Generator) -> dict[str, Question]:
+def _about_smoothing(model: Any, rows: Rows) -> dict[str, Question]:
     """Questions about a smoothed model, or about a model that is smoothed."""
     kind = tm.DualPerturbClassifier if is_classifier(model) else tm.DualPerturbRegressor
-    n_columns = X.shape[1]
 
     def smoothed(method: str) -> Any:
         wrapper = kind(
-            model, noise=0.1, method=method, scale=np.ones(n_columns), prefit=True, random_state=0, n_draws=3
+            model, noise=0.1, method=method, scale=np.ones(rows.X.shape[1]), prefit=True, random_state=0, n_draws=3
         )
-        return wrapper.fit(X).predict(X)
+        return wrapper.fit(rows.X).predict(rows.X)
 
     questions: dict[str, Question] = {f"smoothed by {method}": lambda m=method: smoothed(m) for method in METHODS}
     if not isinstance(model, tm.DualPerturbClassifier | tm.DualPerturbRegressor):
         return questions
-    errors = np.full(n_columns, 0.1)
     for name in ("predict", "predict_proba", "gradient", "certified_radius", "certified_interval", "smooth"):
-        questions[f"{name} with errors"] = lambda name=name: getattr(model, name)(X, X_std=errors)
+        questions[f"{name} with errors"] = lambda name=name: getattr(model, name)(
+            rows.X, X_std=np.full(rows.X.shape[1], 0.1)
+        )
     for name in ("gradient", "certified_radius", "certified_interval"):
-        questions[name] = lambda name=name: getattr(model, name)(X)
+        questions[name] = lambda name=name: getattr(model, name)(rows.X)
     answers = "predict_proba" if is_classifier(model) else "predict"
-    questions[f"{answers} and deviations"] = lambda: getattr(model, answers)(X, return_std=True)
-    questions["answer_distribution"] = lambda: model.answer_distribution(X, n_draws=3)
+    questions[f"{answers} and deviations"] = lambda: getattr(model, answers)(rows.X, return_std=True)
+    questions["answer_distribution"] = lambda: model.answer_distribution(rows.X, n_draws=3)
     return questions
 
 

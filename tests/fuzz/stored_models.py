@@ -141,6 +141,9 @@ def special_models() -> dict[str, Any]:
     splits = [SmearedInputs(0.1), RandomThresholds()]
     blocks, balanced = [BlockBootstrap(5), BalancedWeights()], [BalancedBootstrap(), SyntheticMinority(2)]
     bagged = tm.BaggingRegressor(tm.M5Regressor(), **few).fit(frame, target)
+    bagged_trees = tm.BaggingClassifier(tm.CARTClassifier(), **few).fit(frame, labels)
+    smoothed = tm.DualPerturbClassifier(tm.CARTClassifier(), noise=0.1).fit(frame, labels)
+    smoothed.table_ = named.table_
     return {
         "with schema": named,
         "pruned sequence": tm.CARTClassifier(ccp_alpha="cv", cv=3, random_state=0).fit(frame, labels),
@@ -166,6 +169,10 @@ def special_models() -> dict[str, Any]:
         "smoothed infinities": tm.DualPerturbRegressor(tm.ExtraTreesRegressor(**few), noise=0.1, method="path").fit(
             frame, target
         ),
+        "kept weights": tm.AdaBoostM1Classifier(keep_weights=True, **few).fit(frame, labels),
+        "pruned together": tm.prune_together(bagged_trees, frame, labels),
+        "pruned each": tm.prune_each(bagged_trees, frame, labels),
+        "smoothed with schema": smoothed,
         "bare tree": tm.CARTRegressor(max_depth=2).fit(frame, target).tree_,
         "array": tm.RandomForestRegressor(**few).fit(frame[["size", "weight"]].to_numpy(), target),
         "smeared numbers": tm.PerturbCombineRegressor(perturb=[SmearedTarget(0.1)], **few).fit(frame, target),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import threading
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -257,3 +258,35 @@ def test_many_levels_become_one_number_in_m5() -> None:
     assert model.score(frame, target) > 0.9
     assert "[place of word]" in model.export_text()
     assert (model.predict(frame[:100]) == model.predict(frame)[:100]).all()
+
+
+@pytest.mark.parametrize("kind", [tm.CARTClassifier, tm.C45Classifier, tm.ExtraTreesRegressor, tm.M5Regressor])
+def test_rows_that_another_thread_changes_do_no_harm(kind: type) -> None:
+    """What is learned is then worth nothing, but no memory is read or written that is not the rows'."""
+    draw, stop = np.random.default_rng(0), threading.Event()
+    X = draw.normal(size=(2000, 3))
+    target, versions = X[:, 0] > 0 if "Classifier" in kind.__name__ else X[:, 0], [X.copy(), np.round(X)]
+
+    def change() -> None:
+        while not stop.wait(2e-4):
+            X[:] = versions[0]
+            versions.reverse()
+
+    thread = threading.Thread(target=change)
+    thread.start()
+    try:
+        for _ in range(10):
+            assert len(small(kind).fit(X, target).predict(X)) == len(X)
+    finally:
+        stop.set()
+        thread.join()
+
+
+@pytest.mark.slow
+def test_more_rows_than_float32_can_count() -> None:
+    n_rows = 2**24 + 3
+    column = np.zeros(n_rows, np.float32)
+    column[-2:] = 1.0
+    tree = tm.CARTClassifier(max_depth=1, min_samples_leaf=2).fit(column[:, None], column > 0).tree_
+    assert tree.nodes["weight"].tolist() == [n_rows, n_rows - 2, 2]
+    assert tree.nodes["threshold"][0] == 0.5

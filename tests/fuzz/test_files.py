@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import tremula as tm
-from tremula.errors import FileDamaged, InvalidInput, UnsupportedModel
+from tremula.errors import FileDamaged, InvalidInput, UnknownClass, UnsupportedModel
 from tremula.persistence.archive import FREE_BYTES, MAX_RATIO
 from tremula.persistence.hints import hints_of
 from tremula.persistence.registry import storable_classes
@@ -26,6 +26,7 @@ from tremula.trees.structure import MISSING_FIRST, MISSING_SECOND, NODE_DTYPE, N
 from .archive import Parts, read_parts, write_parts, zip_entries
 from .fuzz_files import Findings
 from .mutator import mutate
+from .questions import all_questions
 from .stored_models import classes, table, write_models
 
 
@@ -61,6 +62,34 @@ def test_files_as_they_are_answer_every_question(folder: Path) -> None:
         with np.errstate(all="ignore"):
             findings._ask(model, 0, all_of_them=True)
     assert findings.faults == {}
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_some_file_answers_each_question(folder: Path) -> None:
+    findings, asked = Findings(), set[str]()
+    with np.errstate(all="ignore"):
+        for path in sorted(folder.iterdir()):
+            model = tm.load(path)
+            asked |= set(all_questions(model, np.random.default_rng(0)))
+            findings._ask(model, 0, all_of_them=True)
+    assert findings.faults == {}
+    assert len(asked) > 60
+    assert {name for name in asked if not findings.answers[name]} == set()
+
+
+# These train, draw or check what was built in the program; scikit-learn's `score` is `predict` and a measure.
+NOT_ASKED = {"score", "grow", "sort", "plot", "check", "check_fits", "oob_quantiles", "from_node_counts"}
+NOT_ASKED |= {"from_node_means"}
+
+
+def test_every_public_method_is_asked() -> None:
+    kinds = [getattr(tm, name) for name in tm.__all__ if isinstance(getattr(tm, name), type)]
+    methods = {name for kind in kinds for name in dir(kind) if not name.startswith(("_", "set_"))}
+    functions = {name for name in methods if any(callable(getattr(kind, name, None)) for kind in kinds)}
+    asked = Path(__file__).with_name("questions.py").read_text()
+    unasked = {name for name in functions if f'"{name}"' not in asked and f".{name}(" not in asked}
+    assert unasked == NOT_ASKED
 
 
 def test_every_storable_class_is_in_a_file(contents: list[bytes]) -> None:
@@ -172,6 +201,11 @@ FOUND: dict[str, tuple[str, Callable[[Parts], Any], str]] = {
         lambda parts: fitted(parts)["node_weights_"].pop(),
         "",
     ),
+    "draws without a seed": (
+        "RandomForestClassifier",
+        lambda parts: fitted(parts).pop("_root_seed"),
+        "rows were drawn without a seed",
+    ),
     "a level that is not there": (
         "M5Regressor",
         set_array("arrays/M5Regressor.tree_.terms.fill", replaced(2, 1e9)),
@@ -187,7 +221,9 @@ FOUND: dict[str, tuple[str, Callable[[Parts], Any], str]] = {
         set_array("arrays/M5Regressor.tree_.terms.attribute", replaced(0, 10**6)),
         "terms are not those of M5'",
     ),
-    "a method hidden": ("C45Classifier", set_fitted(predict=1), "which hides its own"),
+    "a method hidden": ("C45Classifier", set_fitted(predict=1), "gives C45Classifier an attribute 'predict'"),
+    "an attribute of no class": ("C45Classifier", set_fitted(note=1), "gives C45Classifier an attribute 'note'"),
+    "an attribute of another class": ("C45Classifier", set_fitted(row_weights_=1), "an attribute 'row_weights_'"),
     "a word for a tree": ("C45Classifier", set_fitted(tree_="tree"), "C45Classifier.tree_ has a wrong type"),
     "classes as a table": ("C45Classifier", set_fitted(classes_={"objects": [[1], [2], [3]]}), "not distinct labels"),
     "a billion jobs": (
@@ -206,6 +242,21 @@ FOUND: dict[str, tuple[str, Callable[[Parts], Any], str]] = {
         "BaggingClassifier",
         set_fitted(_drawn_from={"tuple": []}),
         "rows of fit are not described",
+    ),
+    "rows of Aspen's fit without a number": (
+        "AspenClassifier",
+        set_fitted(_drawn_from={"tuple": []}),
+        "rows of fit are not described",
+    ),
+    "rows divided among fewer members": (
+        "DaggingClassifier",
+        set_fitted(_drawn_for=1),
+        "rows were divided among fewer members",
+    ),
+    "an array for a progress bar": (
+        "BaggingClassifier",
+        lambda parts: parameters(parts).update(verbose=[1, 2]),
+        "verbose",
     ),
     "no members": ("BaggingClassifier", set_fitted(members_=[]), ""),
     "trees as numbers": ("BaggingClassifier", set_fitted(members_=[1, 2]), "members_ has a wrong type"),
@@ -242,7 +293,7 @@ def test_what_the_fuzz_found_is_refused(
     name: str, change_parts: Callable[[Parts], Any], message: str, folder: Path, tmp_path: Path
 ) -> None:
     path = change(folder, name, tmp_path / "changed", change_parts)
-    with pytest.raises((FileDamaged, InvalidInput), match=message or None):
+    with pytest.raises((FileDamaged, InvalidInput, UnknownClass), match=message or None):
         tm.load(path).predict(table())
 
 

@@ -12,6 +12,8 @@ from tremula.trees import size_limit
 from tremula.trees.m5 import terms
 
 from . import fuzz_files, memory, peak_memory
+from .fault_jobs import JOBS
+from .other_pythons import count_tests
 from .trust_page import COLUMNS, PAGE, RUNS, marks, read_run, with_tables
 
 STORED: dict[str, list[dict[str, Any]]] = json.loads(RUNS.read_text(encoding="utf-8"))
@@ -52,6 +54,28 @@ def test_another_count_is_noticed(kind: str, name: str) -> None:
     page = PAGE.read_text(encoding="utf-8")
     first, *others = STORED[kind]
     assert page != with_tables(page, {**STORED, kind: [{**first, name: first[name] + 1}, *others]})
+
+
+def test_each_run_of_another_python_is_on_the_page() -> None:
+    start, end = marks("pythons")
+    _, _, *lines = PAGE.read_text(encoding="utf-8").split(start)[1].split(end)[0].strip().splitlines()
+    shown = [line.strip("| ").split(" | ") for line in lines]
+    assert [[cell.replace(",", "") for cell in cells] for cells in shown] == [
+        [str(run[name]).replace(",", "") for name in COLUMNS["pythons"]] for run in STORED["pythons"]
+    ]
+    assert [run for run in STORED["pythons"] if run["failures"] or run["passed"] < 100] == []
+
+
+def test_tests_under_another_python_are_counted() -> None:
+    suite = '<testsuite tests="9" skipped="2" failures="1" errors="1" time="3.6"/>'
+    run = count_tests(f"<testsuites>{suite}{suite}</testsuites>", "trixie")
+    assert (run["passed"], run["skipped"], run["failures"], run["seconds"]) == (10, 4, 4, 7)
+    assert set(run) == set(COLUMNS["pythons"])
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_each_job_was_killed_at_200_moments(job: str) -> None:
+    assert sum(run["moments"] for run in STORED["faults"] if run["job"] == job and run["signal"] == "kill") >= 200
 
 
 def test_no_stored_run_has_a_fault_or_a_leak() -> None:

@@ -1,7 +1,7 @@
 """Writes the tables of runs into `docs/develop/trust.md`, from the counts in `runs.json`.
 
 `python -m tests.fuzz.trust_page` rewrites them; `--add FILE --kind faults` first adds the counts that `fuzz_files`,
-`faults`, `memory` or `peak_memory` wrote with `--out`. A test compares the page with the counts.
+`faults`, `memory` or `peak_memory` wrote with `--out`, or `.ci/other_python`. A test compares the page with the counts.
 """
 
 from __future__ import annotations
@@ -49,10 +49,19 @@ COLUMNS = {
         "tremula": "tremula, MiB",
         "scikit-learn": "scikit-learn, MiB",
     },
+    "pythons": {
+        "python": "Python",
+        "system": "system",
+        "libraries": "libraries",
+        "passed": "passed",
+        "skipped": "skipped",
+        "failures": "failures",
+        "seconds": "seconds",
+    },
 }
-TEXTS = {"build", "job", "signal", "estimator", "pair"}
+TEXTS = {"build", "job", "signal", "estimator", "pair", "python", "system", "libraries"}
 NOT_ADDED = TEXTS | {"first", "bytes", "blocks", "resident"}
-WITHOUT_SUM = {"peak"}
+WITHOUT_SUM = {"peak", "pythons"}
 
 
 def marks(kind: str) -> tuple[str, str]:

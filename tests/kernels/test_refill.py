@@ -61,6 +61,36 @@ def test_means_of_cells_are_those_of_the_rows_in_other_folds() -> None:
     np.testing.assert_array_equal(codes, code_of_cell[folds, levels])
 
 
+def test_newton_sums_are_those_of_residuals_and_curvatures() -> None:
+    rng = np.random.default_rng(2)
+    leaves, weights, codes = rng.integers(0, 6, 90), rng.random(90), rng.integers(0, 3, 90).astype(np.int32)
+    shares = rng.dirichlet(np.ones(3), 90)
+    residuals, slopes, expected = np.zeros((6, 3)), np.zeros((6, 3)), np.zeros((2, 6, 3))
+    row_sums.add_newton_sums(leaves, weights, codes, shares, residuals, slopes)
+    for leaf, weight, code, share in zip(leaves, weights, codes, shares, strict=True):
+        expected[0, leaf] += weight * (np.eye(3)[code] - share)
+        expected[1, leaf] += weight * (share * (1.0 - share))
+    np.testing.assert_array_equal([residuals, slopes], expected)
+
+
+def test_maxima_are_those_of_each_row() -> None:
+    rng = np.random.default_rng(3)
+    for n_columns in (1, 2, 26):
+        values, maxima = rng.normal(size=(40, n_columns)), np.empty(40)
+        row_sums.fill_maxima(values, maxima)
+        np.testing.assert_array_equal(maxima, [max(row) for row in values])
+
+
+def test_explained_weights_are_shares_of_the_likelihood_in_the_order_of_the_rows() -> None:
+    rng = np.random.default_rng(4)
+    likelihoods, row_weights, weights = rng.random((70, 4)), rng.random(70), rng.dirichlet(np.ones(4))
+    explained, expected = np.zeros(4), np.zeros(4)
+    row_sums.add_explained(likelihoods, row_weights, weights, explained)
+    for row, row_weight in zip(weights * likelihoods, row_weights, strict=True):
+        expected += row * (row_weight / sum(row))
+    np.testing.assert_array_equal(explained, expected)
+
+
 def test_sums_by_leaf_are_added_in_the_order_of_the_rows() -> None:
     rng = np.random.default_rng(1)
     leaves, weights, values = rng.integers(0, 6, 90), rng.random(90), rng.normal(size=(90, 3))

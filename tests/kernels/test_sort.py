@@ -33,9 +33,18 @@ def expected_column(column: np.ndarray, gap: float = 0.0) -> tuple[np.ndarray, n
     return rows, np.cumsum(np.r_[False, values[1:] > values[:-1] + gap])[: len(rows)]
 
 
+def short_column(column: np.ndarray, gap: float, row_bits: int) -> tuple[np.ndarray, np.ndarray]:
+    """Rows and ranks of a list of items, whose upper bit says that a value is tied with the one before."""
+    items, lengths = np.zeros((1, len(column)), np.uint32), np.zeros(1, np.int64)
+    sort.sort_items(column[:, None], gap, row_bits, items, lengths)
+    known = items[0, : lengths[0]].astype(np.int64)
+    return known & (2**31 - 1), np.cumsum(np.r_[False, known[1:] < 2**31])[: len(known)]
+
+
 def assert_sorted(column: np.ndarray, gap: float = 0.0, row_bits: int = 24) -> None:
-    for given_, expected in zip(sorted_column(column, gap, row_bits), expected_column(column, gap)):
-        np.testing.assert_array_equal(given_, expected)
+    for form in (sorted_column, short_column):
+        for given_, expected in zip(form(column, gap, row_bits), expected_column(column, gap)):
+            np.testing.assert_array_equal(given_, expected)
 
 
 @given(

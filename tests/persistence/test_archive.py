@@ -239,6 +239,12 @@ class Mine(tm.C45Classifier):
     """A class that a file cannot name."""
 
 
+def with_note(model: Any) -> Any:
+    """Give a model an attribute that no class has."""
+    model.note = "by hand"
+    return model
+
+
 REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "estimator of another library": (
         lambda: tm.BaggingClassifier(DecisionTreeClassifier()),
@@ -262,6 +268,10 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
             np.arange(4.0)[:, None], np.array([datetime.date(2000, 1, day // 2 + 1) for day in range(4)], dtype=object)
         ),
         r"C45Classifier\.classes_\[0\] is of type datetime\.date",
+    ),
+    "attribute of the user": (
+        lambda: with_note(tm.C45Classifier()),
+        r"C45Classifier\.note is not an attribute of C45Classifier, .*: delete it",
     ),
     "nothing of a model": (lambda: {"a"}, "set is of type builtins.set"),
 }
@@ -369,6 +379,12 @@ def test_an_unknown_parameter_is_named(small_file: Path) -> None:
         tm.load(small_file)
 
 
+def test_an_unknown_attribute_is_named(small_file: Path) -> None:
+    redescribe(small_file, lambda description: description["model"]["fitted"].update(note_="new"))
+    with pytest.raises(UnknownClass, match=r"C45Classifier an attribute 'note_', which tremula .* does not have"):
+        tm.load(small_file)
+
+
 def test_a_parameter_that_came_later_takes_its_default(small_file: Path) -> None:
     redescribe(small_file, lambda description: description["model"]["parameters"].pop("subtree_raising"))
     assert tm.load(small_file).subtree_raising is True
@@ -414,7 +430,7 @@ def test_a_forged_file_is_refused(change: Callable[[dict[str, bytes]], Any], sma
 
 @pytest.mark.parametrize("tag", ["list", "dict", "object", ""])
 def test_an_unknown_description_is_refused(tag: str, small_file: Path) -> None:
-    redescribe(small_file, lambda description: description["model"]["fitted"].update(note={tag: 1}))
+    redescribe(small_file, lambda description: description["model"]["fitted"].update(tree_={tag: 1}))
     with pytest.raises(FileDamaged, match="a value described by"):
         tm.load(small_file)
 

@@ -131,7 +131,7 @@ def postgres() -> Iterator[Any]:
 
 
 @pytest.mark.postgres
-@pytest.mark.parametrize("form", ["grouping sets", "group by"])
+@pytest.mark.parametrize("form", ["cell lists", "grouping sets", "group by"])
 @pytest.mark.parametrize("target", ["again", "cost"])
 def test_postgres(postgres: Any, target: str, form: str) -> None:
     opened = []
@@ -155,7 +155,16 @@ def test_postgres(postgres: Any, target: str, form: str) -> None:
 
 @pytest.mark.spark
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(("target", "form"), [("again", "stack"), ("cost", "stack"), ("again", "grouping sets")])
+@pytest.mark.parametrize(
+    ("target", "form"),
+    [
+        ("again", "stack"),
+        ("cost", "stack"),
+        ("again", "cell lists"),
+        ("cost", "cell lists"),
+        ("again", "grouping sets"),
+    ],
+)
 def test_spark(spark: Any, tmp_path: Path, target: str, form: str) -> None:
     def make(table: pd.DataFrame, target: str) -> TableOracle:
         table.to_parquet(tmp_path / "visits.parquet")

@@ -355,3 +355,10 @@ def test_spark(spark: Any, tmp_path: Path, target: str, keep_alike: bool) -> Non
     different_rows().to_parquet(tmp_path / "rows.parquet")
     table = ibis.pyspark.connect(spark).read_parquet(str(tmp_path / "rows.parquet"), table_name="held_out_rows")
     assert_counted_alike(TableOracle(table, target, NAMES), target, keep_alike)
+
+
+@pytest.mark.parametrize("confidence", [0.0, 1.0, 1.5, np.nan, np.inf, "0.9", None])
+def test_a_confidence_without_an_interval_is_refused(confidence: Any) -> None:
+    """Above 1 the bounds were NaN."""
+    with pytest.raises(InvalidParameter, match="confidence="):
+        estimate_error(None, None, confidence=confidence)

@@ -147,7 +147,7 @@ def test_persons_are_checked(persons: list[Any]) -> None:
 
 
 def test_private_cuts_have_about_equally_many_rows_between_them() -> None:
-    values = np.random.default_rng(0).exponential(20.0, (4000, 1))
+    values = np.random.default_rng(0).exponential(20.0, (40_000, 1))  # noise has no seed: few rows fail by chance
     grid = ArrayOracle(values, (values[:, 0] > 9).astype(int), cuts={"x0": np.arange(1.0, 150.0)})
     guarded = GuardedOracle(grid, min_count=0, public="all", epsilon=1.0, epsilon_per_table=0.5)
     cuts = private_cuts(guarded, 5)["x0"]
@@ -241,3 +241,26 @@ def test_the_measured_epsilon_is_below_the_promise(epsilon: float) -> None:
         sums.append(draws.sum(axis=1))
     measured = largest_log_ratio(*sums)
     assert 0.2 * epsilon < measured <= epsilon
+
+
+@pytest.mark.parametrize(
+    "budget",
+    [{"epsilon": np.inf, "delta": 1e-5}, {"epsilon": 1e-320}, {"epsilon": 1.0, "delta": 1e-320}, {"rho": np.inf}],
+    ids=str,
+)
+def test_budgets_without_sensible_noise_are_refused(budget: dict[str, float]) -> None:
+    """An infinite epsilon searched for its rho for ever; tiny ones raised errors of OpenDP."""
+    with pytest.raises(InvalidParameter, match="expected a number of at least"):
+        GuardedOracle(constant_table(), public="all", **budget)
+
+
+@pytest.mark.parametrize("epsilon", [1e-6, 1e6])
+@pytest.mark.parametrize("delta", [None, 1e-9, 0.999])
+def test_the_least_and_the_largest_budget_give_answers(epsilon: float, delta: float | None) -> None:
+    guarded = GuardedOracle(constant_table(), min_count=0, epsilon=epsilon, delta=delta, public="all")
+    assert np.isfinite(guarded.count([Question((), (0,))])[0]).all()
+
+
+def test_a_budget_too_small_for_its_delta_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="no noise is large enough"):
+        GuardedOracle(constant_table(), epsilon=1e-6, delta=1e-100, public="all")

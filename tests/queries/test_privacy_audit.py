@@ -58,16 +58,17 @@ def test_the_bound_of_gaussian_noise_is_below_that_of_its_rho(audit: ModuleType)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("epsilon", "delta", "n_attributes"), [(2.0, None, 1), (8.0, 1e-5, 2)])
+@pytest.mark.parametrize(("epsilon", "delta", "n_attributes", "n_fits"), [(2.0, None, 1, 1500), (8.0, 1e-5, 2, 400)])
 def test_an_audit_of_fits_stays_below_the_promise_and_notices_half_the_noise(
-    audit: ModuleType, epsilon: float, delta: float | None, n_attributes: int
+    audit: ModuleType, epsilon: float, delta: float | None, n_attributes: int, n_fits: int
 ) -> None:
+    """The noise has no seed: bounds are so sure, and fits so many, that this fails by chance once in 10,000 runs."""
     pytest.importorskip("opendp")
     honest = audit.Setting(epsilon, delta, 2, n_attributes)
-    by_answers, by_model = audit.attack(honest, 240, error=0.002)
+    by_answers, by_model = audit.attack(honest, n_fits, error=1e-5)
     assert 0.2 * epsilon < by_answers < epsilon
     assert by_model < epsilon
-    by_answers, _ = audit.attack(honest._replace(halved=True), 240, error=0.002)
+    by_answers, _ = audit.attack(honest._replace(halved=True), n_fits)
     assert by_answers > epsilon
 
 

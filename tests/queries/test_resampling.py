@@ -223,3 +223,30 @@ def test_a_noisy_copy_is_worse_for_sure_only_if_both_are_drawn_together() -> Non
     alone = share_a_before_b(draw(of_a, 11), draw(of_b, 12))
     assert alone < 0.8
     assert together > 0.99
+
+
+@pytest.mark.parametrize("draws_per_row", [1, 3])
+def test_shares_of_more_draws_vary_less(draws_per_row: int) -> None:
+    """The variance of a share is p (1 - p) / rows drawn: 3 draws a row have a third of it."""
+    tables = np.tile(np.array([30, 0, 50, 20]), (20_000, 1))
+    drawn = resample(tables, np.random.default_rng(0), draws_per_row)
+    assert (drawn.sum(axis=1) == 100 * draws_per_row).all()
+    shares, expected = drawn / drawn.sum(axis=1, keepdims=True), np.array([0.3, 0.0, 0.5, 0.2])
+    np.testing.assert_allclose(shares.mean(axis=0), expected, atol=0.002)
+    np.testing.assert_allclose(shares.var(axis=0), expected * (1 - expected) / (100 * draws_per_row), rtol=0.05)
+
+
+@pytest.mark.parametrize("draws_per_row", [1, 3])
+def test_drawn_means_vary_as_those_of_rows_drawn_with_replacement(draws_per_row: int) -> None:
+    """Moments of real rows, resampled, against the same number of real rows drawn: mean and variance of cell sums."""
+    random = np.random.default_rng(0)
+    rows, cells = random.exponential(size=60), random.integers(0, 3, 60)
+    parts = [rows[cells == cell] for cell in range(3)]
+    moments = np.array([[len(part), part.sum(), (part**2).sum()] for part in parts])
+    drawn = resample_moments(np.tile(moments, (20_000, 1, 1)), random, draws_per_row)[..., 1]
+    real = np.empty((20_000, 3))
+    for sample in range(len(real)):
+        chosen = random.integers(0, 60, 60 * draws_per_row)
+        real[sample] = np.bincount(cells[chosen], weights=rows[chosen], minlength=3)
+    np.testing.assert_allclose(drawn.mean(axis=0), real.mean(axis=0), rtol=0.02)
+    np.testing.assert_allclose(np.cov(drawn.T), np.cov(real.T), rtol=0.06, atol=2 * draws_per_row)

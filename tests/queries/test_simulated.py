@@ -16,7 +16,7 @@ from sklearn.datasets import load_diabetes, load_iris
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import tremula as tm
-from tremula.errors import InvalidInput, InvalidParameter, InvalidTarget, OneClassTarget
+from tremula.errors import InvalidInput, InvalidParameter, InvalidTarget, OneClassTarget, OneClassWarning
 from tremula.queries import ArrayOracle, Question, Schema
 from tremula.queries.question import joint_shape
 from tremula.queries.resampling import LEAST_GAIN, branch_gains
@@ -438,11 +438,21 @@ def test_a_numeric_target_is_for_the_regressor_and_classes_for_the_classifier() 
         tm.SimulatedBaggingRegressor().fit(oracle_of(random_table(0)))
 
 
-def test_rows_of_one_class_alone_are_refused() -> None:
+def oracle_of_one_class(n_rows: int) -> ArrayOracle:
     schema = ArrayOracle([["a"], ["b"]], [0, 1], categorical_features="all").schema
-    oracle = ArrayOracle.from_codes(schema, np.array([[0, 1]], dtype=np.uint8), np.array([0, 0]))
-    with pytest.raises(OneClassTarget, match="rows of 1 class: at least 2"):
-        tm.SimulatedBaggingClassifier().fit(oracle)
+    return ArrayOracle.from_codes(schema, np.zeros((1, n_rows), dtype=np.uint8), np.zeros(n_rows, np.int64))
+
+
+def test_counts_of_one_class_give_a_constant_and_a_warning() -> None:
+    """Noise and guards can hide a class: the budget is spent, so there is a model."""
+    with pytest.warns(OneClassWarning, match="predict it for every row"):
+        model = tm.SimulatedBaggingClassifier().fit(oracle_of_one_class(2))
+    assert model.predict_proba([["a"], ["b"]]).tolist() == [[1.0, 0.0]] * 2
+
+
+def test_no_rows_are_refused() -> None:
+    with pytest.raises(OneClassTarget, match="rows of 0 classes: at least 2"):
+        tm.SimulatedBaggingClassifier().fit(oracle_of_one_class(0))
 
 
 def test_a_failed_fit_changes_nothing() -> None:

@@ -11,10 +11,11 @@ import pytest
 from tremula._kernels import grow_coded
 from tremula.errors import InvalidParameter
 from tremula.trees import coding, growing, growing_coded
-from tremula.trees.coding import bins_of_ranks, code_columns, fixed_point
+from tremula.trees.coding import KernelCodes, bins_of_ranks, code_columns, fixed_point
 from tremula.trees.columns import read_columns
 from tremula.trees.grown_tree import GrownTree
 from tremula.trees.rules import Rules
+from tremula.trees.two_values import bits_of_columns
 
 from .naive_splits import Table
 from .test_growing import assert_grown
@@ -139,6 +140,51 @@ def test_drawn_thresholds_are_compared_with_codes_or_values(name: str, monkeypat
         assert_same(*grow_both(monkeypatch, table._replace(weights=[1] * n_rows), RULES[name]))
 
 
+def table_of_two_values(n_rows: int, n_two: int, n_classes: int) -> Table:
+    """Columns of two values, even and rare ones, and a constant among them; between smooth columns."""
+    random = np.random.default_rng([n_rows, n_two])
+    smooth, shares = random.normal(size=(n_rows, 2)), random.choice([0.0, 0.02, 0.3, 0.5, 0.97], size=n_two)
+    two = np.where(random.random((n_rows, n_two)) < shares, 2.5, -1.0)
+    values = np.column_stack([smooth[:, 0], two, smooth[:, 1]])
+    signal = smooth[:, 0] + two[:, :: max(1, n_two // 4)].sum(axis=1) / 2 + random.normal(size=n_rows)
+    targets = np.digitize(signal, np.quantile(signal, np.arange(1, n_classes) / n_classes)) if n_classes else signal
+    numbers = targets if n_classes else np.round(targets * 64) / 64
+    weights = np.bincount(random.integers(n_rows, size=n_rows), minlength=n_rows)
+    return Table(values.tolist(), [0] * (n_two + 2), numbers.tolist(), weights.tolist(), n_classes)
+
+
+# On both sides of the 64 columns that have bits, and of the rows that are copied together.
+@pytest.mark.usefixtures("processor")
+@pytest.mark.parametrize(("n_rows", "n_two"), [(30, 6), (300, 40), (300, 90), (3000, 30)])
+@pytest.mark.parametrize("reads_values", [False, True])
+@pytest.mark.parametrize("name", RULES)
+def test_columns_of_two_values(
+    name: str, reads_values: bool, n_rows: int, n_two: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tables = []
+
+    def grow_with(columns: KernelCodes, *others: object) -> object:
+        tables.append(columns)
+        return grow_coded.grow(columns, *others)
+
+    is_drawn = "drawn thresholds" in name
+    monkeypatch.setattr(growing_coded, "reads_values", lambda *_: reads_values and is_drawn)
+    monkeypatch.setattr(growing_coded, "_grow_coded", grow_with)
+    table = table_of_two_values(n_rows, n_two, 0 if "variance" in name else 4)
+    for weights in (table.weights, [1] * n_rows):
+        assert_same(*grow_both(monkeypatch, table._replace(weights=weights), RULES[name]))
+    assert all(columns.bits is not None for columns in tables)
+    n_constant = int((np.ptp(np.asarray(table.values), axis=0)[:64] == 0).sum())
+    assert tables[0].two_valued.bit_count() == min(n_two, 63) - n_constant
+
+
+def test_few_columns_of_two_values_have_no_bits() -> None:
+    codes = np.zeros((5, 9), np.uint8)
+    codes[0] = 1
+    assert bits_of_columns(codes, np.zeros(9), np.arange(2), n_attributes=9) is None
+    assert bits_of_columns(codes, np.zeros(9), np.arange(3), n_attributes=9).columns == 0b111
+
+
 def test_when_values_are_compared() -> None:
     random = np.random.default_rng(0)
     many, few = random.normal(size=(400, 1)), random.integers(9, size=(400, 1))
@@ -173,6 +219,43 @@ def test_multiplicities_up_to_the_largest(monkeypatch: pytest.MonkeyPatch) -> No
     random = np.random.default_rng(1)
     weights = random.choice([0, 1, 2, grow_coded.MAX_COUNT], size=200, p=[0.3, 0.3, 0.3, 0.1])
     assert_same(*grow_both(monkeypatch, table._replace(weights=weights.tolist()), RULES["entropy"]))
+
+
+# The square of a node's weight fits into 32 bits up to 46,340; a child may be below what its parent exceeds.
+@pytest.mark.usefixtures("processor")
+@pytest.mark.parametrize("total", [46_339, 46_340, 46_341, 200_000, 5_000_000])
+@pytest.mark.parametrize("n_rows", [60, 700])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_weights_whose_squares_have_more_than_31_bits(
+    n_classes: int, n_rows: int, total: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = large_table(n_rows, n_classes)
+    random = np.random.default_rng(total)
+    shares = random.dirichlet(np.full(n_rows, 0.5))
+    weights = np.minimum((shares * total).astype(int), grow_coded.MAX_COUNT)
+    weights[0] += min(total - weights.sum(), grow_coded.MAX_COUNT - weights[0])
+    coded, listed = grow_both(monkeypatch, table._replace(weights=weights.tolist()), RULES["gini"])
+    assert len(listed.nodes) > 9
+    assert_same(coded, listed)
+
+
+# One row for each of many values, or few values: bins of several rows, of one, and of none, beside pure ones.
+@pytest.mark.usefixtures("processor")
+@pytest.mark.parametrize("n_classes", [2, 3, 26])
+@pytest.mark.parametrize("n_values", [257, 1500, 5000])
+def test_bins_of_few_rows(n_values: int, n_classes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng([n_values, n_classes])
+    for _ in range(3):
+        column = random.permutation(np.concatenate([np.arange(n_values), random.integers(n_values, size=1200)]))
+        copies = random.poisson(1.0, len(column))
+        copies[0] = 1
+        signal = column + random.normal(scale=n_values / 5, size=len(column))
+        classes = np.digitize(signal, np.quantile(signal, np.arange(1, n_classes) / n_classes))
+        table = Table(column[:, None].astype(float).tolist(), [0], classes.tolist(), copies.tolist(), n_classes)
+        for name in ("gini", "gini, two a side"):
+            coded, listed = grow_both(monkeypatch, table, RULES[name])
+            assert len(listed.nodes) > 20
+            assert_same(coded, listed)
 
 
 def test_extreme_values_have_thresholds_between_them(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -156,6 +156,22 @@ def test_columns_that_serve_once_grow_the_same_tree(name: str) -> None:
             assert kept.subsets.tobytes() == used.subsets.tobytes()
 
 
+@pytest.mark.parametrize("name", sorted(set(DECIDED) & set(CLASSIFIERS)))
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
+def test_attributes_of_two_values_are_judged_by_all_their_rows(name: str, share: float) -> None:
+    """The kernel counts the rows of the rarer value alone."""
+    random = np.random.default_rng(8)
+    for n_classes in (2, 3):
+        values = (random.random((40, 5)) < share).astype(float)
+        values[:, 0] += random.integers(2, size=40)
+        targets = (values.sum(axis=1) + random.integers(2, size=40)) % n_classes
+        weights = random.integers(4, size=40)
+        table = Table(values.tolist(), [0] * 5, targets.astype(int).tolist(), weights.tolist(), n_classes)
+        naive = NaiveGrower(table, DECIDED[name]).grow(table.root)
+        assert_equal(grow(table, DECIDED[name], serves_once=True), 0, naive, table, DECIDED[name])
+        assert_equal(grow(table, DECIDED[name]), 0, naive, table, DECIDED[name])
+
+
 @pytest.mark.parametrize("gap", [0.5, 1e-5])
 def test_values_nearer_than_the_gap_are_not_told_apart(gap: float) -> None:
     for table in draw_tables(4, missing=(0.2,)):

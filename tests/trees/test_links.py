@@ -129,3 +129,8 @@ def test_a_link_of_other_answers_is_not_loaded(link: Link, n_margins: int, tmp_p
     tm.save(stored, tmp_path / "model")
     with pytest.raises(FileDamaged, match="do not fit together"):
         tm.load(tmp_path / "model")
+
+
+def test_a_stored_link_with_an_infinite_number_is_refused() -> None:
+    with pytest.raises(ValueError, match="a link is not finite"):
+        LinearLink(np.array([[1.0, -np.inf]]), np.zeros(1))._check_stored()

@@ -1,6 +1,6 @@
 """Buffers that grow as the tree grows; each function returns False if there is no memory."""
 
-from libc.stdint cimport int64_t, uint32_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.stdlib cimport realloc
 
 from tremula._kernels.grower cimport Frame, Grower
@@ -44,8 +44,11 @@ cdef inline bint reserve_spare_rows(Grower* g, int64_t needed) noexcept nogil:
 
 
 cdef inline bint reserve_frames(Grower* g, int64_t n_more) noexcept nogil:
-    cdef int64_t capacity = g.pending.frames_capacity
+    cdef int64_t capacity = g.pending.frames_capacity, constant_capacity = capacity
     if not reserve_items(<void**> &g.pending.frames, &capacity, g.pending.n_frames + n_more, sizeof(Frame)):
+        return False
+    if not reserve_items(<void**> &g.pending.constant, &constant_capacity, g.pending.n_frames + n_more,
+                         g.columns.n_attributes * sizeof(uint8_t)):
         return False
     return reserve_items(<void**> &g.pending.bounds, &g.pending.frames_capacity, g.pending.n_frames + n_more,
                          (2 * g.columns.n_incomplete + 1) * sizeof(int64_t))

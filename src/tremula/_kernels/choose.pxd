@@ -15,6 +15,7 @@ from tremula._kernels.nominal cimport judge_levels, judge_multiway, judge_subset
 from tremula._kernels.statistics cimport add_words, load_counts, narrow_to_known, weight_of, within_of
 from tremula._kernels.unsorted cimport add_first, gather_values
 from tremula._kernels.walks cimport walk
+from tremula._kernels.walks_items cimport items_of, walk_items, walks_items
 from tremula._kernels.walks_statistics cimport is_allowed
 
 
@@ -206,6 +207,8 @@ cdef inline int64_t judge_cuts(Grower* g, const Frame* frame, bint collect, cons
     if g.rules.random_threshold:
         judge_drawn_threshold(g, frame, list, known, best)
         return 0
+    if list.words == NULL:
+        return walk_items(g, list, known, best)
     return walk(g, collect, list, known, best)
 
 
@@ -333,13 +336,19 @@ cdef inline bint look_at(Grower* g, const Frame* frame, int64_t a) noexcept nogi
     cdef Stretch list
     cdef int64_t place = a
     cdef bint has_missing
+    if g.node.constant[a]:
+        return False
     if has_gathered_values(g, a):
         list = Stretch(NULL, 0, frame.end - frame.start, g.columns.attributes[a])
         if not gather_values(g, frame, list.attribute):
+            g.node.constant[a] = True
             return False
+    elif walks_items(g, a):
+        list = items_of(g, frame, a)
     else:
         list = list_of(g, frame, a)
         if is_constant(g, &list):
+            g.node.constant[a] = True
             return False
     has_missing = has_missing_row(g, a, &list)
     if has_missing and g.rules.random_threshold:

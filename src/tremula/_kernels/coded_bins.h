@@ -7,7 +7,10 @@
 #ifndef TREMULA_CODED_BINS_H
 #define TREMULA_CODED_BINS_H
 
-#include "coded_classes.h"
+#include "coded_histogram.h"
+
+#define ROWS_PER_BIN 4          /* see `narrow_shift` */
+#define FEW_KEYS 24             /* sorted by insertion */
 
 IN_PLACE double level_of_cut(const ClassWalk *walk, double whole) {
     if (walk->weight == 0 || walk->other == 0) return whole;
@@ -81,9 +84,17 @@ IN_PLACE const uint64_t *sort_marked(CodedTree *tree, const OpenNode *node, int6
         keys[n] = code << 32 | tree->node_marks[i];
         n += tree->is_refined[code >> shift];
     }
-    for (int64_t i = 1; i < n; i++) differences |= keys[i] ^ keys[0];
     *n_keys = n;
-    if (n > 40) return sort_keys_by_digits(keys, tree->spare_keys, n, differences);
+    if (n > FEW_KEYS && n <= MOST_BUCKETED) {
+        uint64_t least = keys[0], largest = keys[0];
+        for (int64_t i = 1; i < n; i++) {
+            least = keys[i] < least ? keys[i] : least;
+            largest = keys[i] > largest ? keys[i] : largest;
+        }
+        return sort_keys_by_buckets(keys, tree->spare_keys, n, (uint32_t)(least >> 32), (uint32_t)(largest >> 32));
+    }
+    for (int64_t i = 1; i < n; i++) differences |= keys[i] ^ keys[0];
+    if (n > FEW_KEYS) return sort_keys_by_digits(keys, tree->spare_keys, n, differences);
     for (int64_t i = 1; i < n; i++) {
         uint64_t key = keys[i];
         int64_t j = i;
@@ -124,6 +135,140 @@ IN_PLACE int judge_class_bins(CodedTree *tree, OpenNode *node, int64_t attribute
             pass_rows(&walk, (uint32_t)keys[p] >> CLASS_SHIFT_OF_MARK, keys[p] & COUNT_MASK, CODED_GINI);
             if (walk.other > 0 && (p + 1 == n_keys || (keys[p] ^ keys[p + 1]) >> 32))
                 judge_class_cut(&walk, keys[p] >> 32, CODED_GINI);
+        }
+    }
+    end_class_walk(tree, node, &walk, attribute, CODED_GINI);
+    return 1;
+}
+
+/* ---- the same by the sums of `coded_histogram.h` */
+
+/* Some rows for each bin, which costs as much as they do. */
+IN_PLACE int narrow_shift(const OpenNode *node, int64_t n_codes) {
+    int shift = bin_shift(n_codes);
+    while (((n_codes - 1) >> shift) * ROWS_PER_BIN > node->n_rows) shift++;
+    return shift;
+}
+
+/* The state of a walk before a bin, from the counts up to it. */
+IN_PLACE void jump_to_bin(const CodedTree *tree, const OpenNode *node, int64_t bin, int64_t n_bins, ClassWalk *walk) {
+    const uint32_t *before = (const uint32_t *)tree->cells + bin - 1;
+    walk->left_term = walk->right_term = walk->weight = 0;
+    for (int64_t k = 0; k < node->n_classes; k++) {
+        int64_t left = bin ? before[k * n_bins] : 0, right = walk->totals[k] - left;
+        walk->left[k] = (uint32_t)left;
+        walk->left_term += left * left;
+        walk->right_term += right * right;
+        walk->weight += left;
+    }
+    walk->other = node->total - walk->weight;
+}
+
+/* Whether a bin may hold a cut above `bar`. */
+IN_PLACE int may_hold_best(const CodedTree *tree, const OpenNode *node, int64_t bin, int64_t n_bins, double weight,
+                           double level, double bar, ClassWalk *walk) {
+    const uint32_t *cells = (const uint32_t *)tree->cells + bin;
+    uint32_t *counts = tree->left + node->n_classes;
+    jump_to_bin(tree, node, bin, n_bins, walk);
+    for (int64_t k = 0; k < node->n_classes; k++) counts[k] = cells[k * n_bins] - walk->left[k];
+    if (node->n_classes == 2) return bound_of_two_classes(walk, counts) > bar;
+    return bound_of_classes(walk, counts, weight, level) > bar;
+}
+
+/* The levels of the cuts after all bins, behind that of the whole node; returns the best, at least that found before. */
+IN_PLACE double sum_bins(CodedTree *tree, const OpenNode *node, int64_t n_bins, Cuts *cuts) {
+    double bar = node->best.worth + node->within, *levels = tree->levels_of_bins;
+    uint32_t least = (uint32_t)node->least, total = (uint32_t)node->total;
+    levels[0] = node->within;
+    for (int64_t first = 0; first < n_bins; first += CUTS, cuts++) {
+        int64_t is_above = 0;
+        sum_cuts(tree, node, (const uint32_t *)tree->cells + first, n_bins, cuts);
+        for (int i = 0; i < CUTS; i++) {
+            double level = cuts->scaled[i] / (cuts->product[i] > 0.0 ? cuts->product[i] : 1.0);
+            levels[first + 1 + i] = cuts->product[i] > 0.0 ? level : node->within;
+            is_above |= -(int64_t)(level > bar);
+        }
+        for (int i = 0; is_above && i < CUTS; i++)
+            if (levels[first + 1 + i] > bar && cuts->weight[i] >= least && total - cuts->weight[i] >= least)
+                bar = levels[first + 1 + i];
+    }
+    return bar;
+}
+
+/* Marks the bins of several rows that may hold a cut above `bar`; returns how many. */
+IN_PLACE int mark_narrow_bins(CodedTree *tree, const OpenNode *node, int64_t n_bins, double bar, const Cuts *cuts,
+                              ClassWalk *walk) {
+    const double *levels = tree->levels_of_bins;
+    int n_marked = 0;
+    uint32_t before = 0;
+    memset(tree->is_refined, 0, MAX_CELL_CODES);
+    for (int64_t first = 0; first < n_bins; first += CUTS, cuts++) {
+        double weight = (double)(int32_t)(cuts->weight[CUTS - 1] - before);
+        int64_t is_above = 0;
+        for (int i = 0; i < CUTS; i++)
+            is_above |= -(int64_t)((levels[first + i] + levels[first + i + 1]) / 2 + weight > bar);
+        for (int i = 0; is_above && i < CUTS; i++) {
+            uint32_t of_bin = cuts->weight[i] - (i ? cuts->weight[i - 1] : before);
+            double level = levels[first + i];
+            if (of_bin < 2 || !((level + levels[first + i + 1]) / 2 + of_bin > bar)) continue;
+            tree->is_refined[first + i] = (uint8_t)may_hold_best(tree, node, first + i, n_bins, of_bin, level, bar, walk);
+            n_marked += tree->is_refined[first + i];
+        }
+        before = cuts->weight[CUTS - 1];
+    }
+    return n_marked;
+}
+
+/* The sorted keys of the rows in marked bins, and the first that was not judged yet. */
+typedef struct {
+    const uint64_t *keys;
+    int64_t n_keys, next;
+} BinKeys;
+
+/* Judges the cuts inside a bin, whose keys are the next ones. */
+IN_PLACE void judge_inside_bin(const CodedTree *tree, const OpenNode *node, int64_t bin, int64_t n_bins, int shift,
+                               BinKeys *sorted, ClassWalk *walk) {
+    const uint64_t *keys = sorted->keys;
+    int64_t n_keys = sorted->n_keys, p = sorted->next;
+    jump_to_bin(tree, node, bin, n_bins, walk);
+    for (; p < n_keys && (int64_t)(keys[p] >> (32 + shift)) == bin; p++) {
+        pass_rows(walk, (uint32_t)keys[p] >> CLASS_SHIFT_OF_MARK, keys[p] & COUNT_MASK, CODED_GINI);
+        if (walk->other > 0 && (p + 1 == n_keys || (keys[p] ^ keys[p + 1]) >> 32))
+            judge_class_cut(walk, keys[p] >> 32, CODED_GINI);
+    }
+    sorted->next = p;
+}
+
+/* Gini alone. Returns whether the codes differ. */
+NOT_IN_PLACE int judge_narrow_bins(CodedTree *tree, OpenNode *node, int64_t attribute) {
+    int64_t n_codes = tree->table.n_codes[attribute];
+    int shift = narrow_shift(node, n_codes);
+    int64_t n_bins = (((n_codes - 1) >> shift) / CUTS + 1) * CUTS;
+    BinKeys sorted = {tree->keys, 0, 0};
+    Cuts cuts[MAX_CELL_CODES / CUTS];
+    ClassWalk walk;
+    double bar;
+    if (!codes_differ(tree, node, attribute, CODE_WIDTH)) return 0;
+    fill_bins_by_class(tree, node, attribute, shift, n_bins);
+    add_up_codes((uint32_t *)tree->cells, node->n_classes, n_bins);
+    begin_class_walk(tree, node, &walk, CODED_GINI);
+    bar = sum_bins(tree, node, n_bins, cuts) - (4.0 * node->slack + 1e-12 * node->weight);
+    if (mark_narrow_bins(tree, node, n_bins, bar, cuts, &walk))
+        sorted.keys = sort_marked(tree, node, attribute, CODE_WIDTH, shift, &sorted.n_keys);
+    for (int64_t first = 0; first < n_bins; first += CUTS) {
+        const Cuts *cut = cuts + first / CUTS;
+        int64_t is_above = 0;
+        for (int i = 0; i < CUTS; i++)
+            is_above |= -(int64_t)(cut->scaled[i] > walk.bar * cut->product[i]) | tree->is_refined[first + i];
+        for (int i = 0; is_above && i < CUTS; i++) {
+            int64_t weight = cut->weight[i], other = node->total - weight;
+            if (tree->is_refined[first + i]) {
+                judge_inside_bin(tree, node, first + i, n_bins, shift, &sorted, &walk);
+            } else if (cut->scaled[i] > walk.bar * cut->product[i] && weight >= walk.least && other >= walk.least) {
+                walk.within = cut->scaled[i] / cut->product[i];
+                walk.bar = walk.within + walk.slack;
+                walk.best_code = ((first + i + 1) << shift) - 1;
+            }
         }
     }
     end_class_walk(tree, node, &walk, attribute, CODED_GINI);

@@ -3,9 +3,11 @@
 #define TREMULA_CODED_DRAWN_H
 
 #include "coded_levels.h"
+#include "coded_two.h"
 
 #define FEW_VALUES 48          /* rows whose values are looked up all at once, */
 #define NEAR_VALUES 64          /* unless there are at most so many to search */
+#define FEW_CODES 12            /* whose range is found one by one */
 #define NEAR_STEPS 3            /* values tried from where the threshold would be if they were evenly spread */
 
 /* Codes that are gathered from the rows of a node; where a table holds them as doubles, they are the values. */
@@ -47,6 +49,17 @@ IN_PLACE void find_range(const Code *codes, int64_t n_filled, Code range[2]) {
     }
 }
 
+/* The same of few codes: most nodes have no more. */
+IN_PLACE void find_range_of_few(const Code *codes, int64_t n, Code range[2]) {
+    Code least = codes[0], largest = codes[0];
+    for (int64_t i = 1; i < n; i++) {
+        least = codes[i] < least ? codes[i] : least;
+        largest = codes[i] > largest ? codes[i] : largest;
+    }
+    range[0] = least;
+    range[1] = largest;
+}
+
 /* Gathers the codes of the node's rows into `keys`, the last vector filled up with the first code; returns whether they
  * differ, and their range. */
 IN_PLACE int gather_codes(CodedTree *tree, const OpenNode *node, int64_t attribute, Code range[2]) {
@@ -63,7 +76,8 @@ IN_PLACE int gather_codes(CodedTree *tree, const OpenNode *node, int64_t attribu
         }
     }
     for (int64_t i = n; i < n_filled; i++) codes[i] = codes[0];
-    find_range(codes, n_filled, range);
+    if (n <= FEW_CODES) find_range_of_few(codes, n, range);
+    else find_range(codes, n_filled, range);
     return range[0] < range[1];
 }
 
@@ -120,29 +134,16 @@ IN_PLACE void count_gathered(CodedTree *tree, const OpenNode *node, Code code) {
     }
 }
 
-/* The worth of a cut after a code, from the gathered codes; NaN if a side is too light. */
-IN_PLACE double worth_of_gathered(CodedTree *tree, const OpenNode *node, Code code, int criterion) {
-    const Code *codes = (const Code *)tree->keys;
-    int64_t n = node->n_rows, weight = 0, sum = 0, left_squares = 0, right_squares = 0, k;
-    if (criterion == CODED_VARIANCE) {
-        if (tree->is_each_row_once) {
-            for (int64_t i = 0; i < n; i++) {
-                int32_t mask = -(int32_t)(codes[i] <= code);
-                weight -= mask;
-                sum += tree->node_targets[i] & mask;
-            }
-        } else {
-            for (int64_t i = 0; i < n; i++) {
-                int64_t count = tree->node_marks[i] & -(uint32_t)(codes[i] <= code);
-                weight += count;
-                sum += count * tree->node_targets[i];
-            }
-        }
-        if (weight < node->least || node->total - weight < node->least) return NAN;
-        return level_of_sums((double)sum, (double)weight, (double)(node->sum - sum), (double)(node->total - weight)) -
-               node->within;
-    }
-    count_gathered(tree, node, code);
+/* The worth of a cut by the weight left of it and the sum of the target there; NaN if a side is too light. */
+IN_PLACE double worth_of_sums(const OpenNode *node, int64_t weight, int64_t sum) {
+    if (weight < node->least || node->total - weight < node->least) return NAN;
+    return level_of_sums((double)sum, (double)weight, (double)(node->sum - sum), (double)(node->total - weight)) -
+           node->within;
+}
+
+/* The same by the counts of the classes, in `left`. */
+IN_PLACE double worth_of_counts(CodedTree *tree, const OpenNode *node, int criterion) {
+    int64_t weight = 0, left_squares = 0, right_squares = 0, k;
     if (criterion == CODED_ENTROPY) {
         double *left = tree->left_sums, *right = left + node->n_classes, *all = right + node->n_classes;
         for (k = 0; k < node->n_classes; k++) left[k] = tree->left[k];
@@ -157,6 +158,30 @@ IN_PLACE double worth_of_gathered(CodedTree *tree, const OpenNode *node, Code co
     }
     if (weight < node->least || node->total - weight < node->least) return NAN;
     return (double)left_squares / (double)weight + (double)right_squares / (double)(node->total - weight) - node->within;
+}
+
+/* The worth of a cut after a code, from the gathered codes; NaN if a side is too light. */
+IN_PLACE double worth_of_gathered(CodedTree *tree, const OpenNode *node, Code code, int criterion) {
+    const Code *codes = (const Code *)tree->keys;
+    int64_t n = node->n_rows, weight = 0, sum = 0;
+    if (criterion == CODED_VARIANCE) {
+        if (tree->is_each_row_once) {
+            for (int64_t i = 0; i < n; i++) {
+                int32_t mask = -(int32_t)(codes[i] <= code);
+                weight -= mask;
+                sum += tree->node_targets[i] & mask;
+            }
+        } else {
+            for (int64_t i = 0; i < n; i++) {
+                int64_t count = tree->node_marks[i] & -(uint32_t)(codes[i] <= code);
+                weight += count;
+                sum += count * tree->node_targets[i];
+            }
+        }
+        return worth_of_sums(node, weight, sum);
+    }
+    count_gathered(tree, node, code);
+    return worth_of_counts(tree, node, criterion);
 }
 
 /* `cut` is the code; where codes are values, the threshold. */
@@ -272,6 +297,23 @@ IN_PLACE int judge_drawn_with(CodedTree *tree, OpenNode *node, int64_t attribute
 }
 
 #endif
+
+/* The same of an attribute of two values, which varies in the node: every threshold divides the rows in one way. */
+NOT_IN_PLACE void judge_drawn_bits(CodedTree *tree, OpenNode *node, int64_t place, int64_t attribute, int criterion) {
+    double low = tree->table.high[tree->table.first[attribute]], high = tree->table.low[tree->table.first[attribute] + 1];
+    double threshold = low + tree->random->next_double(tree->random->state) * (high - low), worth;
+    int64_t weight, sum;
+    if (!(threshold < high)) threshold = low;
+    if (node->n_rows == 2 && node->best.attribute >= 0) return;
+    if (criterion == CODED_VARIANCE) {
+        sum_first_value(tree, node, place, &weight, &sum);
+        worth = worth_of_sums(node, weight, sum);
+    } else {
+        count_first_value(tree, node, place, tree->left);
+        worth = worth_of_counts(tree, node, criterion);
+    }
+    if (worth > node->best.worth + node->slack) node->best = (CodedCut){worth, threshold, attribute, 0, 0, 0};
+}
 
 NOT_IN_PLACE int judge_drawn(CodedTree *tree, OpenNode *node, int64_t attribute) {
     int criterion = tree->rules.criterion;

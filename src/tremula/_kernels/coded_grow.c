@@ -5,6 +5,7 @@
  * eight bytes codes are the values themselves, and thresholds are drawn.
  */
 #include "coded_drawn.h"
+#include "coded_split.h"
 
 /* ---- opening a node */
 
@@ -98,6 +99,7 @@ static void copy_rows_of_node(CodedTree *tree, CodedFrame *frame) {
             tree->local_numbers[i] = tree->numbers[rows[i]];
         }
         if (tree->target == WEIGHTED_CLASSES) tree->local_weights[i] = tree->weights[rows[i]];
+        if (tree->table.bits != NULL) tree->local_bits[i] = tree->table.bits[rows[i]];
         rows[i] = (uint32_t)i;
     }
     frame->is_local = 1;
@@ -109,8 +111,9 @@ IN_PLACE void open_coded_node(CodedTree *tree, CodedFrame *frame, int criterion,
     if (!frame->is_local && frame->end - frame->start <= tree->local_rows) copy_rows_of_node(tree, frame);
     node->source = frame->is_local
                        ? (RowSource){tree->local_codes, tree->local_marks, tree->local_targets, tree->local_numbers,
-                                     tree->local_weights}
-                       : (RowSource){tree->table.codes, tree->marks, tree->targets, tree->numbers, tree->weights};
+                                     tree->local_weights, tree->table.bits != NULL ? tree->local_bits : NULL}
+                       : (RowSource){tree->table.codes, tree->marks, tree->targets, tree->numbers, tree->weights,
+                                     tree->table.bits};
     node->is_local = frame->is_local;
     node->constant = frame->constant;
     node->rows = tree->rows + frame->start;
@@ -119,6 +122,7 @@ IN_PLACE void open_coded_node(CodedTree *tree, CodedFrame *frame, int criterion,
     node->slack = tree->rules.tolerance * node->weight;
     node->least = least > 1.0 ? (int64_t)least : 1;
     node->best = (CodedCut){-INFINITY, NAN, -1, 0, 0, 0};
+    open_bits(tree, node);
     if (criterion == CODED_VARIANCE) open_numbers(tree, node);
     else if (has_weights) open_weights(tree, node, tree->statistics + frame->node * tree->n_statistics, criterion);
     else open_classes(tree, node, tree->statistics + frame->node * tree->n_statistics, criterion);
@@ -129,7 +133,10 @@ IN_PLACE void open_coded_node(CodedTree *tree, CodedFrame *frame, int criterion,
 /* Costs, in about processor cycles, of the ways to judge an attribute; measured. */
 #define CELL_ROW 5              /* histogram: a row, */
 #define CELL_CODE 10            /* a code, */
-#define CELL_CLASS 3            /* a class of a code */
+#define CELL_CLASS 3            /* a class of a code; */
+#define NARROW_ROW 4            /* the same where many cuts are judged at a time */
+#define NARROW_CODE 4
+#define NARROW_CLASS 1.5
 #define SORT_ROW 24             /* sorting many rows: a row, */
 #define SORT_START 500          /* and the buckets */
 #define COMPARE_ROW 14          /* sorting few rows: a row, */
@@ -138,9 +145,10 @@ IN_PLACE void open_coded_node(CodedTree *tree, CodedFrame *frame, int criterion,
 #define BIN_CLASS_ROWS 64       /* and so many more for each class */
 
 /* Whether a histogram of single codes is quicker than sorting. */
-IN_PLACE int is_worth_cells(const OpenNode *node, int64_t n_codes) {
-    double n = (double)node->n_rows;
-    double cells = CELL_ROW * n + n_codes * (CELL_CODE + CELL_CLASS * (double)node->n_classes);
+IN_PLACE int is_worth_cells(const OpenNode *node, int64_t n_codes, int is_narrow) {
+    double n = (double)node->n_rows, k = (double)node->n_classes;
+    double cells = is_narrow ? NARROW_ROW * n + n_codes * (NARROW_CODE + NARROW_CLASS * k)
+                             : CELL_ROW * n + n_codes * (CELL_CODE + CELL_CLASS * k);
     double sorting = n <= MAX_COMPARED ? n * (COMPARE_ROW + COMPARE_PAIR * n) : SORT_START + SORT_ROW * n;
     return n_codes <= MAX_CELL_CODES && cells < sorting;
 }
@@ -155,7 +163,7 @@ IN_PLACE int is_worth_bins(const OpenNode *node, int criterion) {
 IN_PLACE int judge_weighted_attribute(CodedTree *tree, OpenNode *node, int64_t attribute, int width, int criterion) {
     int64_t n_codes = tree->table.n_codes[attribute];
     if (node->best.is_perfect) return codes_differ(tree, node, attribute, width);
-    if (is_worth_cells(node, n_codes)) return judge_weight_cells(tree, node, attribute, width, criterion);
+    if (is_worth_cells(node, n_codes, 0)) return judge_weight_cells(tree, node, attribute, width, criterion);
     if (node->n_rows <= MAX_COMPARED) return judge_few_weights(tree, node, attribute, width, criterion);
     if (n_codes > MAX_CELL_CODES && node->n_rows > BIN_ROWS + BIN_CLASS_ROWS * node->n_classes)
         return judge_weight_bins(tree, node, attribute, width, criterion);
@@ -165,26 +173,31 @@ IN_PLACE int judge_weighted_attribute(CodedTree *tree, OpenNode *node, int64_t a
 /* Judges the cuts of a numeric attribute. Returns whether its codes differ in the node. */
 IN_PLACE int judge_coded_attribute(CodedTree *tree, OpenNode *node, int64_t attribute, int width, int criterion) {
     int64_t n_codes = tree->table.n_codes[attribute];
+    int is_narrow = criterion == CODED_GINI && node->total <= MAX_NARROW;
     if (node->best.is_perfect) return codes_differ(tree, node, attribute, width);
     if (node->n_rows == 2) {
         if (criterion == CODED_VARIANCE) return judge_pair_of_numbers(tree, node, attribute, width);
         return judge_pair(tree, node, attribute, width, criterion);
     }
-    if (node->n_rows <= MAX_COMPARED && !is_worth_cells(node, n_codes)) {
-        if (criterion == CODED_VARIANCE) return judge_few_numbers(tree, node, attribute, width);
-        return judge_few_of_classes(tree, node, attribute, width, criterion);
-    }
-    if (is_worth_cells(node, n_codes)) {
+    if (is_worth_cells(node, n_codes, is_narrow)) {
         if (criterion == CODED_VARIANCE) return judge_number_cells(tree, node, attribute, width);
+        if (is_narrow) return judge_narrow_cells(tree, node, attribute);
         return judge_class_cells(tree, node, attribute, width, criterion);
     }
+    if (node->n_rows <= MAX_COMPARED) {
+        if (criterion == CODED_VARIANCE) return judge_few_numbers(tree, node, attribute, width);
+        if (is_narrow) return judge_few_narrow(tree, node, attribute, width);
+        return judge_few_of_classes(tree, node, attribute, width, criterion);
+    }
     if (n_codes > MAX_CELL_CODES && is_worth_bins(node, criterion)) {
+        if (is_narrow) return judge_narrow_bins(tree, node, attribute);
         if (!codes_differ(tree, node, attribute, width)) return 0;
         if (criterion == CODED_VARIANCE) judge_number_bins(tree, node, attribute, width);
         else judge_class_bins(tree, node, attribute, width);
         return 1;
     }
     if (criterion == CODED_VARIANCE) return judge_sorted_numbers(tree, node, attribute, width);
+    if (is_narrow) return judge_sorted_narrow(tree, node, attribute, width);
     return judge_sorted_classes(tree, node, attribute, width, criterion);
 }
 
@@ -206,6 +219,11 @@ IN_PLACE int look_at_attribute(CodedTree *tree, OpenNode *node, int64_t place, i
     uint64_t bit = place < 64 ? (uint64_t)1 << place : 0;
     int64_t attribute = tree->table.attributes[place], twin = tree->table.twins[attribute];
     if (node->constant & bit) return 0;
+    if (!has_weights && bit & tree->table.two_valued) {
+        if (CODE_WIDTH == 8 || tree->rules.random_threshold) judge_drawn_bits(tree, node, place, attribute, criterion);
+        else judge_two_values(tree, node, place, attribute, criterion);
+        return 1;
+    }
     for (int64_t side = attribute;; side = twin) {          /* one place in the program, where it is compiled once */
         int varies = judge_any_attribute(tree, node, side, width, criterion, has_weights);
         if (side == twin) return 1;
@@ -234,187 +252,6 @@ IN_PLACE void judge_coded_attributes(CodedTree *tree, OpenNode *node, int width,
     }
 }
 
-/* ---- carrying it out */
-
-typedef struct {
-    int64_t n_first;            /* rows of the first branch, which stand first */
-    uint32_t last_code;         /* largest code of the first branch, and a row that has it */
-    uint32_t last_row;
-    uint32_t next_code;         /* least code of the second branch */
-    uint32_t next_row;
-    int has_missing;            /* a row has no value of the attribute */
-} Partition;
-
-/* Sends each row to its branch. Masks stand for branches of the processor: which way a row goes is hard to predict. */
-IN_PLACE Partition divide_with(CodedTree *tree, const OpenNode *node, uint32_t *rows, int width, int is_subset,
-                               int has_classes) {
-    const uint8_t *codes = codes_of(tree, node, node->best.attribute), *branches = tree->best_branch_of_level;
-    const uint32_t *marks = tree->node_marks;
-    uint32_t *others = tree->spare_rows, *left = tree->left;
-    int64_t attribute = node->best.attribute, stride = tree->table.stride, n = node->n_rows, n_first = 0, n_second = 0;
-    uint32_t missing = (uint32_t)tree->table.missing_code[attribute], last = (uint32_t)node->best.code, has_missing = 0;
-    uint64_t largest_first = 0, least_second = UINT64_MAX;      /* codes, and rows that have them */
-    if (has_classes) memset(left, 0, node->n_classes * sizeof(uint32_t));
-    for (int64_t i = 0; i < n; i++) {
-        uint32_t row = rows[i], code = code_at(codes + row * stride, width);
-        uint64_t is_second = is_subset ? branches[code] : code > last, mask = -is_second;
-        uint64_t key = (uint64_t)code << 32 | row, in_first = key & ~mask, in_second = key | ~mask;
-        PREFETCH(codes + rows[i + AHEAD] * stride);
-        rows[n_first] = row;
-        others[n_second] = row;
-        n_first += 1 - is_second;
-        n_second += is_second;
-        has_missing |= code == missing;
-        if (has_classes) left[marks[i] >> CLASS_SHIFT_OF_MARK] += marks[i] & COUNT_MASK & ~(uint32_t)mask;
-        largest_first = in_first > largest_first ? in_first : largest_first;
-        least_second = in_second < least_second ? in_second : least_second;
-    }
-    memcpy(rows + n_first, others, n_second * sizeof(uint32_t));
-    return (Partition){n_first, (uint32_t)(largest_first >> 32), (uint32_t)largest_first,
-                       (uint32_t)(least_second >> 32), (uint32_t)least_second, (int)has_missing};
-}
-
-#if CODE_WIDTH == 8
-
-/* The same by the values of a numeric attribute. */
-IN_PLACE Partition divide_values(CodedTree *tree, const OpenNode *node, uint32_t *rows, int has_classes) {
-    const uint8_t *values = codes_of(tree, node, node->best.attribute);
-    const uint32_t *marks = tree->node_marks;
-    uint32_t *others = tree->spare_rows, *left = tree->left;
-    int64_t stride = tree->table.stride, n = node->n_rows, n_first = 0, n_second = 0;
-    double threshold = node->best.threshold;
-    if (has_classes) memset(left, 0, node->n_classes * sizeof(uint32_t));
-    for (int64_t i = 0; i < n; i++) {
-        uint32_t row = rows[i], is_second = *(const double *)(values + row * stride) > threshold;
-        PREFETCH(values + rows[i + AHEAD] * stride);
-        rows[n_first] = row;
-        others[n_second] = row;
-        n_first += 1 - is_second;
-        n_second += is_second;
-        if (has_classes) left[marks[i] >> CLASS_SHIFT_OF_MARK] += marks[i] & COUNT_MASK & (is_second - 1);
-    }
-    memcpy(rows + n_first, others, n_second * sizeof(uint32_t));
-    return (Partition){.n_first = n_first};
-}
-
-NOT_IN_PLACE Partition divide_numbers(CodedTree *tree, const OpenNode *node, uint32_t *rows) {
-    return tree->target == CLASSES ? divide_values(tree, node, rows, 1) : divide_values(tree, node, rows, 0);
-}
-
-#else
-
-/* A function of its own for each kind: all together would not leave enough registers. */
-NOT_IN_PLACE Partition divide_numbers(CodedTree *tree, const OpenNode *node, uint32_t *rows) {
-    if (tree->target == CLASSES) return divide_with(tree, node, rows, CODE_WIDTH, 0, 1);
-    return divide_with(tree, node, rows, CODE_WIDTH, 0, 0);
-}
-
-#endif
-
-NOT_IN_PLACE Partition divide_levels(CodedTree *tree, const OpenNode *node, uint32_t *rows) {
-    if (tree->target == CLASSES) return divide_with(tree, node, rows, CODE_WIDTH, 1, 1);
-    return divide_with(tree, node, rows, CODE_WIDTH, 1, 0);
-}
-
-/* Halfway between the neighbours, on the right side of both whatever the rounding. */
-static double threshold_between(double low, double high) {
-    double threshold = (low + high) / 2;
-    if (high == INFINITY) return high;          /* known values against missing ones */
-    if (threshold - threshold != 0.0) threshold = low / 2 + high / 2;   /* the sum overflowed */
-    return threshold >= high ? low : threshold;
-}
-
-static void add_numbers(const OpenNode *node, const uint32_t *rows, int64_t n, double *statistics) {
-    for (int64_t i = 0; i < n; i++) {
-        double weight = node->source.marks[rows[i]], number = node->source.numbers[rows[i]];
-        statistics[0] += weight;
-        statistics[1] += weight * number;
-        statistics[2] += weight * number * number;
-    }
-}
-
-static double add_weights(const OpenNode *node, const uint32_t *rows, int64_t n, double *statistics) {
-    double weight = 0.0;
-    for (int64_t i = 0; i < n; i++) {
-        statistics[node->source.marks[rows[i]] >> CLASS_SHIFT_OF_MARK] += node->source.weights[rows[i]];
-        weight += node->source.weights[rows[i]];
-    }
-    return weight;
-}
-
-/* Statistics of both children, which follow one another. */
-static void measure_coded_children(CodedTree *tree, const OpenNode *node, const uint32_t *rows, int64_t n_first,
-                                   double *weights) {
-    double *first = tree->statistics + tree->n_nodes * tree->n_statistics, *second = first + tree->n_statistics;
-    memset(first, 0, 2 * tree->n_statistics * sizeof(double));
-    weights[0] = 0.0;
-    if (tree->target == WEIGHTED_CLASSES) {
-        weights[0] = add_weights(node, rows, n_first, first);
-        weights[1] = add_weights(node, rows + n_first, node->n_rows - n_first, second);
-        return;
-    }
-    if (tree->target == NUMBERS) {
-        add_numbers(node, rows, n_first, first);
-        add_numbers(node, rows + n_first, node->n_rows - n_first, second);
-        weights[0] = first[0];
-    } else {
-        for (int64_t k = 0; k < node->n_classes; k++) {
-            first[tree->class_code[k]] = tree->left[k];
-            second[tree->class_code[k]] = tree->totals[k] - tree->left[k];
-            weights[0] += tree->left[k];
-        }
-    }
-    weights[1] = node->weight - weights[0];
-}
-
-static int write_coded_test(CodedTree *tree, const OpenNode *node, const Partition *partition, CodedNode *written) {
-    const CodedTable *table = &tree->table;
-    int64_t attribute = node->best.attribute, n_levels = table->n_levels[attribute];
-    written->attribute = (int32_t)attribute;
-    written->n_branches = 2;
-    written->first_child = (int32_t)tree->n_nodes;
-    if (!node->best.is_subset) {
-        written->index = !partition->has_missing ? NUMERIC_TEST : table->twins[attribute] >= 0 ? MISSING_LEFT : MISSING_RIGHT;
-        written->threshold = node->best.threshold;
-        if (isnan(node->best.threshold))
-            written->threshold = threshold_between(
-                value_of_code(tree, node, attribute, partition->last_code, partition->last_row, table->high),
-                value_of_code(tree, node, attribute, partition->next_code, partition->next_row, table->low));
-        return 1;
-    }
-    if (tree->n_subsets + n_levels > INT32_MAX) return 0; /* there is no number for the first of them */
-    if (!reserve_room((void **)&tree->subsets, &tree->subsets_capacity, tree->n_subsets + n_levels, 1)) return 0;
-    written->index = (int32_t)tree->n_subsets;
-    written->threshold = partition->has_missing ? 1 + tree->best_branch_of_level[table->missing_code[attribute]] : NAN;
-    memcpy(tree->subsets + tree->n_subsets, tree->best_branch_of_level, n_levels);
-    tree->n_subsets += n_levels;
-    return 1;
-}
-
-/* Makes the children, and puts on the stack those that are no leaves; 0 if there is no memory. */
-static int split_coded_node(CodedTree *tree, const CodedFrame *frame) {
-    OpenNode *node = &tree->node;
-    uint32_t *rows = tree->rows + frame->start;
-    int64_t first_child = tree->n_nodes, bounds[3] = {frame->start, 0, frame->end};
-    double weights[2];
-    Partition partition = node->best.is_subset ? divide_levels(tree, node, rows) : divide_numbers(tree, node, rows);
-    if (!reserve_coded_nodes(tree, first_child + 2) ||
-        !reserve_room((void **)&tree->frames, &tree->frames_capacity, tree->n_frames + 2, sizeof(CodedFrame)) ||
-        !write_coded_test(tree, node, &partition, tree->nodes + frame->node))
-        return 0;
-    measure_coded_children(tree, node, rows, partition.n_first, weights);
-    bounds[1] = frame->start + partition.n_first;
-    tree->n_nodes += 2;
-    for (int child = 0; child < 2; child++) {
-        const double *statistics = tree->statistics + (first_child + child) * tree->n_statistics;
-        make_coded_leaf(tree, first_child + child, weights[child]);
-        if (!is_coded_leaf(tree, statistics, weights[child], frame->depth + 1))
-            tree->frames[tree->n_frames++] = (CodedFrame){bounds[child], bounds[child + 1], first_child + child,
-                                                          frame->depth + 1, frame->is_local, node->constant};
-    }
-    return 1;
-}
-
 IN_PLACE int grow_all_coded(CodedTree *tree, int width, int criterion, int has_weights) {
     while (tree->n_frames > 0) {
         CodedFrame frame = tree->frames[--tree->n_frames];
@@ -422,6 +259,7 @@ IN_PLACE int grow_all_coded(CodedTree *tree, int width, int criterion, int has_w
         judge_coded_attributes(tree, &tree->node, width, criterion, has_weights);
         if (tree->node.best.attribute >= 0 && !split_coded_node(tree, &frame)) return 0;
     }
+    place_thresholds(tree);
     return 1;
 }
 

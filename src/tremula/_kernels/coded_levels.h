@@ -63,7 +63,7 @@ IN_PLACE int64_t tabulate_few_levels(CodedTree *tree, const OpenNode *node, int6
     int64_t n_levels = tree->table.n_levels[attribute], size = n_sums(tree, node), n_groups = 0;
     const NumberCell *numbers = (const NumberCell *)tree->cells;
     const uint32_t *counts = (const uint32_t *)tree->cells;
-    if (tree->target == NUMBERS) fill_number_cells(tree, node, attribute, width, 0, n_levels);
+    if (tree->target == NUMBERS) fill_target_codes(tree, node, attribute, n_levels);
     else fill_class_cells(tree, node, attribute, width, 0, n_levels);
     for (int64_t level = 0; level < n_levels; level++) {
         double *sums = tree->group_sums + n_groups * size;

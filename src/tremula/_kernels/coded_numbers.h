@@ -62,60 +62,130 @@ IN_PLACE int judge_pair_of_numbers(const CodedTree *tree, OpenNode *node, int64_
     return 1;
 }
 
+#define NUMBER_BLOCK 64         /* cuts between sorted rows that are judged together */
+
+typedef struct {                /* sums and weights on either side of the cuts behind rows of a block */
+    uint32_t codes[NUMBER_BLOCK + 1];
+    double sums[NUMBER_BLOCK], other_sums[NUMBER_BLOCK], weights[NUMBER_BLOCK], others[NUMBER_BLOCK];
+} NumberBlock;
+
+/* Moves row i of the node to the left, and notes the sums. */
+IN_PLACE void note_number(const CodedTree *tree, NumberWalk *walk, NumberBlock *block, int p, int64_t i, uint32_t code) {
+    pass_number(tree, walk, i);
+    block->codes[p] = code;
+    block->sums[p] = (double)walk->sum;
+    block->other_sums[p] = (double)(walk->total_sum - walk->sum);
+    block->weights[p] = (double)walk->weight;
+    block->others[p] = (double)(walk->total_weight - walk->weight);
+}
+
+/* Judges the cuts behind n rows as `judge_number_cut` does; `codes` has one more. */
+IN_PLACE void judge_number_block(NumberWalk *walk, const NumberBlock *block, int n) {
+    double worths[NUMBER_BLOCK], bar = walk->worth + walk->slack, least = (double)walk->least;
+    int is_above = 0;
+    for (int p = 0; p < n; p++) {
+        worths[p] = level_of_sums(block->sums[p], block->weights[p], block->other_sums[p], block->others[p]) - walk->whole;
+        is_above |= worths[p] > bar;
+    }
+    for (int p = 0; is_above && p < n; p++)
+        if (worths[p] > walk->worth + walk->slack && block->codes[p] != block->codes[p + 1] &&
+            block->weights[p] >= least && block->others[p] >= least) {
+            walk->worth = worths[p];
+            walk->best_code = block->codes[p];
+        }
+}
+
 IN_PLACE int judge_few_numbers(CodedTree *tree, OpenNode *node, int64_t attribute, int width) {
     int n = (int)node->n_rows;
     uint8_t order[MAX_COMPARED];
     uint32_t codes[MAX_COMPARED];
+    NumberBlock block;
     NumberWalk walk = begin_number_walk(node);
     if (!order_few_rows(tree, node, attribute, width, codes, order)) return 0;
-    for (int p = 0; p < n - 1; p++) {
-        pass_number(tree, &walk, order[p]);
-        if (codes[order[p]] != codes[order[p + 1]]) judge_number_cut(&walk, codes[order[p]]);
-    }
+    for (int p = 0; p < n - 1; p++) note_number(tree, &walk, &block, p, order[p], codes[order[p]]);
+    block.codes[n - 1] = codes[order[n - 1]];
+    judge_number_block(&walk, &block, n - 1);
     end_number_walk(node, &walk, attribute);
     return 1;
 }
 
 IN_PLACE int judge_sorted_numbers(CodedTree *tree, OpenNode *node, int64_t attribute, int width) {
     const uint64_t *keys = sort_node(tree, node, attribute, width, NULL);
+    NumberBlock block;
     NumberWalk walk = begin_number_walk(node);
     if (keys == NULL) return 0;
-    for (int64_t p = 0; p < node->n_rows - 1; p++) {
-        pass_number(tree, &walk, keys[p] & 0xFFFFFFFFu);
-        if ((keys[p] ^ keys[p + 1]) >> 32) judge_number_cut(&walk, keys[p] >> 32);
+    for (int64_t start = 0; start < node->n_rows - 1; start += NUMBER_BLOCK) {
+        int64_t left = node->n_rows - 1 - start;
+        int n = (int)(left < NUMBER_BLOCK ? left : NUMBER_BLOCK);
+        for (int p = 0; p < n; p++) {
+            uint64_t key = keys[start + p];
+            note_number(tree, &walk, &block, p, key & 0xFFFFFFFFu, (uint32_t)(key >> 32));
+        }
+        block.codes[n] = (uint32_t)(keys[start + n] >> 32);
+        judge_number_block(&walk, &block, n);
     }
     end_number_walk(node, &walk, attribute);
     return 1;
 }
 
-IN_PLACE void fill_number_cells(CodedTree *tree, const OpenNode *node, int64_t attribute, int width, int shift,
-                                int64_t n_bins) {
-    NumberCell *cells = (NumberCell *)tree->cells;
-    memset(cells, 0, n_bins * sizeof(NumberCell));
-    for (int64_t i = 0; i < node->n_rows; i++) {
-        NumberCell *cell = cells + (code_of_row(tree, node, i, attribute, width) >> shift);
-        int64_t product = (int64_t)tree->node_targets[i] * tree->node_marks[i];
-        if (!node->is_local) PREFETCH_CODE(tree, node, i, attribute);
-        cell->sum += product;
-        cell->weight += tree->node_marks[i];
-        if (shift) cell->magnitude += product < 0 ? -product : product;
-    }
+/* Adds a row to the cell of its code. */
+IN_PLACE void add_number(NumberCell *cell, int64_t target, int64_t count, int has_magnitude) {
+    int64_t product = target * count;
+    cell->sum += product;
+    cell->weight += count;
+    if (has_magnitude) cell->magnitude += product < 0 ? -product : product;
 }
 
+/* Sums the rows of each code, or bin of 2^shift codes; in several histograms in turn, so that a row need not wait for
+ * the one before it where both fall into the same cell. */
+IN_PLACE void fill_target_cells(CodedTree *tree, const OpenNode *node, int64_t attribute, int shift,
+                                int64_t n_bins) {
+    const uint8_t *codes = codes_of(tree, node, attribute);
+    const uint32_t *rows = node->rows, *marks = tree->node_marks;
+    const int32_t *targets = tree->node_targets;
+    NumberCell *cells = (NumberCell *)tree->cells;
+    int64_t n = node->n_rows, stride = tree->table.stride, ahead = node->is_local ? 0 : AHEAD, i = 0;
+    int64_t step = n > NUMBER_TURNS * n_bins ? n_bins : 0;
+    memset(cells, 0, (step ? NUMBER_TURNS : 1) * n_bins * sizeof(NumberCell));
+    for (; i <= n - NUMBER_TURNS; i += NUMBER_TURNS)
+        for (int turn = 0; turn < NUMBER_TURNS; turn++) {
+            uint32_t code = code_at(codes + rows[i + turn] * stride, CODE_WIDTH) >> shift;
+            PREFETCH(codes + rows[i + turn + ahead] * stride);
+            add_number(cells + turn * step + code, targets[i + turn], marks[i + turn], shift > 0);
+        }
+    for (; i < n; i++)
+        add_number(cells + (code_at(codes + rows[i] * stride, CODE_WIDTH) >> shift), targets[i], marks[i], shift > 0);
+    for (int turn = 1; step && turn < NUMBER_TURNS; turn++)
+        for (int64_t bin = 0; bin < n_bins; bin++) {
+            cells[bin].sum += cells[turn * step + bin].sum;
+            cells[bin].weight += cells[turn * step + bin].weight;
+            cells[bin].magnitude += cells[turn * step + bin].magnitude;
+        }
+}
+
+/* Compiled apart: other loops leave few registers. */
+NOT_IN_PLACE void fill_target_codes(CodedTree *tree, const OpenNode *node, int64_t attribute, int64_t n_codes) {
+    fill_target_cells(tree, node, attribute, 0, n_codes);
+}
+
+NOT_IN_PLACE void fill_target_bins(CodedTree *tree, const OpenNode *node, int64_t attribute, int shift, int64_t n_bins) {
+    fill_target_cells(tree, node, attribute, shift, n_bins);
+}
+
+/* A histogram with a bin for each code. Returns whether the codes differ. */
 IN_PLACE int judge_number_cells(CodedTree *tree, OpenNode *node, int64_t attribute, int width) {
     const NumberCell *cells = (const NumberCell *)tree->cells;
     NumberWalk walk = begin_number_walk(node);
-    int n_seen = 0;
-    fill_number_cells(tree, node, attribute, width, 0, tree->table.n_codes[attribute]);
+    if (!codes_differ(tree, node, attribute, width)) return 0;
+    fill_target_codes(tree, node, attribute, tree->table.n_codes[attribute]);
     for (int64_t code = 0; walk.weight < walk.total_weight; code++) {
         if (!cells[code].weight) continue;
-        n_seen++;
         walk.sum += cells[code].sum;
         walk.weight += cells[code].weight;
         if (walk.weight < walk.total_weight) judge_number_cut(&walk, code);
     }
     end_number_walk(node, &walk, attribute);
-    return n_seen > 1;
+    return 1;
 }
 
 /* The largest level inside a bin: at one of the corners of what its rows may add to sum and weight. */
@@ -179,7 +249,7 @@ IN_PLACE void judge_number_bins(CodedTree *tree, OpenNode *node, int64_t attribu
     const NumberCell *cells = (const NumberCell *)tree->cells;
     const uint64_t *keys = tree->keys;
     NumberWalk walk = begin_number_walk(node);
-    fill_number_cells(tree, node, attribute, width, shift, n_bins);
+    fill_target_bins(tree, node, attribute, shift, n_bins);
     if (mark_number_bins(tree, node, n_bins))
         keys = sort_marked_numbers(tree, node, attribute, width, shift, &n_keys);
     for (int64_t bin = 0; bin < n_bins && walk.weight < walk.total_weight; bin++) {

@@ -19,11 +19,18 @@ static void order_by_class(CodedTree *tree, int64_t n) {
     memcpy(tree->rows, tree->spare_rows, n * sizeof(uint32_t));
 }
 
+/* Nodes that a tree has room for from the start, as copying them later takes longer; and their statistics, in numbers:
+   with thousands of classes few nodes take much memory. */
+#define MOST_RESERVED 65536
+#define MOST_STATISTICS_RESERVED 524288
+
 /* The root, with all rows of the sample, on the stack unless it is a leaf; 0 if there is no memory. */
 static int plant_coded_root(CodedTree *tree, int64_t n_present) {
-    int64_t n = 0;
+    int64_t n = 0, n_reserved = 2 * n_present < MOST_RESERVED ? 2 * n_present : MOST_RESERVED;
     double weight = 0.0;
-    if (!reserve_coded_nodes(tree, 1) ||
+    if (n_reserved > MOST_STATISTICS_RESERVED / tree->n_statistics)
+        n_reserved = MOST_STATISTICS_RESERVED / tree->n_statistics + 1;
+    if (!reserve_coded_nodes(tree, n_reserved) ||
         !reserve_room((void **)&tree->frames, &tree->frames_capacity, 1, sizeof(CodedFrame)))
         return 0;
     memset(tree->statistics, 0, tree->n_statistics * sizeof(double));

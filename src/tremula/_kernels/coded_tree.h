@@ -38,6 +38,7 @@
 #define MAX_COMPARED 64         /* rows that are sorted by comparing each with each */
 #define LOCAL_BYTES 24576       /* codes of a node that are copied side by side, to stay in the nearest cache */
 #define AHEAD 12                /* rows between the one read and the one fetched */
+#define NUMBER_TURNS 4          /* histograms of a numeric target that are filled in turn */
 #define GATHERED_BLOCK 64       /* gathered codes, a bit for each of which is a word */
 
 enum Target { CLASSES = 0, NUMBERS = 1, WEIGHTED_CLASSES = 2 };
@@ -65,6 +66,8 @@ typedef struct {
     const double *low, *high;   /* least and largest value of each code; NULL if values tell them */
     const double *values;       /* where each value has its own code and no threshold is drawn */
     int64_t row_stride, column_stride;
+    const uint64_t *bits;       /* by row, see `coded_two.h`; or NULL */
+    uint64_t two_valued;        /* attributes that have a bit there */
 } CodedTable;
 
 typedef struct {
@@ -95,6 +98,7 @@ typedef struct {                /* rows where codes, marks and targets can be lo
     const int32_t *targets;     /* in fixed point, for numbers */
     const double *numbers;
     const double *weights;      /* of classes, if they are real */
+    const uint64_t *bits;
 } RowSource;
 
 typedef struct {
@@ -160,11 +164,13 @@ typedef struct {
     uint32_t *local_marks;
     int32_t *local_targets;
     double *local_numbers, *local_weights;
+    uint64_t *local_bits;
     int64_t local_rows;         /* a node of at most so many rows is copied */
     /* scratch by row of the node */
     uint32_t *node_marks;
     int32_t *node_targets;
     double *node_weights;
+    uint64_t *node_bits;
     uint64_t *keys, *spare_keys;
     /* scratch by class, code and level */
     uint32_t *class_number, *class_code, *totals, *left;
@@ -192,15 +198,6 @@ IN_PLACE const uint8_t *codes_of(const CodedTree *tree, const OpenNode *node, in
 
 IN_PLACE uint32_t code_of_row(const CodedTree *tree, const OpenNode *node, int64_t i, int64_t attribute, int width) {
     return code_at(codes_of(tree, node, attribute) + node->rows[i] * tree->table.stride, width);
-}
-
-/* The value that a threshold lies above or below, of a row that has it. */
-IN_PLACE double value_of_code(const CodedTree *tree, const OpenNode *node, int64_t attribute, uint32_t code,
-                              uint32_t row, const double *table) {
-    const CodedTable *columns = &tree->table;
-    if (table != NULL) return table[columns->first[attribute] + code];
-    if (node->is_local) row = tree->local_origins[row];
-    return columns->values[row * columns->row_stride + attribute * columns->column_stride];
 }
 
 /* Fetches the code of a row that is read a little later. */

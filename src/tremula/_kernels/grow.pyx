@@ -26,8 +26,9 @@ from tremula._kernels.grower cimport (
 )
 from tremula._kernels.medians cimport measure_root
 from tremula._kernels.nodes cimport Node
-from tremula._kernels.partition cimport bounds_of_frame
+from tremula._kernels.partition cimport bounds_of_frame, constant_of_frame
 from tremula._kernels.rules cimport Rules
+from tremula._kernels.short_lists cimport add_classes, choose_fields, choose_lists, keep_items
 from tremula._kernels.split cimport is_terminal, make_leaf, split_node
 from tremula._kernels.statistics cimport (
     add_row, describe_known, fill_terms, load_counts, weight_of, weight_of_row,
@@ -139,6 +140,9 @@ cdef void allocate_for_rows(Grower* g, Arena* arena) noexcept nogil:
 cdef void allocate_for_present(Grower* g, Arena* arena, int64_t n_present) noexcept nogil:
     """What has an item for each row of the sample."""
     cdef int64_t n = n_present + 1
+    if g.short_lists.most_rows > 0:
+        g.short_lists.words = <uint64_t*> take(arena, n, sizeof(uint64_t))
+        g.short_lists.spare = <uint32_t*> take(arena, n, sizeof(uint32_t))
     g.division.spare_capacity = n
     g.division.spare = <uint64_t*> malloc(n * sizeof(uint64_t))     # may grow
     arena.failed |= g.division.spare == NULL
@@ -175,6 +179,7 @@ cdef void allocate_for_attributes(Grower* g, Arena* arena) noexcept nogil:
     g.columns.capacity = <int64_t*> take(arena, n, sizeof(int64_t))
     g.columns.slot = <int32_t*> take(arena, n, sizeof(int32_t))
     g.node.bounds = <int64_t*> take(arena, 2 * n, sizeof(int64_t))
+    g.node.constant = <uint8_t*> take(arena, n, sizeof(uint8_t))
     g.search.order = <int64_t*> take(arena, n, sizeof(int64_t))
     # Three for an attribute with missing values and a drawn threshold.
     g.search.candidates = <Cut*> take(arena, max(3 * n, <int64_t> g.rules.n_best + 1), sizeof(Cut))
@@ -215,6 +220,7 @@ cdef void free_all(Grower* g, Arena* arena) noexcept nogil:
     free(g.output.subsets)
     free(g.pending.frames)
     free(g.pending.bounds)
+    free(g.pending.constant)
     free(g.pending.rows)
     free(g.pending.weights)
     free(g.division.spare)
@@ -231,6 +237,7 @@ cdef take_columns(Grower* g, Arena* arena, object columns):
     cdef const double[:, :] values = columns.values
     cdef const uint64_t[:, ::1] lists = columns.lists
     cdef const int64_t[::1] lengths = columns.lengths
+    cdef uint32_t[:, ::1] short_lists = columns.short_lists
     cdef const int32_t[::1] n_levels = columns.n_levels
     cdef const int32_t[::1] attributes = columns.attributes
     cdef const int32_t[::1] twins = columns.twins
@@ -260,7 +267,14 @@ cdef take_columns(Grower* g, Arena* arena, object columns):
         g.columns.directions = &directions[0]
     g.columns.base = <const uint64_t**> take(arena, g.columns.n_attributes, sizeof(uint64_t*))
     g.columns.base_length = <int64_t*> take(arena, g.columns.n_attributes, sizeof(int64_t))
+    if short_lists is not None:
+        g.short_lists.most_rows = columns.most_listed
+        g.short_lists.items = <uint32_t**> take(arena, g.columns.n_attributes, sizeof(uint32_t*))
     if arena.failed:
+        return
+    if short_lists is not None:
+        for a in range(g.columns.n_attributes):
+            g.short_lists.items[a] = &short_lists[attributes[a], 0]
         return
     for a in range(g.columns.n_attributes):
         g.columns.base[a] = &lists[attributes[a], 0]
@@ -372,6 +386,23 @@ cdef inline int64_t filter_list(Grower* g, const uint64_t* base, int64_t length,
     return q
 
 
+cdef bint filter_short_lists(Grower* g, int64_t n_present) noexcept nogil:
+    """Leave the rows present in the short lists, and make room for lists of words; False if there is no memory."""
+    cdef int64_t a, n = min(n_present, g.short_lists.most_rows)
+    choose_fields(g)
+    for a in range(g.columns.n_attributes):
+        if n_present < g.rows.n_rows:
+            keep_items(g.short_lists.items[a], g.rows.n_rows, g.rows.present, g.short_lists.row_mask)
+        if g.short_lists.hold_class:
+            add_classes(g, g.short_lists.items[a], n_present)
+        g.columns.lists[a] = <uint64_t*> malloc((n + 1) * sizeof(uint64_t))
+        g.columns.capacity[a] = n + 1
+        if g.columns.lists[a] == NULL:
+            return False
+    g.short_lists.in_use = True
+    return True
+
+
 cdef bint filter_lists(Grower* g, int64_t n_present) noexcept nogil:
     """This tree's lists, unless its nodes are unsorted; False if there is no memory."""
     cdef int64_t a, n
@@ -381,6 +412,8 @@ cdef bint filter_lists(Grower* g, int64_t n_present) noexcept nogil:
         g.columns.slot[a] = -1
     if g.unsorted.in_use:
         return True
+    if g.short_lists.most_rows > 0:
+        return filter_short_lists(g, n_present)
     for a in range(g.columns.n_attributes):
         words = <uint64_t*> g.columns.base[a]
         if not g.columns.lists_are_base:
@@ -427,6 +460,7 @@ cdef bint plant_root(Grower* g, int64_t n_present) noexcept nogil:
     g.output.n_nodes = 1
     if is_terminal(g, g.output.statistics, weight, 0):
         return True
+    memset(constant_of_frame(g, 0), 0, g.columns.n_attributes)
     memcpy(bounds_of_frame(g, 0), g.node.bounds, 2 * g.columns.n_incomplete * sizeof(int64_t))
     g.pending.frames[0] = Frame(0, n_present, 0, 0, g.node.counted, -INFINITY, INFINITY)
     g.pending.n_frames = 1
@@ -439,6 +473,7 @@ cdef void open_node(Grower* g, const Frame* frame) noexcept nogil:
     """Bring what is known of the node to where the walks look for it."""
     cdef const double* statistics = g.output.statistics + frame.node * g.rows.n_statistics
     cdef int64_t p
+    memcpy(g.node.constant, constant_of_frame(g, g.pending.n_frames), g.columns.n_attributes)
     g.node.lower = frame.lower
     g.node.upper = frame.upper
     if g.rows.kind == MEASURED:
@@ -467,6 +502,7 @@ cdef bint grow_all(Grower* g) noexcept nogil:
     while g.pending.n_frames > 0:
         g.pending.n_frames -= 1
         frame = g.pending.frames[g.pending.n_frames]
+        choose_lists(g, &frame)
         open_node(g, &frame)
         chosen = choose_split(g, &frame)
         if chosen >= 0:

@@ -14,6 +14,7 @@ cdef extern from "coded_root.h" nogil:
         MAX_CELL_CODES
         AHEAD
         GATHERED_BLOCK
+        NUMBER_TURNS
         LOCAL_BYTES
         COUNT_MASK
         CLASSES
@@ -45,6 +46,8 @@ cdef extern from "coded_root.h" nogil:
         const double* values
         int64_t row_stride
         int64_t column_stride
+        const uint64_t* bits
+        uint64_t two_valued
     ctypedef struct CodedRules:
         int criterion
         int random_threshold
@@ -82,10 +85,12 @@ cdef extern from "coded_root.h" nogil:
         int32_t* local_targets
         double* local_numbers
         double* local_weights
+        uint64_t* local_bits
         int64_t local_rows
         uint32_t* node_marks
         int32_t* node_targets
         double* node_weights
+        uint64_t* node_bits
         uint64_t* keys
         uint64_t* spare_keys
         uint32_t* class_number
@@ -181,6 +186,9 @@ cdef void allocate_for_rows(CodedTree* tree, Arena* arena, int64_t n_present) no
     if tree.target == WEIGHTED_CLASSES:
         tree.node_weights = <double*> take(arena, n, sizeof(double))
         tree.local_weights = <double*> take(arena, tree.local_rows, sizeof(double))
+    if tree.table.bits != NULL:
+        tree.node_bits = <uint64_t*> take(arena, n, sizeof(uint64_t), False)
+        tree.local_bits = <uint64_t*> take(arena, tree.local_rows, sizeof(uint64_t), False)
 
 
 cdef void allocate_for_classes(CodedTree* tree, Arena* arena, int64_t max_levels) noexcept nogil:
@@ -189,7 +197,7 @@ cdef void allocate_for_classes(CodedTree* tree, Arena* arena, int64_t max_levels
     tree.class_number = <uint32_t*> take(arena, n_classes, sizeof(uint32_t))
     tree.class_code = <uint32_t*> take(arena, n_classes, sizeof(uint32_t))
     tree.totals = <uint32_t*> take(arena, n_classes, sizeof(uint32_t))
-    tree.left = <uint32_t*> take(arena, n_classes, sizeof(uint32_t))
+    tree.left = <uint32_t*> take(arena, 2 * n_classes, sizeof(uint32_t))
     tree.class_end = <int64_t*> take(arena, n_classes, sizeof(int64_t))
     tree.left_sums = <double*> take(arena, 3 * n_classes, sizeof(double))
     tree.group_sums = <double*> take(arena, max_levels * n_classes, sizeof(double))
@@ -200,7 +208,7 @@ cdef void allocate_for_classes(CodedTree* tree, Arena* arena, int64_t max_levels
     tree.is_refined = <uint8_t*> take(arena, MAX_CELL_CODES, sizeof(uint8_t))
     tree.levels_of_bins = <double*> take(arena, MAX_CELL_CODES, sizeof(double))
     if tree.target == NUMBERS:
-        tree.cells = take(arena, MAX_CELL_CODES, sizeof(NumberCell))
+        tree.cells = take(arena, NUMBER_TURNS * MAX_CELL_CODES, sizeof(NumberCell))
     elif tree.target == CLASSES:
         tree.cells = take(arena, 2 * MAX_CELL_CODES * n_classes, sizeof(uint32_t))
     else:
@@ -237,6 +245,7 @@ cdef int64_t take_table(CodedTree* tree, object columns) except -1:
     cdef const double[::1] low = columns.low
     cdef const double[::1] high = columns.high
     cdef const double[:, :] values = columns.values
+    cdef const uint64_t[::1] bits = columns.bits
     cdef int64_t a, max_levels = 0
     tree.table.codes = &codes[0]
     tree.table.stride = columns.codes.strides[0]
@@ -253,6 +262,9 @@ cdef int64_t take_table(CodedTree* tree, object columns) except -1:
     if low is not None:
         tree.table.low = &low[0]
         tree.table.high = &high[0]
+    if bits is not None:
+        tree.table.bits = &bits[0]
+        tree.table.two_valued = columns.two_valued
     tree.table.values = &values[0, 0]
     tree.table.row_stride = values.strides[0] // <int64_t> sizeof(double)
     tree.table.column_stride = values.strides[1] // <int64_t> sizeof(double)

@@ -25,7 +25,7 @@ cdef enum:
 
 cdef struct Stretch:
     # The rows of a node in the list of one attribute.
-    uint64_t* words             # NULL where only the values were gathered, see `unsorted.gather_values`
+    uint64_t* words             # NULL where only values were gathered, see `unsorted`, or items are, see `walks_items`
     int64_t start
     int64_t end
     int64_t attribute           # its column in the table
@@ -135,11 +135,25 @@ cdef struct Unsorted:
     double low                  # the least and the largest of them
     double high
 
+cdef struct ShortLists:
+    # See `short_lists`.
+    bint in_use                 # by the node at hand
+    uint32_t** items            # by attribute in use
+    int row_bits                # of an item
+    uint32_t row_mask
+    bint hold_class             # items have the class above the row
+    const uint32_t* at_hand     # of one attribute in the node at hand, see `walks_items`
+    int64_t most_rows           # of a node with lists of words; 0: all nodes have these
+    int64_t n_waiting           # frames with short lists, while a subtree grows from words
+    uint64_t* words             # the list of one attribute
+    uint32_t* spare
+
 cdef struct Pending:
     Frame* frames               # a stack
     int64_t n_frames
     int64_t frames_capacity
     int64_t* bounds             # [frame, slot, start/end]: of incomplete lists
+    uint8_t* constant           # [frame, attribute in use]: see NodeAtHand
     uint32_t* rows              # where values are missing: rows of the frames, and their weights
     double* weights
     int64_t rows_capacity
@@ -157,6 +171,7 @@ cdef struct NodeAtHand:
     Known known                 # all its rows
     bint counted                # see Frame
     int64_t* bounds             # of incomplete lists
+    uint8_t* constant           # by attribute in use: known to have one value here, and so in all nodes below
     double lower                # see Frame
     double upper
     double noise                # where rows are MEASURED: what rounding may leave of a sum of squares
@@ -247,4 +262,5 @@ cdef struct Grower:
     Groups groups
     Division division
     Unsorted unsorted
+    ShortLists short_lists
     Medians medians

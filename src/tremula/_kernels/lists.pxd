@@ -1,8 +1,9 @@
-"""The list of one attribute in a node: a stretch of a sorted list, or put together for an unsorted node."""
+"""The list of one attribute in a node: a stretch of a sorted list, or put together for a node that has none."""
 
 from libc.stdint cimport int64_t
 
 from tremula._kernels.grower cimport Frame, Grower, Stretch
+from tremula._kernels.short_lists cimport list_short
 from tremula._kernels.unsorted cimport list_unsorted
 
 
@@ -30,6 +31,11 @@ cdef inline Stretch list_of(Grower* g, const Frame* frame, int64_t a) noexcept n
         list.start = 0
         list.end = frame.end - frame.start
         list.words = list_unsorted(g, frame, list.attribute)
+        return list
+    if g.short_lists.in_use:
+        list.start = 0
+        list.end = frame.end - frame.start
+        list.words = list_short(g, frame, a)
         return list
     list_bounds(g, frame, a, &list.start, &list.end)
     list.words = g.columns.lists[a]

@@ -210,6 +210,10 @@ cdef inline int64_t* bounds_of_frame(Grower* g, int64_t frame) noexcept nogil:
     return g.pending.bounds + frame * (2 * g.columns.n_incomplete + 1)
 
 
+cdef inline uint8_t* constant_of_frame(Grower* g, int64_t frame) noexcept nogil:
+    return g.pending.constant + frame * g.columns.n_attributes
+
+
 cdef inline int64_t already_divided(Grower* g, const Cut* cut) noexcept nogil:
     """The attribute of a numeric cut, whose list is in order once a second child that goes on alone is moved; or -1."""
     cdef uint64_t* words = g.columns.lists[cut.attribute]
@@ -232,6 +236,8 @@ cdef inline bint divide_lists(Grower* g, const Frame* frame, int64_t n_branches,
     cdef int64_t* bounds
     cdef const uint64_t* words
     for a in range(g.columns.n_attributes):
+        if g.node.constant[a] and not g.columns.has_missing:
+            continue
         list_bounds(g, frame, a, &start, &end)
         slot = g.columns.slot[a]
         words = g.columns.lists[a]

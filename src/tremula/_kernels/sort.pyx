@@ -9,6 +9,7 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
+from tremula._kernels.short_lists cimport item_of, without_tie
 from tremula._kernels.words cimport ROW_BITS, row_mask_of, word_of
 
 cdef enum:
@@ -16,6 +17,7 @@ cdef enum:
     N_DIGITS = 6            # 6 x 11 bits cover the 64 bits of a key
     N_BUCKETS = 2048
     WIDEST_BLOCK = 8        # columns copied out together at most
+    FEW_VALUES = 1 << 19    # values copied out together for items, or one column
     FEW_ROWS = 2048
     MOST_MOVES = 8          # for each row; where more are wanted, all bits of the keys are sorted instead
 
@@ -43,6 +45,20 @@ cdef inline double value_of(uint64_t key) noexcept nogil:
     cdef double value
     memcpy(&value, &bits, sizeof(uint64_t))
     return value
+
+
+cdef struct List:
+    # Where the sorted list of one column goes: one of the two, the other is NULL.
+    uint64_t* words
+    uint32_t* items         # see `short_lists`
+    int row_bits
+
+
+cdef inline void put(const List* list, int64_t place, uint64_t rank, uint64_t row, bint is_tied) noexcept nogil:
+    if list.words != NULL:
+        list.words[place] = word_of(rank, row, list.row_bits)
+    else:
+        list.items[place] = item_of(<uint32_t> row, is_tied)
 
 
 cdef Keyed* radix_sort(Keyed* items, Keyed* spare, int64_t n, int64_t* histogram) noexcept nogil:
@@ -143,8 +159,8 @@ cdef void insertion_sort(Keyed* items, int64_t n) noexcept nogil:
         items[j] = item
 
 
-cdef void count_sort(const double* column, int64_t n_rows, double low, double high, int row_bits,
-                     int64_t* starts, uint64_t* words) noexcept nogil:
+cdef void count_sort(const double* column, int64_t n_rows, double low, double high, int64_t* starts,
+                     const List* list) noexcept nogil:
     """Sort whole numbers of a small range by counting them; `starts` has room for one number more than the range."""
     cdef int64_t row, bucket, n_buckets = <int64_t> (high - low) + 1, place = 0, count
     cdef uint64_t rank = 0
@@ -161,19 +177,23 @@ cdef void count_sort(const double* column, int64_t n_rows, double low, double hi
     for row in range(n_rows):
         if column[row] == column[row]:
             bucket = <int64_t> (column[row] - low)
-            words[starts[bucket] & LOW_HALF] = word_of(<uint64_t> starts[bucket] >> 32, <uint64_t> row, row_bits)
+            put(list, starts[bucket] & LOW_HALF, <uint64_t> starts[bucket] >> 32, <uint64_t> row, True)
             starts[bucket] += 1
+    if list.words == NULL:
+        for bucket in range(n_buckets - 1):         # where one ends the next begins, which is not tied with it
+            list.items[starts[bucket] & LOW_HALF] = without_tie(list.items[starts[bucket] & LOW_HALF])
 
 
-cdef void sort_column(const double* column, int64_t n_rows, double gap, int row_bits, Keyed* buffer,
-                      int64_t* histogram, uint64_t* words, int64_t* length) noexcept nogil:
-    """Fill `words` with the sorted words of one column and `length` with their number."""
+cdef void sort_column(const double* column, int64_t n_rows, double gap, Keyed* buffer, int64_t* histogram,
+                      const List* list, int64_t* length) noexcept nogil:
+    """Fill `list` with the known values of one column in order, and `length` with their number."""
     cdef int64_t row, n = 0, i
     cdef uint64_t rank = 0
     cdef double value, previous, low = INFINITY, high = -INFINITY
     cdef bint whole = gap < 1.0 and n_rows < <int64_t> 1 << 32
     cdef Keyed* items
     cdef uint64_t* packed
+    cdef bint is_tied
     for row in range(n_rows):
         value = column[row]
         if value == value:
@@ -185,7 +205,7 @@ cdef void sort_column(const double* column, int64_t n_rows, double gap, int row_
     if n == 0:
         return
     if whole and high - low < N_DIGITS * N_BUCKETS and n > 64:
-        count_sort(column, n_rows, low, high, row_bits, histogram, words)
+        count_sort(column, n_rows, low, high, histogram, list)
         return
     if n > 64 and n_rows < <int64_t> 1 << ROW_BITS:
         packed = <uint64_t*> buffer
@@ -199,10 +219,10 @@ cdef void sort_column(const double* column, int64_t n_rows, double gap, int row_
             previous = column[packed[0] & ROW_MASK]
             for i in range(n):
                 value = column[packed[i] & ROW_MASK]
-                if value > previous + gap:
-                    rank += 1
+                is_tied = not value > previous + gap
+                rank += not is_tied
                 previous = value
-                words[i] = word_of(rank, packed[i] & ROW_MASK, row_bits)
+                put(list, i, rank, packed[i] & ROW_MASK, is_tied)
             return
     n = 0
     for row in range(n_rows):
@@ -218,10 +238,10 @@ cdef void sort_column(const double* column, int64_t n_rows, double gap, int row_
     previous = value_of(items[0].key)
     for i in range(n):
         value = value_of(items[i].key)
-        if value > previous + gap:
-            rank += 1
+        is_tied = not value > previous + gap
+        rank += not is_tied
         previous = value
-        words[i] = word_of(rank, items[i].row, row_bits)
+        put(list, i, rank, items[i].row, is_tied)
 
 
 def rank_rows(const uint64_t[:, ::1] lists, int row_bits, uint32_t[:, ::1] ranks):
@@ -232,6 +252,45 @@ def rank_rows(const uint64_t[:, ::1] lists, int row_bits, uint32_t[:, ::1] ranks
         for a in range(n_attributes):
             for p in range(n_rows):
                 ranks[a, <int64_t> (lists[a, p] & row_mask)] = <uint32_t> (lists[a, p] >> row_bits)
+
+
+cdef int sort_all(const double[:, :] values, double gap, int row_bits, uint64_t* words, uint32_t* items,
+                  int64_t* lengths) except -1:
+    """Sort every column into words or items, whichever is not NULL."""
+    cdef int64_t n_rows = values.shape[0], n_attributes = values.shape[1], attribute, row, first, width
+    cdef int64_t widest = min(n_attributes // 8 + 1, WIDEST_BLOCK)
+    cdef Keyed* buffer = <Keyed*> malloc((2 * n_rows + 1) * sizeof(Keyed))
+    cdef int64_t* histogram = <int64_t*> malloc(N_DIGITS * N_BUCKETS * sizeof(int64_t))
+    cdef double* block
+    cdef bint has_memory
+    cdef List list = List(words, items, row_bits)
+    if items != NULL:
+        widest = min(widest, FEW_VALUES // (n_rows + 1) + 1)
+    block = <double*> malloc((widest * n_rows + 1) * sizeof(double))
+    has_memory = buffer != NULL and histogram != NULL and block != NULL
+    if has_memory:
+        with nogil:
+            first = 0
+            while first < n_attributes:
+                width = min(n_attributes - first, widest)
+                # A few columns at a time are copied out: in a C-ordered table they share cache lines.
+                for row in range(n_rows):
+                    for attribute in range(width):
+                        block[attribute * n_rows + row] = values[row, first + attribute]
+                for attribute in range(width):
+                    if words != NULL:
+                        list.words = words + (first + attribute) * n_rows
+                    else:
+                        list.items = items + (first + attribute) * n_rows
+                    sort_column(block + attribute * n_rows, n_rows, gap, buffer, histogram, &list,
+                                &lengths[first + attribute])
+                first += widest
+    free(buffer)
+    free(histogram)
+    free(block)
+    if not has_memory:
+        raise MemoryError("sorting the columns")
+    return 0
 
 
 def sort_columns(const double[:, :] values, double gap, int row_bits, uint64_t[:, ::1] lists, int64_t[::1] lengths):
@@ -248,28 +307,15 @@ def sort_columns(const double[:, :] values, double gap, int row_bits, uint64_t[:
     lists : uint64 array (n_attributes, n_rows)
     lengths : int64 array (n_attributes,)
     """
-    cdef int64_t n_rows = values.shape[0], n_attributes = values.shape[1], attribute, row, first, width
-    cdef int64_t widest = n_attributes // 8 + 1 if n_attributes < 8 * WIDEST_BLOCK else WIDEST_BLOCK
-    cdef Keyed* buffer = <Keyed*> malloc((2 * n_rows + 1) * sizeof(Keyed))
-    cdef int64_t* histogram = <int64_t*> malloc(N_DIGITS * N_BUCKETS * sizeof(int64_t))
-    cdef double* block = <double*> malloc((widest * n_rows + 1) * sizeof(double))
-    if buffer == NULL or histogram == NULL or block == NULL:
-        free(buffer)
-        free(histogram)
-        free(block)
-        raise MemoryError("sorting the columns")
-    with nogil:
-        first = 0
-        while first < n_attributes:
-            width = n_attributes - first if n_attributes - first < widest else widest
-            # A few columns at a time are copied out: in a C-ordered table they share cache lines.
-            for row in range(n_rows):
-                for attribute in range(width):
-                    block[attribute * n_rows + row] = values[row, first + attribute]
-            for attribute in range(width):
-                sort_column(block + attribute * n_rows, n_rows, gap, row_bits, buffer, histogram,
-                            &lists[first + attribute, 0], &lengths[first + attribute])
-            first += widest
-    free(buffer)
-    free(histogram)
-    free(block)
+    if values.shape[0] > 0 and values.shape[1] > 0:
+        sort_all(values, gap, row_bits, &lists[0, 0], NULL, &lengths[0])
+    else:
+        lengths[:] = 0
+
+
+def sort_items(const double[:, :] values, double gap, int row_bits, uint32_t[:, ::1] items, int64_t[::1] lengths):
+    """Fill `items[a, :lengths[a]]` with the short list of column a, see `short_lists`; otherwise as `sort_columns`."""
+    if values.shape[0] > 0 and values.shape[1] > 0:
+        sort_all(values, gap, row_bits, NULL, &items[0, 0], &lengths[0])
+    else:
+        lengths[:] = 0

@@ -2,7 +2,7 @@
 
 from libc.math cimport INFINITY, NAN, isnan
 from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint8_t, uint32_t, uint64_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from tremula._kernels.buffers cimport reserve_frames, reserve_items, reserve_nodes
 from tremula._kernels.columns cimport first_above, value_at
@@ -13,7 +13,10 @@ from tremula._kernels.medians cimport measure_middle
 from tremula._kernels.monotonic cimport bound_children
 from tremula._kernels.nodes cimport MISSING_FIRST, MISSING_SECOND, MULTIWAY_SPLIT, NUMERIC_SPLIT, Node
 from tremula._kernels.nominal cimport order_groups, tabulate_groups
-from tremula._kernels.partition cimport BOTH, NEITHER, already_divided, divide_lists, divide_rows, flag_rows
+from tremula._kernels.partition cimport (
+    BOTH, NEITHER, already_divided, constant_of_frame, divide_lists, divide_rows, flag_rows,
+)
+from tremula._kernels.short_lists cimport divide_short_lists
 from tremula._kernels.statistics cimport add_row, add_words, weight_of
 from tremula._kernels.targets cimport are_constant, has_several
 from tremula._kernels.unsorted cimport part_by_threshold
@@ -228,6 +231,7 @@ cdef inline void push_survivors(Grower* g, const Frame* frame, int64_t first_chi
         if s >= 0:
             g.pending.frames[g.pending.n_frames] = Frame(place, place + g.division.sizes[s], first_child + child,
                                                          frame.depth + 1, counted, frame.lower, frame.upper)
+            memcpy(constant_of_frame(g, g.pending.n_frames), g.node.constant, g.columns.n_attributes)
             g.division.places[s] = place
             place += g.division.sizes[s]
             g.pending.n_frames += 1
@@ -270,6 +274,9 @@ cdef inline bint pass_rows_on(Grower* g, const Frame* frame, const Cut* cut, con
         return True
     if not g.columns.has_missing:
         flag_rows(g, frame, list.words, False)
+    if g.short_lists.in_use:
+        divide_short_lists(g, frame, cut)
+        return True
     return divide_lists(g, frame, node.n_branches, has_unknown, already_divided(g, cut))
 
 

@@ -15,6 +15,7 @@ from tremula._kernels.walks_counted cimport walk_counted_gains, walk_counted_squ
 from tremula._kernels.walks_measured cimport walk_measured_sums
 from tremula._kernels.walks_statistics cimport walk_statistics
 from tremula._kernels.walks_targets cimport walk_several_counts, walk_several_sums
+from tremula._kernels.walks_two cimport has_two_values, two_values_gain, two_values_squares
 from tremula._kernels.walks_weighted cimport walk_weighted_gains, walk_weighted_runs, walk_weighted_terms
 
 cdef extern from "walks.h" nogil:
@@ -78,6 +79,10 @@ cdef inline int64_t walk(Grower* g, bint collect, const Stretch* list, const Kno
         if g.targets.are_counted:
             return walk_several_counts(g, list, known, best)
         return walk_statistics(g, list, known, best)
+    if (chosen == WALK_COUNTED_GAINS or chosen == WALK_COUNTED_SQUARES) and has_two_values(g, list):
+        if chosen == WALK_COUNTED_GAINS:
+            return two_values_gain(g, list, known, best)
+        return two_values_squares(g, list, known, best)
     if chosen == WALK_COUNTED_GAINS:
         return counted_gains(g, list, known, best)
     if chosen == WALK_COUNTED_SQUARES:

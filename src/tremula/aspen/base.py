@@ -22,14 +22,15 @@ from tremula.aspen.family_members import FamilyMembers, ScoringRows
 from tremula.aspen.missing_values import Filling
 from tremula.aspen.report import AspenReport, Tried
 from tremula.aspen.selection import choose_families, describe_family, weigh_families
+from tremula.aspen.size_limit import SHARE_OF_MEMBERS, limit_members, size_of
+from tremula.aspen.sums_of_blend import BlendSumsMixin
 from tremula.aspen.task import Task
 from tremula.aspen.training import Corrections, PartTrainer
-from tremula.aspen.tree_sum import member_sum_of_blend, tree_sum_of_blend
 from tremula.combine import Member, RowSums
 from tremula.data.encoding import ColumnEncoder
 from tremula.data.table_input import TableInputMixin
 from tremula.ensembles.base.callbacks import CallbackSupportMixin, MemberTasks, with_callbacks
-from tremula.ensembles.base.drawing_record import RowsOfFit, check_rows_of_fit, is_same, rows_of_fit
+from tremula.ensembles.base.drawing_record import RowsOfFit, check_rows_of_fit, is_same, require_record, rows_of_fit
 from tremula.ensembles.base.permutation_importances import PermutationImportancesMixin
 from tremula.ensembles.base.prediction import check_weights, impurity_importances
 from tremula.ensembles.base.table import check_columns_to_keep, known_columns
@@ -45,10 +46,8 @@ from tremula.seeds import RandomState, make_root_seed
 from tremula.trees.columns import read_columns
 from tremula.trees.combinations import check_classes
 from tremula.trees.identifiers import IgnoredFeaturesMixin
-from tremula.trees.member_sum import MemberSum
 from tremula.trees.monotonic import read_directions
 from tremula.trees.tree import Tree
-from tremula.trees.tree_sum import TreeSum
 
 N_TRIED = 20  # members by which a family is compared with others
 
@@ -61,6 +60,7 @@ class Aspen(
     PermutationImportancesMixin,
     UnbiasedImportancesMixin,
     StagedOutputsMixin,
+    BlendSumsMixin,
     BaseEstimator,
 ):
     """Base of the two estimators; they add the families, the task and the predictions."""
@@ -96,6 +96,7 @@ class Aspen(
             codes_are_numbers = isinstance(rules, Tree) and len(rules.n_levels) == len(n_levels) and rules.n_levels == 0
             member.check_fits(np.where(codes_are_numbers, 0, n_levels), self._n_outputs)  # type: ignore[attr-defined]
         require(self._root_seed >= 0, "the seed is negative")
+        require_record(getattr(self, "_drawn_from", None))
         require(len(self._group_names) == len(self._group_sizes), "families have other names")
         is_whole = sum(self._group_sizes) == len(self.members_) and min(self._group_sizes, default=0) > 0
         require(is_whole and set(self._group_names) <= {family.name for family in self._families}, "unknown families")
@@ -108,6 +109,7 @@ class Aspen(
         boosting: bool = True,
         *,
         monotonic_cst: Any = None,
+        max_size: int | None = None,
         warm_start: bool = False,
         n_jobs: int | None = None,
         categorical_features: Any = "from_dtype",
@@ -117,6 +119,7 @@ class Aspen(
         self.n_estimators = n_estimators
         self.boosting = boosting
         self.monotonic_cst = monotonic_cst
+        self.max_size = max_size
         self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.categorical_features = categorical_features
@@ -158,6 +161,10 @@ class Aspen(
 
     def _check_parameters(self) -> None:
         check_parameters(self)
+        if self.max_size is not None and self.warm_start:
+            raise InvalidParameter(
+                "max_size is given and warm_start=True: a blend of limited size cannot grow; give one"
+            )
 
     @with_callbacks
     def _train(self, X: Any, y: Any, sample_weight: Any, groups: Any = None) -> None:
@@ -176,16 +183,18 @@ class Aspen(
         possible = that_apply(self._families, table.known.n_levels)
         families = that_keep_order(possible, table.columns.directions)
         tasks = MemberTasks(self, X, y, sample_weight)
-        tasks.begin(sum(family.n_members(self.n_estimators) for family in families) + 2 * N_PARTS * self.boosting)
+        tasks.begin(sum(family.n_members(self.n_estimators) for family in families) + 3 * N_PARTS * self.boosting)
         trained = [member for family in kept for member in family.members]
         trainer = PartTrainer(table, sample, self._root_seed, tasks, self.n_jobs, self.verbose, trained)
         tried = kept or self._try(trainer, families)
         rivals = {family.name: family.rivals for family in families}
         chosen = kept or choose_families(tried, rivals, sample, self._task())
         by_name = {family.name: family for family in families}
+        wanted = {members.name: by_name[members.name].n_members(self.n_estimators) for members in chosen}
+        if self.max_size is not None:
+            wanted, chosen = self._limit(chosen, wanted, trainer)
         for members in chosen:
-            family = by_name[members.name]
-            trainer.grow(members, family, family.n_members(self.n_estimators))
+            trainer.grow(members, by_name[members.name], wanted[members.name])
         self._finish(tried, chosen, trainer, self.report_.tried if kept else ())
         names = {family.name for family in families}
         self.report_ = replace(self.report_, left_out=tuple(each.name for each in possible if each.name not in names))
@@ -219,6 +228,23 @@ class Aspen(
             tried.append(members)
         return [members for members in tried if members.members]
 
+    def _limit(
+        self, chosen: list[FamilyMembers], wanted: dict[str, int], trainer: PartTrainer
+    ) -> tuple[dict[str, int], list[FamilyMembers]]:
+        """Return how many members of which families `max_size` allows; one with more members so far starts anew."""
+        assert self.max_size is not None
+        weights = weigh_families(chosen, ScoringRows.common_to(chosen, trainer.sample), self._task())
+        n_bytes = int(self.max_size * (SHARE_OF_MEMBERS if self.boosting else 1.0))
+        counts = limit_members(chosen, weights.tolist(), wanted, n_bytes)
+        kept = [
+            FamilyMembers(each.name, RowSums(trainer.sample.n_rows, trainer.n_outputs))
+            if len(each.members) > counts[each.name]
+            else each
+            for each in chosen
+            if each.name in counts
+        ]
+        return counts, kept
+
     def _finish(
         self,
         tried: list[FamilyMembers],
@@ -236,9 +262,12 @@ class Aspen(
         self._set_task(task)
         margins = task.margins(means)
         corrections = self._correct(margins, scoring, task, trainer)
+        self.members_ = [member for family in chosen for member in family.members]
+        is_too_large = self.max_size is not None and size_of(self.members_) + size_of(corrections.trees) > self.max_size
+        if is_too_large:
+            corrections = Corrections([], 0, task.predictions(margins), was_tried=False)
         self._set_task(task.weakened(corrections.blend_share))
         self.corrections_ = corrections.trees
-        self.members_ = [member for family in chosen for member in family.members]
         shares = [[weight / len(family.members)] * len(family.members) for family, weight in zip(chosen, weights)]
         self.member_weights_ = np.concatenate(shares)
         self.report_ = AspenReport(
@@ -253,7 +282,12 @@ class Aspen(
             has_boosted=corrections.was_tried,
             second_rounds=corrections.second_rounds,
             second_share=corrections.second_share,
+            gradient_rounds=corrections.gradient_rounds,
+            gradient_share=corrections.gradient_share,
             calibration_error=task.calibration_error(corrections.predictions, scoring),
+            size=size_of(self.members_) + size_of(self.corrections_),
+            max_size=self.max_size,
+            is_limited=is_too_large,
         )
         self._set_oob_predictions(corrections.predictions, scoring, trainer.sample.n_rows)
         self._keep_families(chosen)
@@ -343,47 +377,6 @@ class Aspen(
         importances = np.average(by_member, axis=0, weights=self.member_weights_)
         total = importances.sum()
         return importances / total if total > 0.0 else importances
-
-    def as_tree_sum(self) -> TreeSum:
-        """Return the blend as a weighted sum of trees with the link that calibrates it, which smoothing works on.
-
-        Returns
-        -------
-        TreeSum
-            Its `answers` are the predictions, up to rounding. The link is applied to expected margins: the mean class
-            probabilities of the members, and the corrections of their logarithms.
-
-        Raises
-        ------
-        UnsupportedModel
-            The blend has model trees, whose leaves hold linear models.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> from tremula import AspenClassifier
-        >>> X, y = load_iris(return_X_y=True)
-        >>> model = AspenClassifier(n_estimators=5, random_state=0).fit(X, y)
-        >>> bool(abs(model.as_tree_sum().answers(X) - model.predict_proba(X)).max() < 1e-12)
-        True
-        """
-        check_is_fitted(self, "members_")
-        parts = self.members_, self.member_weights_, self.corrections_
-        return tree_sum_of_blend(*parts, self._filling, self.encoder_.n_levels, self._task())
-
-    def as_member_sum(self) -> MemberSum:
-        """Return the blend as the sum of its members and corrections, the form that exports write.
-
-        Returns
-        -------
-        MemberSum
-            Its `answers` are the predictions, up to rounding; model trees are members like others.
-        """
-        check_is_fitted(self, "members_")
-        members: Any = self.members_
-        return member_sum_of_blend(
-            members, self.member_weights_, self.corrections_, self._filling, self.encoder_.n_levels, self._task()
-        )
 
     def _read_table(self, X: Any) -> np.ndarray:
         if "members_" not in self.__dict__:  # the check takes a good part of the time of one row

@@ -8,6 +8,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import minimize_scalar, nnls
 
+from tremula._kernels.row_sums import add_explained
+from tremula.aspen.softmax import row_maxima
 from tremula.losses import MIN_PROBABILITY, log_probabilities
 
 N_STEPS = 200
@@ -41,15 +43,15 @@ def class_weights(predictions: np.ndarray, codes: np.ndarray, row_weights: np.nd
     >>> class_weights(predictions, np.repeat([0, 1], 500), np.ones(1000)).round(2)
     array([0.96, 0.04])
     """
-    likelihoods = predictions[:, np.arange(len(codes)), codes].T + LEAST_LIKELIHOOD
+    likelihoods = np.ascontiguousarray(predictions[:, np.arange(len(codes)), codes].T + LEAST_LIKELIHOOD)
     n_families = likelihoods.shape[1]
     row_weights = row_weights * (len(row_weights) / row_weights.sum())
     pseudo_rows = ROWS_FOR_EVEN + SHARE_FOR_EVEN * len(codes) / n_families
     weights = np.full(n_families, 1.0 / n_families)
     for _ in range(N_STEPS):
-        explained = weights * likelihoods
-        explained *= (row_weights / explained.sum(axis=1))[:, None]
-        weights = explained.sum(axis=0) + pseudo_rows
+        explained = np.zeros(n_families)
+        add_explained(likelihoods, row_weights, weights, explained)
+        weights = explained + pseudo_rows
         weights /= weights.sum()
     return weights
 
@@ -105,7 +107,7 @@ def find_power(probabilities: np.ndarray, codes: np.ndarray, row_weights: np.nda
     True
     """
     margins, penalty = log_probabilities(probabilities), ROWS_FOR_POWER / len(codes)
-    margins -= margins.max(axis=1, keepdims=True)
+    margins -= row_maxima(margins)
     own, terms = margins[np.arange(len(codes)), codes], np.empty_like(margins)
 
     def loss(power: float) -> float:

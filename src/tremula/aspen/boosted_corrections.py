@@ -12,10 +12,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from tremula._kernels.row_sums import add_rows
+from tremula._kernels.row_sums import add_newton_sums
 from tremula.aspen.family_members import ScoringRows
+from tremula.aspen.softmax import softmax_of_rows
 from tremula.folds import stratified_parts
-from tremula.losses import log_losses, softmax_of_rows, squared_errors
+from tremula.losses import log_losses, squared_errors
 from tremula.perturb.sample import Sample
 from tremula.seeds import member_generator
 from tremula.trees.columns import Columns
@@ -71,13 +72,13 @@ class Part:
         The held-out rows.
     margins : array (n_stages, n_rows, n_outputs)
         Their margins before the first round and after every few; the last ones again where boosting stopped early.
-    trees : list of Tree
-        One per round.
+    trees : list of lists of Tree
+        Those of each round.
     """
 
     rows: np.ndarray
     margins: np.ndarray
-    trees: list[Tree]
+    trees: list[list[Tree]]
 
 
 def make_parts(sample: Sample, rows: np.ndarray, root_seed: int) -> list[np.ndarray]:
@@ -101,6 +102,8 @@ class Boosting:
         Margins to correct.
     root_seed : int
     pace : Pace
+    kind : callable or None
+        Makes the rounds; None takes the usual ones for classes or numbers.
     """
 
     columns: Columns
@@ -109,6 +112,7 @@ class Boosting:
     start: np.ndarray
     root_seed: int
     pace: Pace = FROM_BLEND
+    kind: Callable[..., Rounds] | None = None
 
     def __call__(self, members: range) -> list[Part]:
         """Boost once without each of these parts."""
@@ -123,13 +127,16 @@ class Boosting:
         )  # limits and shrinkage are in units of rows
 
     def _boost(self, number: int) -> Part:
-        held, margins, trees = self.parts[number], self.start.copy(), list[Tree]()
-        rounds = ROUNDS[self.sample.n_classes > 0](self.columns, self.sample, self._weights(number), self.pace)
+        held, margins, trees = self.parts[number], self.start.copy(), list[list[Tree]]()
+        kind = self.kind or ROUNDS[self.sample.n_classes > 0]
+        rounds = kind(self.columns, self.sample, self._weights(number), self.pace)
         random = member_generator(self.root_seed ^ STREAM, number)
         kept, losses = [margins[held]], [rounds.loss(margins[held], held)]
         for done in range(1, self.pace.n_rounds + 1):
-            trees.append(rounds.grow(margins, random))
-            trees[-1].add_values(self.columns.values, 1.0, margins)
+            grown = rounds.grow(margins, random)
+            for each in grown:
+                each.add(self.columns.values, margins)
+            trees.append([each.tree for each in grown])
             if done % EVERY == 0:
                 kept.append(margins[held])
                 losses.append(rounds.loss(margins[held], held))
@@ -139,14 +146,29 @@ class Boosting:
         return Part(held, np.array([*kept, *[kept[-1]] * (n_stages - len(kept))]), trees)
 
 
+@dataclass(frozen=True)
+class RoundTree:
+    """A tree of a round, and the leaf of each training row where no row is in several leaves."""
+
+    tree: Tree
+    leaves: np.ndarray | None = None
+
+    def add(self, values: np.ndarray, margins: np.ndarray) -> None:
+        """Add the values of the tree to the margins of all rows."""
+        if self.leaves is None:
+            self.tree.add_values(values, 1.0, margins)
+        else:
+            margins += self.tree.values[self.leaves]
+
+
 class Rounds(Protocol):
     """What boosting needs to know of classes or numbers."""
 
     def loss(self, margins: np.ndarray, rows: np.ndarray) -> float:
         """Loss of some rows."""
 
-    def grow(self, margins: np.ndarray, random: np.random.Generator) -> Tree:
-        """Grow the next tree; its values are steps of the margins."""
+    def grow(self, margins: np.ndarray, random: np.random.Generator) -> list[RoundTree]:
+        """Grow the trees of the next round; their values are steps of the margins."""
 
 
 class ClassRounds:
@@ -156,15 +178,16 @@ class ClassRounds:
         self.columns, self.sample, self.weights, self.pace = columns, sample, weights, pace
         self.codes, self.n_classes = np.ascontiguousarray(sample.target, np.int32), sample.n_classes
         self.rows = np.flatnonzero(weights > 0)
-        self.own = np.arange(len(self.rows)), self.codes[self.rows]
-        self.rules = _rules(CLASSIFICATION["gini"].code, columns.n_attributes, tolerance=ROUNDING)
+        self.codes_of_rows = self.codes[self.rows]
+        self.own = np.arange(len(self.rows)), self.codes_of_rows
+        self.rules = tree_rules(CLASSIFICATION["gini"].code, columns.n_attributes, tolerance=ROUNDING)
 
     def loss(self, margins: np.ndarray, rows: np.ndarray) -> float:
         """Weighted log loss of some rows."""
         losses = log_losses(self.codes[rows], softmax_of_rows(margins))
         return float(np.average(losses, weights=ScoringRows.of(self.sample, rows).weights))
 
-    def grow(self, margins: np.ndarray, random: np.random.Generator) -> Tree:
+    def grow(self, margins: np.ndarray, random: np.random.Generator) -> list[RoundTree]:
         """Grow the next tree; its values are steps of the margins."""
         shares = softmax_of_rows(margins[self.rows])
         weights, given = np.zeros(len(self.weights)), self.weights[self.rows]
@@ -172,16 +195,17 @@ class ClassRounds:
         weights[self.rows] = given * np.maximum(1.0 - shares[self.own], 1e-6)
         weights = _on_grid(weights * (self.weights.sum() / weights.sum()), 1.0)
         grown = grow_classification_tree(self.columns, self.codes, self.n_classes, weights, self.rules, random)
-        leaves, n_leaves = _leaves_of_rows(grown, self.columns, self.rows)
-        curvature = shares * (1.0 - shares)
-        np.negative(shares, out=shares)
-        shares[self.own] += 1.0  # the residuals
+        of_all_rows, n_leaves = leaves_of_rows(grown, self.columns)
         residuals, slopes = np.zeros((n_leaves, self.n_classes)), np.zeros((n_leaves, self.n_classes))
-        add_rows(leaves, given, shares, residuals)
-        add_rows(leaves, given, curvature, slopes)
+        add_newton_sums(of_all_rows[self.rows], given, self.codes_of_rows, shares, residuals, slopes)
         if self.columns.directions is not None:
-            return self._in_order(grown, residuals[:, 1], slopes[:, 1], self.columns.directions)
-        return _with_values(grown, self._steps(residuals, slopes), self.columns)
+            return [RoundTree(self._in_order(grown, residuals[:, 1], slopes[:, 1], self.columns.directions))]
+        return [self.round_tree(grown, self._steps(residuals, slopes), of_all_rows)]
+
+    def round_tree(self, grown: GrownTree, steps: np.ndarray, leaves: np.ndarray) -> RoundTree:
+        """Return the tree with these steps in its leaves."""
+        can_divide_rows = self.columns.n_levels.any() or not self.columns.is_complete
+        return RoundTree(with_values(grown, steps, self.columns), None if can_divide_rows else leaves)
 
     def _steps(self, residuals: np.ndarray, slopes: np.ndarray) -> np.ndarray:
         scale = self.pace.rate * (self.n_classes - 1.0) / self.n_classes
@@ -190,7 +214,7 @@ class ClassRounds:
     def _in_order(self, grown: GrownTree, residuals: np.ndarray, slopes: np.ndarray, directions: np.ndarray) -> Tree:
         """Return a tree that keeps to constraints of order, from the sums of the second of two classes in each leaf."""
         steps = self._steps(*sum_over_leaves(grown.nodes, np.column_stack([residuals, slopes])).T)
-        of_leaves = _with_values(grown, steps[grown.nodes["n_branches"] == 0, None], self.columns)
+        of_leaves = with_values(grown, steps[grown.nodes["n_branches"] == 0, None], self.columns)
         second = keep_order(of_leaves, steps, directions)
         # What is added to the second class is taken from the first.
         return Tree(second.nodes, second.values * [-1.0, 1.0], second.subsets, second.n_levels, second.strict)
@@ -202,7 +226,7 @@ class NumberRounds:
     def __init__(self, columns: Columns, sample: Sample, weights: np.ndarray, pace: Pace = FROM_BLEND) -> None:
         self.columns, self.sample, self.weights, self.target = columns, sample, weights, sample.target
         self.pace = pace
-        self.rules = _rules(REGRESSION["variance"].code, columns.n_attributes)
+        self.rules = tree_rules(REGRESSION["variance"].code, columns.n_attributes)
         self.unit = 2.0 ** np.ceil(np.log2(max(float(self.target.std()), np.finfo(float).tiny)))
 
     def loss(self, margins: np.ndarray, rows: np.ndarray) -> float:
@@ -210,14 +234,14 @@ class NumberRounds:
         weights = ScoringRows.of(self.sample, rows).weights
         return float(np.average(squared_errors(self.target[rows], margins[:, 0]), weights=weights))
 
-    def grow(self, margins: np.ndarray, random: np.random.Generator) -> Tree:
+    def grow(self, margins: np.ndarray, random: np.random.Generator) -> list[RoundTree]:
         """Grow the next tree; its values are steps of the number."""
         residuals = _on_grid(np.where(self.weights > 0, self.target - margins[:, 0], 0.0), self.unit)
         grown = grow_regression_tree(self.columns, residuals, self.weights, self.rules, random)
         weight, total = grown.statistics[:, :2].T
         step = self.pace.rate * (total / (weight + self.pace.shrinkage))
-        tree = _with_values(grown, step[grown.nodes["n_branches"] == 0, None], self.columns)
-        return tree if self.columns.directions is None else keep_order(tree, step, self.columns.directions)
+        tree = with_values(grown, step[grown.nodes["n_branches"] == 0, None], self.columns)
+        return [RoundTree(tree if self.columns.directions is None else keep_order(tree, step, self.columns.directions))]
 
 
 ROUNDS: dict[bool, Callable[..., Rounds]] = {True: ClassRounds, False: NumberRounds}
@@ -232,24 +256,19 @@ def _on_grid(numbers: np.ndarray, unit: float) -> np.ndarray:
     return np.asarray(np.round(numbers / (GRID * unit)) * (GRID * unit))
 
 
-def _rules(criterion: int, n_attributes: int, **others: Any) -> Rules:
-    return Rules(
-        criterion,
-        subsets=True,
-        n_drawn=max(1, min(n_attributes // 2, int(3 * n_attributes**0.5))),
-        max_depth=MAX_DEPTH,
-        min_side_weight=LEAST_ROWS,
-        min_variance=0.0,
-        **others,
-    )
+def tree_rules(criterion: int, n_attributes: int, **others: Any) -> Rules:
+    """Return the rules of the trees of boosting; `others` are added or replace limits."""
+    n_drawn = max(1, min(n_attributes // 2, int(3 * n_attributes**0.5)))
+    limits = {"n_drawn": n_drawn, "max_depth": MAX_DEPTH, "min_side_weight": LEAST_ROWS, "min_variance": 0.0}
+    return Rules(criterion, subsets=True, **(limits | others))
 
 
-def _leaves_of_rows(grown: GrownTree, columns: Columns, rows: np.ndarray) -> tuple[np.ndarray, int]:
+def leaves_of_rows(grown: GrownTree, columns: Columns) -> tuple[np.ndarray, int]:
     """Return the leaf of each row, numbered among the leaves, and how many of these there are."""
     is_leaf = grown.nodes["n_branches"] == 0
     tree = Tree(grown.nodes, [[0.0]], grown.subsets, columns.n_levels, strict=False)
     numbers = np.cumsum(is_leaf) - 1
-    return numbers[tree.apply(columns.values)[rows]], int(numbers[-1]) + 1
+    return numbers[tree.apply(columns.values)], int(numbers[-1]) + 1
 
 
 def sum_over_leaves(nodes: np.ndarray, sums: np.ndarray) -> np.ndarray:
@@ -270,7 +289,7 @@ def sum_over_leaves(nodes: np.ndarray, sums: np.ndarray) -> np.ndarray:
     return of_nodes
 
 
-def _with_values(grown: GrownTree, values: np.ndarray, columns: Columns) -> Tree:
+def with_values(grown: GrownTree, values: np.ndarray, columns: Columns) -> Tree:
     """Return the tree with these values in its leaves."""
     nodes = copy_nodes(grown.nodes)
     is_leaf = nodes["n_branches"] == 0
@@ -280,7 +299,7 @@ def _with_values(grown: GrownTree, values: np.ndarray, columns: Columns) -> Tree
 
 def average(parts: Sequence[Part], n_rounds: int) -> list[Tree]:
     """Return the trees of the first rounds of all parts, whose sum is the mean of the parts' corrections."""
-    trees = [tree for part in parts for tree in part.trees[:n_rounds]]
+    trees = [tree for part in parts for of_round in part.trees[:n_rounds] for tree in of_round]
     return [Tree(t.nodes, t.values / len(parts), t.subsets, t.n_levels, t.strict) for t in trees]
 
 

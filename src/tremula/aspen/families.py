@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -129,6 +130,13 @@ class TrainingTable:
     columns: Columns
     known: Values
 
+    @cached_property
+    def of_numbers(self) -> Columns:
+        """The columns with codes of levels as numbers; made once, and the same ones if no attribute has levels."""
+        if not self.columns.n_levels.any():
+            return self.columns
+        return replace(self.columns, n_levels=np.zeros_like(self.columns.n_levels))
+
 
 @dataclass(frozen=True)
 class TrainedMember:
@@ -152,9 +160,7 @@ class FamilyTraining:
         perturbations: list[Perturbation] = [Bootstrap()]
         if family.noise > 0.0:
             perturbations.append(LearnedNoise.of(SmearedInputs(family.noise), sample, table.known))
-        columns = table.columns
-        if family.coded:
-            columns = replace(columns, n_levels=np.zeros_like(columns.n_levels))
+        columns = table.of_numbers if family.coded else table.columns
         return cls(TreeTrainer(family.learner, columns), Drawing(sample, perturbations, 1, root_seed))
 
     def __call__(self, members: range) -> list[TrainedMember]:

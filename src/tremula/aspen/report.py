@@ -61,9 +61,19 @@ class AspenReport(ShownAsTable):
         Rounds of a second run of boosting, which starts from a quarter of the blend's logarithms of probabilities.
     second_share : float
         Share of the second run in the corrected blend; 0 if it does not help.
+    gradient_rounds : int
+        Rounds of a third run of boosting, which starts from equal probabilities, with one tree for each class.
+    gradient_share : float
+        Share of the third run in the corrected blend; 0 if it does not help.
     calibration_error : float
         Out-of-bag expected calibration error: mean distance between the probability of the predicted class and how
         often it is right, by ten bins of this probability. NaN for numbers.
+    size : int
+        Bytes that members and corrections take in memory.
+    max_size : int or None
+        The most bytes that were allowed.
+    is_limited : bool
+        Whether corrections were left out since `max_size` has no room for them.
     left_out : tuple of str
         Families that were not tried, since their trees cannot keep to `monotonic_cst`.
 
@@ -90,6 +100,11 @@ class AspenReport(ShownAsTable):
     second_rounds: int = 0
     second_share: float = 0.0
     calibration_error: float = math.nan
+    gradient_rounds: int = 0
+    gradient_share: float = 0.0
+    size: int = 0
+    max_size: int | None = None
+    is_limited: bool = False
 
     @property
     def chosen(self) -> tuple[Tried, ...]:
@@ -105,6 +120,7 @@ class AspenReport(ShownAsTable):
             *self._of_power(),
             self._of_boosting(),
             *self._of_calibration(),
+            *self._of_size(),
         ]
 
     def _of_blend(self) -> list[str]:
@@ -124,6 +140,7 @@ class AspenReport(ShownAsTable):
         dropped = ", ".join(family.name for family in self.tried if family.weight == 0.0)
         why = (
             "a rival did at least as well, or the weight was under 5 %"
+            + ", or max_size had no room" * bool(self.max_size)
             if self.n_rows
             else "one of each group of rivals is kept"
         )
@@ -139,15 +156,22 @@ class AspenReport(ShownAsTable):
         return [sentence] if self.power != 1.0 else []
 
     def _of_boosting(self) -> str:
+        if self.is_limited:
+            return "Corrections by boosting are left out: max_size has no room for them."
         if not self.has_boosted:
             return "Boosting was not tried: there are no corrections."
-        if not self.n_rounds and not self.second_share:
+        if not self.n_rounds and not self.second_share and not self.gradient_share:
             return "Boosting does not improve the blend: there are no corrections."
         runs = [f"{self.n_rounds} rounds of boosting"] if self.n_rounds else []
         if self.second_share:
             runs.append(
                 f"{self.second_rounds} rounds that start from a quarter of its margins (with a share of "
                 f"{self.second_share:.0%})"
+            )
+        if self.gradient_share:
+            runs.append(
+                f"{self.gradient_rounds} rounds with a tree for each class that start from equal probabilities (with a "
+                f"share of {self.gradient_share:.0%})"
             )
         return f"{' and '.join(runs)} correct the blend: from {self.blend_loss:.4g} to {self.loss:.4g}."
 
@@ -157,6 +181,11 @@ class AspenReport(ShownAsTable):
         return [
             f"The probability of the predicted class is off by {self.calibration_error:.3f} in the mean over ten bins."
         ]
+
+    def _of_size(self) -> list[str]:
+        if self.max_size is None:
+            return []
+        return [f"Its trees take {self.size:,} of the {self.max_size:,} bytes that max_size allows."]
 
     def _short_table(self) -> ShortTable:
         n_members = sum(family.n_members for family in self.chosen)

@@ -1,7 +1,7 @@
-"""A second run of boosting, which starts from a quarter of the blend's margins, and its share in the corrections.
+"""Further runs of boosting, which start from a quarter of the blend's margins or from nothing, and their shares.
 
 Where classes depend on several attributes together, a blend is too sure of what its families have learnt, and boosting
-from all of it finds nothing left to correct. The margins of both runs are averaged, which is the blend to another power
+from all of it finds nothing left to correct. The margins of the runs are averaged, which is the blend to another power
 and one sum of trees.
 """
 
@@ -20,7 +20,7 @@ from tremula.trees.tree import Tree
 
 START = 0.25  # share of the blend's margins from which the second run starts
 FROM_START = Pace(n_rounds=60, patience=10, rate=0.4, shrinkage=2.0)
-ROWS_AGAINST = 10.0  # pseudo-rows against the second run
+ROWS_AGAINST = 10.0  # pseudo-rows against a further run
 
 
 @dataclass(frozen=True)
@@ -43,21 +43,49 @@ class Run:
     @classmethod
     def of(cls, parts: Sequence[Part], held_out: ScoringRows, task: Task) -> Run:
         """Choose the number of rounds on the held-out rows."""
-        stages = np.concatenate([part.margins for part in parts], axis=1)
-        losses = np.array([task.loss(task.predictions(stage), held_out) for stage in stages])
+        stages = list(zip(*(part.margins for part in parts), strict=True))
+        losses: list[float] = []
+        for number, stage in enumerate(stages):
+            if number and all(map(np.array_equal, stage, stages[number - 1])):  # all parts had stopped
+                losses.append(losses[-1])
+            else:
+                losses.append(task.loss(task.predictions(np.concatenate(stage)), held_out))
         best = int(np.argmin(np.where(np.isnan(losses), np.inf, losses)))
-        return cls(best * EVERY, stages[best], average(parts, best * EVERY))
+        return cls(best * EVERY, np.concatenate(stages[best]), average(parts, best * EVERY))
 
 
-def is_promising(first: Part, second: Part, held_out: ScoringRows, task: Task) -> bool:
-    """Whether the mean of both runs is better than the first run on the held-out rows of one part."""
-    of_first, of_second = Run.of([first], held_out, task).margins, Run.of([second], held_out, task).margins
-    loss = task.loss(task.predictions(of_first), held_out)
-    return bool(task.loss(task.predictions((of_first + of_second) / 2.0), held_out) < loss)
+@dataclass(frozen=True)
+class Mixture:
+    """Weighted mean of runs of boosting.
+
+    Attributes
+    ----------
+    margins : array (n_rows, n_outputs)
+        Of the held-out rows, as of a run.
+    trees : list of Tree
+    blend_share : float
+        Share of the blend's margins that the trees are added to.
+    """
+
+    margins: np.ndarray
+    trees: list[Tree]
+    blend_share: float = 1.0
+
+    def joined(self, run: Run, start: float, share: float) -> Mixture:
+        """Return the mixture with a share of another run, which started from a share of the blend's margins."""
+        rest = 1.0 - share
+        trees = scaled(self.trees, rest) + scaled(run.trees, share)
+        return Mixture(rest * self.margins + share * run.margins, trees, rest * self.blend_share + share * start)
+
+
+def is_promising(margins: np.ndarray, further: Part, held_out: ScoringRows, task: Task) -> bool:
+    """Whether the mean with one part of a further run is better than these margins, on the part's held-out rows."""
+    mean = (margins + Run.of([further], held_out, task).margins) / 2.0
+    return bool(task.loss(task.predictions(mean), held_out) < task.loss(task.predictions(margins), held_out))
 
 
 def find_share(first: np.ndarray, second: np.ndarray, held_out: ScoringRows, task: Task) -> float:
-    """Find the share of the second run's margins with the least loss on held-out rows.
+    """Find the share of a further run's margins with the least loss on held-out rows.
 
     Examples
     --------

@@ -15,13 +15,17 @@ import numpy as np
 from tremula.aspen.boosted_corrections import EVERY, FROM_BLEND, N_PARTS, Boosting, Part, make_parts
 from tremula.aspen.families import Family, FamilyTraining, TrainingTable
 from tremula.aspen.family_members import FamilyMembers, ScoringRows
-from tremula.aspen.second_start import FROM_START, START, Run, find_share, is_promising, scaled
+from tremula.aspen.gradient_rounds import FROM_NOTHING, MAX_CLASSES, MAX_ROUND_COLUMNS, GradientRounds
+from tremula.aspen.second_start import FROM_START, START, Mixture, Run, find_share, is_promising
 from tremula.aspen.task import Task
 from tremula.combine import Member
 from tremula.ensembles.base.callbacks import MemberTasks
 from tremula.parallel import train_members
 from tremula.perturb import Sample
 from tremula.trees.tree import Tree
+
+Joined = tuple[int, float]  # rounds and share of a run of boosting
+NOT_JOINED: Joined = (0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -38,23 +42,23 @@ class Corrections:
         Corrected predictions of the scoring rows, each by trees that were grown without it.
     was_tried : bool
         Whether boosting was completed: it needs enough rows, and no callback that stops it.
-    second_rounds : int
-        Rounds of the second run of boosting; 0 if it has no share.
-    second_share : float
-        Share of the second run in the margins.
+    blend_share : float
+        Share of the blend's margins that the corrections are added to.
+    gradient_rounds, second_rounds : int
+        Rounds of the runs of boosting from nothing and from a quarter of the blend; 0 if they have no share.
+    gradient_share, second_share : float
+        Shares of these runs in the margins.
     """
 
     trees: list[Tree]
     n_rounds: int
     predictions: np.ndarray
     was_tried: bool
+    blend_share: float = 1.0
+    gradient_rounds: int = 0
+    gradient_share: float = 0.0
     second_rounds: int = 0
     second_share: float = 0.0
-
-    @property
-    def blend_share(self) -> float:
-        """Share of the blend's margins that the corrections are added to."""
-        return 1.0 - (1.0 - START) * self.second_share
 
 
 @dataclass
@@ -118,27 +122,48 @@ class PartTrainer:
         if len(boosted) < len(parts) or not parts:
             return Corrections([], 0, task.predictions(margins), was_tried=False)
         held_out = ScoringRows.of(self.sample, np.concatenate(parts))
-        first, second, share = Run.of(boosted, held_out, task), None, 0.0
+        first = Run.of(boosted, held_out, task)
+        mixture, gradient, second = Mixture(first.margins, first.trees), NOT_JOINED, NOT_JOINED
         if self.sample.n_classes and not is_short:
-            second = self._run_again(boosting, boosted, held_out, task)
-        if second is not None:
-            share = find_share(first.margins, second.margins, held_out, task)
-        if second is None or not share:
-            start[held_out.rows] = first.margins
-            return Corrections(first.trees, first.n_rounds, task.predictions(start[scoring.rows]), was_tried=True)
-        start[held_out.rows] = (1.0 - share) * first.margins + share * second.margins
-        trees = scaled(first.trees, 1.0 - share) + scaled(second.trees, share)
+            mixture, gradient, second = self._join_further_runs(mixture, boosting, held_out, task)
+        start[held_out.rows] = mixture.margins
         predictions = task.predictions(start[scoring.rows])
-        return Corrections(trees, first.n_rounds, predictions, True, second.n_rounds, share)
+        return Corrections(mixture.trees, first.n_rounds, predictions, True, mixture.blend_share, *gradient, *second)
 
-    def _run_again(self, boosting: Boosting, first: list[Part], held_out: ScoringRows, task: Task) -> Run | None:
-        """Boost from a quarter of the margins; None unless the first part shows that it is worth the time."""
-        again = replace(boosting, start=START * boosting.start, pace=FROM_START)
-        boosted = self._boost(again, range(1))
-        if not boosted or not is_promising(first[0], boosted[0], ScoringRows.of(self.sample, boosted[0].rows), task):
+    def _join_further_runs(
+        self, mixture: Mixture, boosting: Boosting, held_out: ScoringRows, task: Task
+    ) -> tuple[Mixture, Joined, Joined]:
+        """Join the runs that start from nothing and from a quarter of the blend."""
+        gradient = NOT_JOINED
+        n_classes, columns = self.sample.n_classes, self.table.columns
+        is_small = n_classes <= MAX_CLASSES and n_classes * columns.n_attributes <= MAX_ROUND_COLUMNS
+        if is_small and columns.directions is None:
+            newton = replace(boosting, start=0.0 * boosting.start, pace=FROM_NOTHING, kind=GradientRounds)
+            mixture, gradient = self._join(mixture, newton, 0.0, held_out, task)
+        quarter = replace(boosting, start=START * boosting.start, pace=FROM_START)
+        mixture, second = self._join(mixture, quarter, START, held_out, task)
+        return mixture, (gradient[0], gradient[1] * (1.0 - second[1])), second
+
+    def _join(
+        self, mixture: Mixture, boosting: Boosting, start: float, held_out: ScoringRows, task: Task
+    ) -> tuple[Mixture, Joined]:
+        """Join a run with the share that helps; return its rounds and share."""
+        run = self._run_again(boosting, mixture.margins, held_out, task)
+        share = 0.0 if run is None else find_share(mixture.margins, run.margins, held_out, task)
+        if run is None or not share:
+            return mixture, NOT_JOINED
+        return mixture.joined(run, start, share), (run.n_rounds, share)
+
+    def _run_again(self, boosting: Boosting, margins: np.ndarray, held_out: ScoringRows, task: Task) -> Run | None:
+        """Boost from another start; None unless the first part shows that it is worth the time."""
+        boosted = self._boost(boosting, range(1))
+        if not boosted:
             return None
-        boosted += self._boost(again, range(1, len(first)))
-        return Run.of(boosted, held_out, task) if len(boosted) == len(first) else None
+        of_part = ScoringRows.of(self.sample, boosted[0].rows)
+        if not is_promising(margins[: len(of_part)], boosted[0], of_part, task):
+            return None
+        boosted += self._boost(boosting, range(1, len(boosting.parts)))
+        return Run.of(boosted, held_out, task) if len(boosted) == len(boosting.parts) else None
 
     def _boost(self, boosting: Boosting, numbers: range) -> list[Part]:
         """Boost without each of these parts; fewer if a callback asks to stop."""

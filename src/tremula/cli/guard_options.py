@@ -56,6 +56,15 @@ BudgetDepthOption = Annotated[
         show_default="1 for classes",
     ),
 ]
+PrivateCutsOption = Annotated[
+    float | None,
+    typer.Option(
+        metavar="SHARE",
+        help="Share of the budget, such as 0.2, that pays for cuts of numeric columns with about equally many rows "
+        "between them; otherwise bins are equally wide between the bounds of --domains.",
+        show_default=False,
+    ),
+]
 LedgerFileOption = Annotated[
     Path | None,
     typer.Option(

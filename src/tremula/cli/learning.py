@@ -16,6 +16,7 @@ import tremula as tm
 from tremula.cli.guard_rules import has_budget, is_guarded, make_guard
 from tremula.cli.holdout import as_report
 from tremula.cli.model_files import write_model
+from tremula.data.column import show
 from tremula.errors import QueryFailed, TremulaError
 from tremula.persistence.atomic_write import write_atomically
 from tremula.queries import GuardedOracle, TableOracle
@@ -52,6 +53,13 @@ class Learning:
     no_estimate: str
     ledger: Path | None
     _entries: list[tuple[str, list[LedgerEntry]]] = field(default_factory=list)
+    _counting_rules: Mapping[str, Any] | None = None  # what is left of the rules after cuts were paid for
+    _spent_on_cuts: float = 0.0
+
+    def pay_for_cuts(self, guarded: GuardedOracle, left: Mapping[str, Any]) -> None:
+        """Note what a guard answered and spent on cuts, and the rules that are left for counts."""
+        self._entries.append((ALL_ROWS, guarded.ledger))
+        self._counting_rules, self._spent_on_cuts = left, guarded.spent
 
     @property
     def is_guarded(self) -> bool:
@@ -66,6 +74,9 @@ class Learning:
     def learn(self, oracle: TableOracle, sent: Sequence[str], out: Path) -> tuple[Any, dict[str, Any]]:
         """Save a model, and return it and a report of what was asked."""
         start = time.perf_counter()
+        identifiers = [] if self.is_guarded else oracle.find_identifiers()
+        if identifiers:
+            print_note(_identifiers_in_words(identifiers, oracle))
         kind = tm.SimulatedBaggingRegressor if oracle.schema.classes is None else tm.SimulatedBaggingClassifier
         parameters = dict(self.parameters)
         if parameters["max_features"] is None and oracle.schema.classes is not None and has_budget(self.rules):
@@ -84,13 +95,14 @@ class Learning:
             "members": len(model.members_),
             "mean_leaves": sum(tree.n_leaves for tree in model.members_) / len(model.members_),
             "queries_sent": len(sent),
+            "identifiers": identifiers,
             "different_rows_fetched": counted.has_fetched_rows,
             "seconds": round(seconds, 3),
             "seconds_of_estimate": round(time.perf_counter() - start - seconds, 3),
             "error_estimate": estimate,
         }
         if isinstance(answering, GuardedOracle):
-            report["disclosure"] = disclosure(answering, self.rules)
+            report["disclosure"] = disclosure(answering, self.rules, self._spent_on_cuts)
         return model, report
 
     @property
@@ -102,7 +114,7 @@ class Learning:
         if not self.is_guarded and self.ledger is None:
             model.fit(oracle)
             return oracle
-        guarded = make_guard(oracle, self.rules, self.parameters["max_depth"])
+        guarded = make_guard(oracle, self._counting_rules or self.rules, self.parameters["max_depth"])
         self._entries.append((rows, guarded.ledger))
         try:
             model.fit(guarded)
@@ -152,6 +164,19 @@ class Learning:
         write_atomically(self.ledger, "".join(f"{line}\n" for line in lines).encode())
 
 
+def print_note(text: str) -> None:
+    """Print a note beside the results."""
+    Console(stderr=True, soft_wrap=True).print(text, markup=False, highlight=False)
+
+
+def _identifiers_in_words(identifiers: Sequence[str], oracle: TableOracle) -> str:
+    """Return which columns look like identifiers, and how to leave them out."""
+    others = [a.name for a in oracle.schema.attributes if a.name not in identifiers]
+    subject, verb = ("column {} has", "is") if len(identifiers) == 1 else ("columns {} have", "are")
+    advice = f" To leave out what is one: --columns {','.join(others)}" if others else ""
+    return f"{subject.format(show(identifiers))} few rows for each value, as identifiers have, and {verb} used.{advice}"
+
+
 def _entry_of_predictions() -> LedgerEntry:
     now = datetime.now(UTC).isoformat(timespec="seconds")
     return LedgerEntry(0, now, "", ("prediction",), joint=False, outcome="answered", cost=0.0, suppressed=0)
@@ -173,22 +198,23 @@ def counting(sent: Sequence[str]) -> Iterator[None]:
         yield
 
 
-def disclosure(guarded: GuardedOracle, rules: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a guard answered, and what was spent."""
+def disclosure(guarded: GuardedOracle, rules: Mapping[str, Any], spent_on_cuts: float = 0.0) -> dict[str, Any]:
+    """Return what a guard answered, and what was spent, on cuts included."""
     outcomes = [entry.outcome for entry in guarded.ledger]
+    spent = guarded.spent + spent_on_cuts
     return {
         **{name: rule for name, rule in rules.items() if name not in ("budget_depth", "ledger_file", "public")},
         "questions_answered": outcomes.count("answered"),
         "questions_estimated": outcomes.count("estimated"),
         "questions_refused": outcomes.count("refused"),
         "cells_suppressed": sum(entry.suppressed for entry in guarded.ledger),
-        "epsilon_spent": _epsilon_spent(guarded, rules),
-        "rho_spent": None if rules["rho"] is None else guarded.spent,
+        "epsilon_spent": _epsilon_spent(spent, rules),
+        "rho_spent": None if rules["rho"] is None else spent,
     }
 
 
-def _epsilon_spent(guarded: GuardedOracle, rules: Mapping[str, Any]) -> float | None:
+def _epsilon_spent(spent: float, rules: Mapping[str, Any]) -> float | None:
     """Return the epsilon that was spent; with a delta, that of the rho that was spent."""
     if rules["epsilon"] is None or rules["delta"] is None:
-        return None if rules["epsilon"] is None else guarded.spent
-    return min(epsilon_for(guarded.spent, rules["delta"]), rules["epsilon"]) if guarded.spent else 0.0
+        return None if rules["epsilon"] is None else spent
+    return min(epsilon_for(spent, rules["delta"]), rules["epsilon"]) if spent else 0.0

@@ -6,6 +6,7 @@ A pickle can run arbitrary code, so it is read only if the user trusts the file.
 import io
 import os
 import re
+import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from importlib import import_module
@@ -34,6 +35,7 @@ from tremula.errors import (
 from tremula.lab.comparison.refit import SCHEMA_ATTRIBUTE
 from tremula.lab.datasets.dataset import Dataset
 from tremula.lab.datasets.schema import columns_of, conform, table_of
+from tremula.persistence.archive import check_sizes
 from tremula.persistence.atomic_write import write_atomically
 from tremula.persistence.description import CALLBACKS
 from tremula.persistence.registry import full_name, storable_classes
@@ -85,6 +87,9 @@ def _read_own(path: Path, trust: bool) -> Any:
 def _read_skops(path: Path, trust: bool) -> Any:
     skops = _import("skops.io", "skops files")
     try:
+        if not trust:
+            with zipfile.ZipFile(path) as archive:
+                check_sizes(archive, path.stat().st_size)
         unknown = skops.get_untrusted_types(file=path)
     except Exception as error:  # whatever a broken archive sets off
         raise FileDamaged(f"{str(path)!r} is not a skops file: {_first_line(error)}") from error

@@ -21,7 +21,7 @@ REGRESSION_METHODS = [
 ]
 METHODS = list(dict.fromkeys([*CLASSIFICATION_METHODS, *REGRESSION_METHODS]))
 USUAL_METHODS = [*CLASSIFICATION_METHODS[:6], "c45"]  # of classification
-LIBRARIES = ["sklearn", "lightgbm", "xgboost", "catboost", "ydf", "sklearnex"]
+LIBRARIES = ["sklearn", "lightgbm", "xgboost", "catboost", "ydf", "interpret", "sklearnex"]
 METRICS = ["error", "log_loss", "brier", "auc", "f1", "balanced_error", "rmse", "mae", "r2"]
 FOLDS = 10
 PAPERS = ["dietterich2000", "frank2006", "geurts2001", "vanassche2006", "variance_reduction", "default"]
@@ -219,6 +219,7 @@ OPTIONS: dict[str, dict[str, Values | None]] = {
         "--domains": other,
         "--public": columns,
         "--budget-depth": other,
+        "--private-cuts": other,
         "--ledger-file": other,
         "--person-id": column,
         "--rows-per-person": other,
@@ -272,6 +273,7 @@ OPTIONS: dict[str, dict[str, Values | None]] = {
         "--only": other,
         "--datasets": other,
         "--methods": other,
+        "--splits": other,
         "--quick": None,
         "--full": None,
         "--results": other,

@@ -21,12 +21,13 @@ PUBLIC = (
 MORE_QUERIES = 2  # of an error estimate: how many rows are different, and the predictions of the held-out ones
 
 
-def describe_plan(plan: Plan, learning: Learning) -> dict[str, Any]:
-    """Return the plan as it is written to JSON."""
+def describe_plan(plan: Plan, learning: Learning, has_private_cuts: bool = False) -> dict[str, Any]:
+    """Return the plan as it is written to JSON; private cuts take one query more."""
     planned = plan.n_queries(learning.parameters["max_depth"])
     assert planned is not None
     if learning.share:
         planned += planned + MORE_QUERIES if learning.grows_twice else 1 + plan.column_queries
+    planned += has_private_cuts + (not learning.is_guarded)  # one looks for identifiers
     rules = learning.rules
     return {
         "engine": plan.engine,

@@ -19,6 +19,7 @@ from tremula.cli.holdout import read_holdout
 from tremula.cli.learning import Learning, counting
 from tremula.cli.model_files import check_ending, check_place
 from tremula.cli.options import TaskOrAuto
+from tremula.cli.private_cuts import check_private_cuts, choose_cuts, divide_budget, numeric_domains
 from tremula.cli.query_output import describe_plan, print_asked, print_plan, print_query
 from tremula.errors import InvalidInput, InvalidParameter, listed
 from tremula.lab.datasets.formats.packed import is_packed
@@ -42,23 +43,27 @@ def run_query(options: Mapping[str, Any]) -> None:
     chosen, rules, learning = _choices(given)
     connecting: dict[str, Any] = {"cube_rows": _cube_rows(given.cube_rows)}
     check_budget(rules, connecting["cube_rows"])
+    check_private_cuts(given.private_cuts, rules)
     report: dict[str, Any] = {"url": without_password(address), "table": name, "target": given.target} | connecting
     with _source(address, name, given.target, chosen, rules) as (source, read):
         plan = plan_queries(source, name, given.target, **chosen | read)
         check_stated(plan, rules)
-        report |= describe_plan(plan, learning)
+        bounds = {} if given.private_cuts is None else numeric_domains(plan, chosen.get("domains", {}))
+        report |= describe_plan(plan, learning, bool(bounds))
         if not given.as_json:
             print_plan(report, plan)
         if given.dry_run:
             _print_json(report) if given.as_json else print_query(plan)
             return
         connecting |= {**chosen, **read, "target": given.target}
-        with (
-            _query_log(given.log) as sent,
-            counting(sent),
-            connect(source, name, on_query=sent.append, **connecting) as oracle,
-        ):
-            model, asked = learning.learn(oracle, sent, given.out)
+        with _query_log(given.log) as sent, counting(sent):
+            if bounds:
+                divided = divide_budget(rules, given.private_cuts)
+                cuts, guarded = choose_cuts(source, name, connecting, bounds, divided, sent.append)
+                connecting["cuts"] = cuts
+                learning.pay_for_cuts(guarded, divided.of_counts)
+            with connect(source, name, on_query=sent.append, **connecting) as oracle:
+                model, asked = learning.learn(oracle, sent, given.out)
     if given.sql is not None:
         _write_sql(model, given.sql, name or given.url, plan.engine)
     report |= asked | {"wrote": [str(file) for file in files]}
@@ -92,7 +97,7 @@ def _write_sql(model: Any, file: Path, table: str, engine: str) -> None:
 
 
 def _cube_rows(text: str) -> int | str:
-    if text != AUTO and not text.isdecimal():
+    if text != AUTO and not (text.isdecimal() and len(text) < 20):
         raise InvalidParameter(f"--cube-rows is {text!r}, expected a whole number or {AUTO}")
     return text if text == AUTO else int(text)
 

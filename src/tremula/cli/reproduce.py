@@ -20,6 +20,9 @@ DatasetsOption = Annotated[
     str | None, typer.Option(help="Only these datasets, semicolon-separated.", show_default="all")
 ]
 MethodsOption = Annotated[str | None, typer.Option(help="Only these methods, semicolon-separated.", show_default="all")]
+SplitsOption = Annotated[
+    int | None, typer.Option(help="Only the first folds or splits of a dataset, so many.", show_default="all")
+]
 QuickOption = Annotated[bool, typer.Option("--quick", help="Few datasets, folds and members; takes minutes.")]
 FullOption = Annotated[bool, typer.Option("--full", help="The sizes of the paper; takes hours to days.")]
 ResultsOption = Annotated[Path, typer.Option(help="DuckDB file for the results.")]
@@ -35,6 +38,7 @@ def reproduce(
     only: OnlyOption = None,
     datasets: DatasetsOption = None,
     methods: MethodsOption = None,
+    splits: SplitsOption = None,
     quick: QuickOption = False,
     full: FullOption = False,
     results: ResultsOption = DEFAULT_STORE,

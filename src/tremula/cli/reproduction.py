@@ -22,7 +22,7 @@ from tremula.errors import MissingLibrary, TremulaError, did_you_mean
 from tremula.lab.comparison.methods import UnknownMethod
 from tremula.lab.datasets import UnknownDataset
 from tremula.lab.experiments.cell import Experiment
-from tremula.lab.experiments.kept_cells import KeptCells, read_cells
+from tremula.lab.experiments.kept_cells import KeptCells, no_cells, read_cells
 from tremula.lab.papers import PAPERS, find_parts, load_paper
 from tremula.lab.papers.paper import Budget, Paper, Part, ShownTable
 from tremula.report.reproduction_files import Origin, Shown, show_cell, write_part
@@ -39,10 +39,13 @@ def run_reproduction(options: Mapping[str, Any]) -> None:
         _list_papers()
         return
     budget = _budget(given.quick, given.full, given.jobs)
+    if given.splits is not None and given.splits < 1:
+        raise typer.BadParameter(f"--splits {given.splits} leaves nothing to measure: give 1 or more")
     chosen_paper = load_paper(given.paper)
     parts = find_parts(chosen_paper, split_words(given.only))
-    chosen = _narrow(parts, budget, split_words(given.datasets, ";"), split_words(given.methods, ";"))
-    command = _command(given.paper, budget, only=given.only, datasets=given.datasets, methods=given.methods)
+    chosen = _narrow(parts, budget, split_words(given.datasets, ";"), split_words(given.methods, ";"), given.splits)
+    limits = {name: getattr(given, name) for name in ("only", "datasets", "methods", "splits")}
+    command = _command(given.paper, budget, limits)
     _check_folder(given.out)
     shown, n_failed = [], 0
     for part, experiment in chosen:
@@ -89,9 +92,9 @@ def _list_papers() -> None:
 
 
 def _narrow(
-    parts: Sequence[Part], budget: Budget, datasets: Sequence[str], methods: Sequence[str]
+    parts: Sequence[Part], budget: Budget, datasets: Sequence[str], methods: Sequence[str], n_splits: int | None
 ) -> list[tuple[Part, Experiment]]:
-    """Return the parts with their experiments, limited to the named datasets and methods."""
+    """Return the parts with their experiments, limited to the named datasets and methods and the first splits."""
     chosen = [(part, part.experiment(budget)) for part in parts]
     cells = [cell for _, experiment in chosen for cell in experiment.cells]
     _check_names(datasets, [cell.dataset for cell in cells], "dataset", UnknownDataset)
@@ -101,7 +104,9 @@ def _narrow(
         left = [
             cell
             for cell in experiment.cells
-            if (not datasets or cell.dataset in datasets) and (not methods or cell.method in methods)
+            if (not datasets or cell.dataset in datasets)
+            and (not methods or cell.method in methods)
+            and (n_splits is None or cell.split < n_splits)
         ]
         if left:
             narrowed.append((part, replace(experiment, cells=left)))
@@ -116,11 +121,11 @@ def _check_names(names: Iterable[str], known: Sequence[str], kind: str, error: t
             raise error(f"no {kind} {name!r} in these parts (there are {'; '.join(listed)}){hint}")
 
 
-def _command(paper: str, budget: Budget, **options: str | None) -> str:
+def _command(paper: str, budget: Budget, options: Mapping[str, object]) -> str:
     """Return the command that gives the same results; options about output files are omitted."""
     words = ["tremula", "reproduce", paper, *([] if budget == "default" else [f"--{budget}"])]
     for name, value in options.items():
-        words += [] if value is None else [f"--{name}", value]
+        words += [] if value is None else [f"--{name}", str(value)]
     return shlex.join(words)
 
 
@@ -151,7 +156,7 @@ def _keep_cells(experiment: Experiment, store: Path, cells_file: Path) -> KeptCe
     from tremula.lab.experiments.store import Store
 
     if not store.exists():
-        return KeptCells([], len(experiment.cells))
+        return no_cells(experiment)
     cells_file.parent.mkdir(parents=True, exist_ok=True)
     opened = Store(store)
     opened.results(experiment)  # raises an error if they are of another version

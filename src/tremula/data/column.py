@@ -15,7 +15,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import numpy.typing as npt
 
-from tremula.errors import InfiniteValue, UnsupportedType
+from tremula.errors import InfiniteValue, InvalidInput, UnsupportedType
 
 Array: TypeAlias = npt.NDArray[Any]
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -36,6 +36,15 @@ LARGEST_LOOKUP = 1_000  # levels above it are searched for
 def is_numeric_array(data: Any, n_dimensions: int) -> bool:
     """Return whether data is a plain numeric array, which scikit-learn's slow checks would accept as it is."""
     return type(data) is np.ndarray and data.ndim == n_dimensions and data.size > 0 and data.dtype.kind in NUMERIC_KINDS
+
+
+def refuse_masked(name: str, data: Any) -> None:
+    """Raise InvalidInput for a masked array with masked values: NumPy would silently read what is under the mask."""
+    if type(data) is not np.ndarray and isinstance(data, np.ma.MaskedArray) and np.ma.is_masked(data):
+        advice = "give X.filled(np.nan)" if name == "X" else "leave out these rows"
+        raise InvalidInput(
+            f"{name} is a masked array, and {int(np.ma.getmaskarray(data).sum())} values are masked: {advice}"
+        )
 
 
 def show(values: Iterable[Any]) -> str:
@@ -144,7 +153,8 @@ class Labels:
         """Return the levels of the column as a nominal attribute, in their order."""
         values = sorted(self.distinct) if self.listed is None else self.listed
         kinds = set(map(type, values)) or {str}
-        if len(kinds) == 1 and kinds <= PLAIN_TYPES:
+        ends_in_nul = kinds == {str} and any(value.endswith("\0") for value in values)  # NumPy's strings drop it
+        if len(kinds) == 1 and kinds <= PLAIN_TYPES and not ends_in_nul:
             return np.array(values, dtype=kinds.pop())
         return np.fromiter(values, dtype=object, count=len(values))
 
@@ -239,7 +249,12 @@ def _read_objects(label: str, column: Array) -> Column:
     kinds = set(map(type, column[present]))
     if all(issubclass(kind, (Real, Decimal, np.bool_)) for kind in kinds):
         numbers = np.full(len(column), np.nan)
-        numbers[present] = column[present].astype(np.float64)
+        try:
+            numbers[present] = column[present].astype(np.float64)
+        except OverflowError as error:
+            raise InfiniteValue(
+                f"{label} holds a whole number beyond 1.8e308, the largest of float64: divide it"
+            ) from error
         boolean = len(kinds) > 0 and all(issubclass(kind, (bool, np.bool_)) for kind in kinds)
         return _read_numbers(label, numbers, nominal_by_type=boolean)
     if all(issubclass(kind, str) for kind in kinds):

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tremula.data.class_weights import weigh_classes
-from tremula.data.column import Array, Floats
+from tremula.data.column import Array, Floats, refuse_masked
 from tremula.data.target import is_constant, read_further_target, read_labels, read_target
 from tremula.errors import ConstantTarget, InvalidParameter, InvalidTarget, OneClassTarget, UnsupportedModel
 
@@ -28,7 +28,10 @@ def target_columns(y: Any) -> list[Any] | None:
     [array([1, 2], dtype=object), array(['a', 'b'], dtype=object)]
     >>> target_columns([1, 2])
     """
-    table = nw.from_native(y, eager_only=True, pass_through=True)
+    try:
+        table = nw.from_native(y, eager_only=True, pass_through=True)
+    except nw.exceptions.DuplicateError as error:
+        raise InvalidTarget(f"y has several columns of the same name: rename them ({error})") from error
     if isinstance(table, nw.DataFrame):
         return [column.to_numpy() for column in table.iter_columns()] if table.shape[1] > 1 else None
     if isinstance(y, list | tuple) and len(y) and isinstance(y[0], list | tuple | np.ndarray):
@@ -37,6 +40,7 @@ def target_columns(y: Any) -> list[Any] | None:
             y = np.array(y, dtype=object if len(kinds) > 1 else None)
         except ValueError:  # rows of different lengths
             return None
+    refuse_masked("y", y)
     is_table = isinstance(y, np.ndarray) and y.ndim == 2 and y.shape[1] > 1
     return list(y.T) if is_table else None
 

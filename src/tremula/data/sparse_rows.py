@@ -16,6 +16,7 @@ from sklearn.utils import check_array
 
 from tremula.data.column import NUMERIC_KINDS, refuse_infinity
 from tremula.data.names import column_label
+from tremula.data.sparse_format import check_sparse_format
 from tremula.errors import InvalidInput, UnsupportedType
 
 # Cells that are dense at a time: 4 MB of them.
@@ -48,10 +49,12 @@ class SparseRows:
         """Read a sparse matrix or array of any format; it is not changed."""
         if X.dtype.kind not in NUMERIC_KINDS:
             raise UnsupportedType(f"X is a sparse table of type {X.dtype}: give numbers, such as X.astype(float)")
+        check_sparse_format(X)
         try:
             checked = check_array(X, accept_sparse="csr", dtype=None, ensure_all_finite=False, input_name="X")
         except ValueError as error:
             raise InvalidInput(str(error)) from error
+        check_sparse_format(checked)
         cells = csr_array(checked, copy=True)
         cells.sum_duplicates()
         cells = cells.astype(np.float64, copy=False)

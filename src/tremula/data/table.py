@@ -21,6 +21,7 @@ from tremula.data.column import (
     read_series,
     read_vector,
     refuse_infinity,
+    refuse_masked,
     show,
 )
 from tremula.data.names import column_label
@@ -141,6 +142,7 @@ def _as_array(X: Any) -> Array:
         raise UnsupportedType(SPARSE_REFUSED)
     if is_numeric_array(X, 2):
         return np.asarray(X)
+    refuse_masked("X", X)
     try:
         # In a list of numbers and strings NumPy would turn the numbers into strings.
         if isinstance(X, (list, tuple)) and np.asarray(X).dtype.kind in "US":

@@ -5,6 +5,16 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
+from tremula.errors import ColumnMismatch, InvalidInput
+
+
+def _as_frame(table: Any) -> Any:
+    """Return a frame wrapped by narwhals, and what is no frame as it is."""
+    try:
+        return nw.from_native(table, eager_only=True, pass_through=True)
+    except nw.exceptions.DuplicateError as error:
+        raise ColumnMismatch(f"X has several columns of the same name: rename them ({error})") from error
+
 
 def take_rows(table: Any, rows: np.ndarray) -> Any:
     """Return the rows with the given numbers, in that order; numbers may repeat.
@@ -16,7 +26,7 @@ def take_rows(table: Any, rows: np.ndarray) -> Any:
     array([[5, 6],
            [1, 2]])
     """
-    frame = nw.from_native(table, eager_only=True, pass_through=True)
+    frame = _as_frame(table)
     if isinstance(frame, nw.DataFrame):
         return frame[rows.tolist(), :].to_native()
     return table.tocsr()[rows] if hasattr(table, "tocsr") else np.asarray(table)[rows]
@@ -30,7 +40,10 @@ def count_rows(table: Any) -> int:
     >>> count_rows([[1, 2], [3, 4], [5, 6]])
     3
     """
-    return int(table.shape[0]) if hasattr(table, "shape") else len(np.asarray(table))
+    shape = table.shape if hasattr(table, "shape") else np.asarray(table).shape
+    if not shape:
+        raise InvalidInput(f"X is of type {type(table).__name__}: give an array or a frame with one row for each case")
+    return int(shape[0])
 
 
 def first_rows(table: Any, most: int) -> Any:
@@ -54,7 +67,7 @@ def take_columns(table: Any, columns: np.ndarray) -> Any:
     array([[2],
            [4]])
     """
-    frame = nw.from_native(table, eager_only=True, pass_through=True)
+    frame = _as_frame(table)
     if isinstance(frame, nw.DataFrame):
         return frame[:, columns.tolist()].to_native()
     return table.tocsc()[:, columns] if hasattr(table, "tocsc") else np.asarray(table)[:, columns]

@@ -19,6 +19,7 @@ from tremula.data.column import (
     is_numeric_array,
     is_present,
     read_vector,
+    refuse_masked,
     show,
 )
 from tremula.errors import ConstantTarget, InvalidInput, InvalidTarget, InvalidWeights, OneClassTarget
@@ -30,6 +31,7 @@ LEAST_RANGE = 1e-150
 FEW_ROWS = 16
 LARGEST_WEIGHT = 1e30
 LEAST_WEIGHT = 1e-30
+WEIGHT_KINDS = NUMERIC_KINDS + "O"  # NumPy would also take dates, and complex numbers without their imaginary part
 
 
 def _unwrap_series(data: Any) -> Any:
@@ -62,6 +64,7 @@ def _as_vector(y: Any, n_rows: int) -> Array:
     if y is None:
         raise InvalidTarget("fit requires y to be passed, but the target y is None: give one value for each row of X")
     target = _unwrap_series(y)
+    refuse_masked("y", target)
     _check_one_column(target)
     if not is_numeric_array(target, 1):
         try:
@@ -151,7 +154,8 @@ def read_further_classes(
     """
     labels, further_codes = _encode_labels(_as_vector(y, n_rows))
     kinds = {labels.dtype.kind, classes.dtype.kind}
-    if kinds & set(NUMERIC_KINDS) and kinds & set("US"):
+    is_mixed = kinds & set(NUMERIC_KINDS) and kinds & set("US")
+    if is_mixed or (len(kinds) > 1 and kinds & set("mMV")):
         given, known = show(labels.tolist()), show(classes.tolist())
         raise InvalidTarget(f"y holds {given}, but the classes of fit are {known}: give labels of one type")
     union, position = _encode_labels(np.concatenate([classes, labels]))
@@ -252,6 +256,7 @@ def read_groups(groups: Any, n_rows: int) -> npt.NDArray[np.int32]:
     >>> read_groups(["ann", "bob", "ann"], n_rows=3)
     array([0, 1, 0], dtype=int32)
     """
+    refuse_masked("groups", groups)
     given = np.asarray(_unwrap_series(groups))
     if given.shape != (n_rows,):
         raise InvalidInput(f"groups has shape {given.shape}, but X has {n_rows} rows: give one group for each row")
@@ -275,9 +280,13 @@ def read_weights(sample_weight: Any, n_rows: int) -> Floats | None:
     """
     if sample_weight is None:
         return None
+    refuse_masked("sample_weight", sample_weight)
+    given = _unwrap_series(sample_weight)
     try:
-        weights = np.asarray(_unwrap_series(sample_weight), dtype=np.float64)
-    except (TypeError, ValueError) as error:
+        if np.asarray(given).dtype.kind not in WEIGHT_KINDS:
+            raise TypeError(f"they are of type {np.asarray(given).dtype}")
+        weights = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
         raise InvalidWeights(f"sample_weight has a value that is not a number ({error}): give numbers") from error
     if weights.ndim == 0:
         weights = np.full(n_rows, weights)

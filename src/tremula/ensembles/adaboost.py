@@ -69,6 +69,7 @@ class AdaBoostM1Classifier(SequentialClassifier):
 
     member_errors_: NDArray[np.float64]
     stopped_: str
+    row_weights_: np.ndarray  # set by fit with keep_weights=True
 
     def __init__(
         self,

@@ -20,6 +20,8 @@ from tremula.seeds import RandomState, make_root_seed
 from tremula.trees.c45 import C45Classifier
 from tremula.trees.reptree import REPTreeRegressor
 
+MOST_ARTIFICIAL = 1_000_000  # artificial rows for each row
+
 
 def imitate(
     model: Any,
@@ -71,7 +73,7 @@ def imitate(
     >>> bool((tree.predict(X_new) == ensemble.predict(X_new)).mean() > 0.95)
     True
     """
-    check_number("n_artificial", n_artificial, 0.0)
+    check_number("n_artificial", n_artificial, 0.0, MOST_ARTIFICIAL)
     check_number("noise", noise, 0.0)
     estimator = _estimator_for(model, estimator)
     if issparse(X):
@@ -79,7 +81,7 @@ def imitate(
     kinds = getattr(model, "categorical_features", "from_dtype")
     if "categorical_features" in estimator.get_params():
         estimator.set_params(categorical_features=kinds)
-    n_drawn = round(n_artificial * count_rows(X))
+    n_drawn = round(float(n_artificial) * count_rows(X))  # a small NumPy type would overflow
     tables = [X, draw_near(X, n_drawn, noise, kinds, random_state)] if n_drawn else [X]
     rows = tables[0] if len(tables) == 1 else _joined(*tables)
     return estimator.fit(rows, model.predict(rows))
@@ -91,6 +93,8 @@ def _estimator_for(model: Any, estimator: BaseEstimator | None) -> BaseEstimator
         raise InvalidParameter(f"model is a {type(model).__name__}: give a fitted classifier or regressor")
     if estimator is None:
         return C45Classifier() if is_classifier(model) else REPTreeRegressor()
+    if not hasattr(estimator, "fit") or isinstance(estimator, type):
+        raise InvalidParameter(f"estimator is {estimator!r}: give an estimator, such as CARTClassifier()")
     if is_classifier(model) != is_classifier(estimator):
         kind = "classifier" if is_classifier(model) else "regressor"
         raise InvalidParameter(f"estimator is {estimator!r}, but the model is a {kind}: give a {kind}")
@@ -137,6 +141,6 @@ def _joined(table: Any, other: Any) -> Any:
     if not isinstance(first, nw.DataFrame):
         return np.concatenate([np.asarray(table), np.asarray(other)])
     second = nw.from_native(other, eager_only=True)
-    columns = [nw.col(name).cast(second[name].dtype) for name in first.columns]
+    columns = [first.get_column(name).cast(second.get_column(name).dtype) for name in first.columns]
     both = nw.concat([first.select(columns), second], how="vertical")
     return both.to_native()

@@ -15,17 +15,16 @@ from tremula.perturb.sample import Values
 
 
 def _sources(rows: np.ndarray, codes: np.ndarray, smeared: np.ndarray) -> np.ndarray:
-    """Return for each row taken a row that has its new level: the row itself, or the first with that level."""
+    """Return for each row taken a row that has its new level: the first with it, or the row itself if none has it."""
     sources = rows.copy()
-    changed = np.flatnonzero(smeared != codes[rows])
-    changed = changed[~np.isnan(smeared[changed])]
     levels, first = np.unique(codes, return_index=True)
+    changed = np.flatnonzero((smeared != codes[rows]) & np.isin(smeared, levels[~np.isnan(levels)]))
     sources[changed] = first[np.searchsorted(levels, smeared[changed])]
     return sources
 
 
 def replace_values(table: Any, rows: np.ndarray, known: Values, smeared: np.ndarray) -> Any:
-    """Return some rows of a table with new values.
+    """Return some rows of a table with new values; dates, and levels that no row has, stay as they are.
 
     Parameters
     ----------
@@ -54,13 +53,15 @@ def replace_values(table: Any, rows: np.ndarray, known: Values, smeared: np.ndar
     """
     part = nw.from_native(take_rows(table, rows), eager_only=True, pass_through=True)
     is_frame = isinstance(part, nw.DataFrame)
+    if not is_frame and part.dtype.kind == "M":
+        return part
     if not is_frame and part.dtype != object and not known.n_levels.any():
         return smeared
     whole = nw.from_native(table, eager_only=True, pass_through=True)
     before = known.values[rows]
     for column, n_levels in enumerate(known.n_levels):
         new, old = smeared[:, column], before[:, column]
-        if ((new == old) | np.isnan(old)).all():
+        if ((new == old) | np.isnan(old)).all() or (is_frame and part[:, column].dtype.is_temporal()):
             continue
         if n_levels:
             sources = _sources(rows, known.values[:, column], new)

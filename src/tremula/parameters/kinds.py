@@ -86,6 +86,11 @@ def anything(text: str) -> Kind:
     return Kind(text)
 
 
+def _check_verbosity(name: str, given: Any) -> None:
+    if not isinstance(given, Real | np.bool_):
+        raise InvalidParameter(f"{name}={given!r} was given; expected a whole number: 1 shows a progress bar")
+
+
 def _check_folds(name: str, given: Any) -> None:
     if isinstance(given, Real):
         check_number(name, given, 2, whole=True)
@@ -179,6 +184,7 @@ def _check_noise(name: str, given: Any) -> None:
 COUNT = number(1, whole=True)
 COUNT_OR_AUTO = Kind('int or "auto"', _check_count_or_auto)
 FLAG = Kind("bool", check_flag)
+VERBOSITY = Kind("int", _check_verbosity)
 OOB_SCORE = Kind("bool, str or callable", _check_scoring)
 BOOTSTRAP = Kind('bool or "balanced"', _check_bootstrap)
 FOLDS = Kind("int, splitter or iterable of (train, test) rows", _check_folds)

@@ -21,6 +21,7 @@ from tremula.parameters.kinds import (
     ROW_COUNT,
     ROW_COUNT_OR_NONE,
     SEED,
+    VERBOSITY,
     Kind,
     anything,
     choice,
@@ -227,10 +228,16 @@ ENSEMBLES = {
         anything('"from_dtype", "all", list, mask or None'), "Which columns are nominal; see the guide to columns."
     ),
     "random_state": Parameter(SEED, "The same seed gives the same members, bit for bit, for any `n_jobs`."),
-    "verbose": Parameter(anything("int"), "With 1, shows a progress bar."),
+    "verbose": Parameter(VERBOSITY, "With 1, shows a progress bar."),
     "perturb": Parameter(
         anything("list of perturbations or None"),
         "Perturbations applied for each member, one after the other; objects of `tremula.perturb`.",
+    ),
+    "max_size": Parameter(
+        number(1, whole=True, none=True),
+        "Most bytes that members and corrections may take in memory; None sets no limit. All families lose the same "
+        "share of their members, then those of least weight are dropped, and corrections that have no room. A saved "
+        "file takes about a quarter of the bytes.",
     ),
     "boosting": Parameter(FLAG, "Whether small boosted trees may correct the blend."),
     "resample": Parameter(
@@ -356,6 +363,11 @@ COUNTS = {
         COUNT,
         "Number of the best attributes of a node that are counted and resampled jointly, which keeps their dependence; "
         "1 resamples each on its own. Tables grow with the product of the numbers of values.",
+    ),
+    "draws_per_row": Parameter(
+        COUNT,
+        "Rows drawn for each table of counts, per row of the node. Attributes are drawn independently, so the choice "
+        "between them is noisier than that of bagging; 2, with `max_features` below 1, makes up for it.",
     ),
     "max_joint_cells": Parameter(
         COUNT, "Maximum number of cells of a joint table; fewer attributes are joined beyond it."

@@ -11,6 +11,7 @@ import io
 import json
 import os
 import zipfile
+from collections.abc import Callable
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -101,7 +102,9 @@ def load(path: str | os.PathLike[str]) -> Any:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             _check_entries(archive, content)
-            return _unpack(archive, path)
+            description = json.loads(archive.read(DESCRIPTION))
+            names = [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
+            return model_of(description, names, partial(_read_array, archive), path)
     except TremulaError:
         raise
     except Exception as error:  # a file that tremula did not write may raise anything
@@ -123,7 +126,7 @@ def _pack(model: Any) -> bytes:
     entries = {DESCRIPTION: json.dumps(description, indent=1, allow_nan=False).encode()}
     entries |= {f"{name}.npy": bytes_of(array) for name, array in (encoder.arrays | encoder.packed_arrays()).items()}
     summed = _zipped(entries, zipfile.ZIP_DEFLATED)
-    if sum(map(len, entries.values())) > _max_unpacked(summed):  # such as thousands of equal members
+    if sum(map(len, entries.values())) > _max_unpacked(len(summed)):  # such as thousands of equal members
         summed = _zipped(entries, zipfile.ZIP_STORED)
     return summed + hashlib.sha256(summed).hexdigest().encode()
 
@@ -138,9 +141,9 @@ def _zipped(entries: dict[str, bytes], method: int) -> bytes:
     return buffer.getvalue()[:-N_DIGITS]
 
 
-def _max_unpacked(content: bytes) -> int:
-    """Return the largest number of bytes that may be unpacked from a file."""
-    return MAX_RATIO * len(content) + FREE_BYTES
+def _max_unpacked(n_bytes: int) -> int:
+    """Return the largest number of bytes that may be unpacked from a file of so many."""
+    return MAX_RATIO * n_bytes + FREE_BYTES
 
 
 def _check_checksum(content: bytes, path: str | os.PathLike[str]) -> None:
@@ -163,14 +166,21 @@ def _check_entries(archive: zipfile.ZipFile, content: bytes) -> None:
         raise ValueError("two entries have the same name")
     if any(entry.compress_type not in METHODS for entry in entries):
         raise ValueError("an entry is packed by another method than tm.save uses")
+    check_sizes(archive, len(content))
+
+
+def check_sizes(archive: zipfile.ZipFile, n_bytes: int) -> None:
+    """Raise ValueError if the entries of an archive of so many bytes would unpack to far more, or share their bytes."""
+    entries = archive.infolist()
     n_unpacked = sum(entry.file_size for entry in entries)
-    if n_unpacked > _max_unpacked(content) or sum(entry.compress_size for entry in entries) > len(content):
+    if n_unpacked > _max_unpacked(n_bytes) or sum(entry.compress_size for entry in entries) > n_bytes:
         raise ValueError(f"it would unpack to {n_unpacked} bytes, more than {MAX_RATIO} times its size")
 
 
-def _unpack(archive: zipfile.ZipFile, path: str | os.PathLike[str]) -> Any:
-    """Return the model in an archive."""
-    description = json.loads(archive.read(DESCRIPTION))
+def model_of(
+    description: Any, names: list[str], read_array: Callable[[str], NDArray[Any]], path: str | os.PathLike[str]
+) -> Any:
+    """Return the model of a description and arrays; what is not valid may raise anything."""
     if description["format"] != FORMAT:
         raise ValueError(f"format {description['format']!r}, expected {FORMAT!r}")
     if description["format_version"] > FORMAT_VERSION:
@@ -178,8 +188,7 @@ def _unpack(archive: zipfile.ZipFile, path: str | os.PathLike[str]) -> Any:
             f"{os.fspath(path)!r} has format version {description['format_version']}, but tremula {version('tremula')} "
             f"knows only those up to {FORMAT_VERSION}: install tremula {description['tremula_version']}, which wrote it"
         )
-    names = [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
-    decoder = ValueDecoder(partial(_read_array, archive), names, description["tremula_version"])
+    decoder = ValueDecoder(read_array, names, description["tremula_version"])
     return decoder.read(description["model"])
 
 

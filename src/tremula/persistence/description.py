@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tremula.errors import NotStorable, UnknownClass
+from tremula.persistence.hints import hints_of
 from tremula.persistence.registry import Packing, all_packings, find_class, full_name, is_storable, packing_of
-from tremula.persistence.soundness import check_object, check_unfitted
+from tremula.persistence.soundness import LABEL_TYPES, check_object, check_unfitted
 from tremula.persistence.stored_arrays import ARRAY_KINDS
 
 PLAIN_TYPES = (type(None), bool, int, str)
@@ -79,6 +80,9 @@ class ValueEncoder:
             return {"array" if isinstance(value, np.ndarray) else "scalar": f"arrays/{place}"}
         if value.ndim != 1 or (value.dtype != object and value.dtype != STRINGS):
             raise _not_storable(value, place)
+        for number, item in enumerate(value.tolist()):
+            if item is not None and not isinstance(item, LABEL_TYPES):
+                raise _not_storable(item, f"{place}[{number}]")
         return {"objects" if value.dtype == object else "strings": self.describe(value.tolist(), place)}
 
     def _describe_object(self, value: Any, place: str) -> dict[str, Any]:
@@ -88,11 +92,22 @@ class ValueEncoder:
         else:
             parameters = value.get_params(deep=False)
             fitted = {n: content for n, content in vars(value).items() if n not in parameters and n != CALLBACKS}
+            _check_names(value, fitted, place)
         return {
             "class": type(value).__name__,
             "parameters": {name: self.describe(content, f"{place}.{name}") for name, content in parameters.items()},
             "fitted": {name: self.describe(content, f"{place}.{name}") for name, content in fitted.items()},
         }
+
+
+def _check_names(value: Any, fitted: Mapping[str, Any], place: str) -> None:
+    """Raise an error for an attribute that the class does not have: the file could not be loaded."""
+    for name in fitted:
+        if name not in hints_of(type(value)):
+            raise NotStorable(
+                f"{place}.{name} is not an attribute of {type(value).__name__}, and tm.save saves only what that has: "
+                "delete it, or use pickle"
+            )
 
 
 def _not_storable(value: Any, place: str) -> NotStorable:
@@ -212,6 +227,9 @@ class ValueDecoder:
                 raise ValueError(f"{name} has fields only, but fitted attributes {', '.join(map(repr, fitted))}")
             check_object(value, [field.name for field in fields(value)])
         elif fitted:
+            unknown = [attribute for attribute in fitted if attribute not in hints_of(kind)]
+            if unknown:
+                raise UnknownClass(f"the file gives {name} an attribute {unknown[0]!r}, which {self._advice()}")
             vars(value).update({attribute: self.read(content) for attribute, content in fitted.items()})
             check_object(value, fitted)
         else:

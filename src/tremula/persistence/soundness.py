@@ -39,10 +39,8 @@ def check_object(value: Any, attributes: Iterable[str]) -> None:
 def _check_object(value: Any, attributes: Iterable[str]) -> None:
     kind, hints = type(value), hints_of(type(value))
     for name in attributes:
-        if name in hints:
-            require(fits(getattr(value, name), hints[name]), f"{kind.__name__}.{name} has a wrong type")
-        else:
-            require(not hasattr(kind, name), f"{kind.__name__} has an attribute {name!r}, which hides its own")
+        require(name in hints, f"{kind.__name__} has no attribute {name!r}")
+        require(fits(getattr(value, name), hints[name]), f"{kind.__name__}.{name} has a wrong type")
     if hasattr(kind, "_parameters"):
         check_parameters(value)
     check_unfitted(value)

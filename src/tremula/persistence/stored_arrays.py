@@ -34,10 +34,14 @@ def array_of(content: bytes, name: str) -> NDArray[Any]:
     array([0, 1, 2])
     """
     shape, in_columns, dtype, n_read = _header_of(content, name)
-    _check_header(name, shape, dtype, len(content) - n_read)
+    check_header(name, shape, dtype, len(content) - n_read)
     array = np.frombuffer(content, dtype, offset=n_read) if dtype.itemsize else np.zeros(math.prod(shape), dtype)
-    ordered = array.reshape(shape, order="F" if in_columns else "C")
-    copied = ordered.astype(dtype.newbyteorder("="), order="C", copy=True)
+    return plain_copy(array.reshape(shape, order="F" if in_columns else "C"), name)
+
+
+def plain_copy(array: NDArray[Any], name: str) -> NDArray[Any]:
+    """Return a copy row by row in the byte order of this machine, after a look at its items."""
+    copied = array.astype(array.dtype.newbyteorder("="), order="C", copy=True)
     _check_items(name, copied)
     return copied
 
@@ -61,7 +65,7 @@ def _parsed(header: bytes, n_digits: int) -> Header:
     return *read_header(entry), entry.tell()
 
 
-def _check_header(name: str, shape: tuple[int, ...], dtype: np.dtype[Any], n_bytes: int) -> None:
+def check_header(name: str, shape: tuple[int, ...], dtype: np.dtype[Any], n_bytes: int) -> None:
     """Raise ValueError unless the bytes are those of the array, before memory is taken for it."""
     if dtype.kind not in ARRAY_KINDS or dtype.hasobject or dtype.subdtype is not None:
         raise ValueError(f"array {name} has dtype {dtype}")

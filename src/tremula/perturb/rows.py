@@ -14,6 +14,8 @@ from tremula.parameters.kinds import check_row_count
 from tremula.persistence.registry import storable
 from tremula.perturb.sample import Draw, Perturbation, Sample
 
+MOST_DRAWS, MOST_DRAWS_OF_A_ROW = 10_000, 1_000  # `count_inbag` counts up to 32,767 draws of a row
+
 
 def rows_to_draw(max_samples: float, n_rows: int) -> int:
     """Return the number of rows to draw, which is given as a count or as a share of the rows.
@@ -24,13 +26,18 @@ def rows_to_draw(max_samples: float, n_rows: int) -> int:
     (5, 7)
     """
     check_row_count("max_samples", max_samples)
-    if isinstance(max_samples, Integral):
-        return int(max_samples)
-    if not np.isfinite(max_samples * n_rows):
+    is_count = isinstance(max_samples, Integral)
+    if not is_count and not np.isfinite(max_samples * n_rows):
         raise InvalidParameter(
             f"max_samples={max_samples!r} was given; expected a count, or a finite share of the rows"
         )
-    return max(1, round(max_samples * n_rows))
+    n_drawn = int(max_samples) if is_count else max(1, round(max_samples * n_rows))
+    if n_drawn > max(MOST_DRAWS, MOST_DRAWS_OF_A_ROW * n_rows):
+        raise InvalidParameter(
+            f"max_samples={max_samples!r} draws {n_drawn} rows out of {n_rows}, which fills the memory: give a share "
+            f"up to {MOST_DRAWS_OF_A_ROW}, or as few rows"
+        )
+    return n_drawn
 
 
 @storable

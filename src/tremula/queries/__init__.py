@@ -15,7 +15,8 @@ from tremula.queries.itemsets import ItemsetOracle
 from tremula.queries.question import Attribute, Condition, Question, Schema
 from tremula.queries.remote.client import RemoteOracle
 from tremula.queries.site_schemas import agree_on_cuts
-from tremula.queries.sql.oracle import TableOracle, connect
+from tremula.queries.sql.connection import connect
+from tremula.queries.sql.oracle import TableOracle
 
 __all__ = [
     "ADTreeOracle",

@@ -39,7 +39,8 @@ def quantile_cuts(values: NDArray[np.float64], n_bins: int) -> tuple[float, ...]
     # The j-th cut is the smallest value such that at least j / n_bins of the rows do not exceed it.
     cumulative = np.cumsum(counts)
     bins, bins_before = cumulative * n_bins // cumulative[-1], (cumulative - counts) * n_bins // cumulative[-1]
-    return tuple(distinct[:-1][(bins > bins_before)[:-1]].tolist())
+    cuts = distinct[:-1][(bins > bins_before)[:-1]] + 0.0  # never -0.0: engines differ in which zero they return
+    return tuple(cuts.tolist())
 
 
 def describe_columns(

@@ -56,7 +56,8 @@ class SimulatedBagging(TableInputMixin, StagedOutputsMixin, BaseEstimator):
     combine: str
     categorical_features: Any
     random_state: Any
-    n_jobs: int | None = None  # older files have none
+    draws_per_row: int = 1  # older files have none, nor the next
+    n_jobs: int | None = None
 
     members_: list[Tree]  # type: ignore[assignment]
     schema_: Schema
@@ -87,6 +88,7 @@ class SimulatedBagging(TableInputMixin, StagedOutputsMixin, BaseEstimator):
             joint=self.n_joint_features,
             max_joint_cells=self.max_joint_cells,
             resampled_leaves=self.leaves == "resampled",
+            draws_per_row=self.draws_per_row,
         )
 
     def _oracle_for(self, X: Any, y: Any) -> tuple[Oracle, ColumnEncoder, NDArray[Any] | None]:

@@ -6,10 +6,9 @@ nothing more.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,7 +47,13 @@ def regions_on(tree: DisclosedTree, path: Path, to_leaves: bool = False) -> Iter
 
     Regions are as large as possible, or not divided if `to_leaves` is set.
     """
-    waiting = [] if tree.root is None else [(tree.root, limits_of(path))]
+    if tree.root is not None:
+        yield from regions_below(tree.root, limits_of(path), to_leaves)
+
+
+def regions_below(region: Region, limits: Limits, to_leaves: bool = False) -> Iterator[tuple[Region, Limits]]:
+    """Yield such regions for the rows of one region within limits."""
+    waiting = [(region, limits)]
     while waiting:
         region, limits = waiting.pop()
         limits = open_limits(region, limits)
@@ -113,21 +118,3 @@ def answer_joint(tree: DisclosedTree, question: Question) -> DisclosedAnswer:
             product = np.multiply.outer(product, share)
         counts += product.reshape(counts.shape)
     return DisclosedAnswer(counts[..., None], False, 0)
-
-
-def wanted_divisions(tree: DisclosedTree, paths: Sequence[Path]) -> dict[int, tuple[Region, dict[Any, int]]]:
-    """Return the regions that paths would have to divide, by identity, with votes for attributes and cuts."""
-    wanted: dict[int, tuple[Region, dict[Any, int]]] = {}
-    for path in paths:
-        for region, limits in regions_on(tree, path):
-            _, votes = wanted.setdefault(id(region), (region, {}))
-            for attribute, (first, last) in limits.items():
-                cut = -1 if tree.schema.attributes[attribute].is_nominal else _cut(region, attribute, first, last)
-                votes[attribute, cut] = votes.get((attribute, cut), 0) + 1
-    return {number: (region, votes) for number, (region, votes) in wanted.items() if votes and region.path is not None}
-
-
-def _cut(region: Region, attribute: int, first: int, last: int) -> int:
-    """Return the last value below a cut that brings a region within limits."""
-    lowest = min(value for group in region.groups[attribute] for value in group)
-    return first - 1 if first > lowest else last

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,11 @@ class Region:
         """Rows of the region, or their moments."""
         return np.asarray(self.totals[0].sum(axis=0))
 
+    @cached_property
+    def lowest(self) -> list[int]:
+        """The smallest value of each attribute."""
+        return [min(value for group in groups for value in group) for groups in self.groups]
+
     def spread(self, schema: Schema, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the counts as an answer has them; those of a group are divided among its values by weight."""
         answer = np.zeros((schema.n_cells, self.totals[0].shape[1]))
@@ -67,7 +73,12 @@ class Region:
 
     def n_withheld(self, attributes: Sequence[int]) -> int:
         """Return the number of cells of some attributes that are merged with others."""
-        return sum(len(group) for attribute in attributes for group in self.groups[attribute] if len(group) > 1)
+        return sum(self._n_merged[attribute] for attribute in attributes)
+
+    @cached_property
+    def _n_merged(self) -> list[int]:
+        """Number of cells of each attribute that are merged with others."""
+        return [sum(len(group) for group in groups if len(group) > 1) for groups in self.groups]
 
 
 Division = dict[str, Any]  # the parts of a region and their counts, as they are stored: all that is disclosed

@@ -12,15 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tremula.errors import QueryRefused
-from tremula.queries.disclosed_answers import (
-    DisclosedAnswer,
-    answer_joint,
-    answer_margins,
-    wanted_divisions,
-)
+from tremula.queries.disclosed_answers import DisclosedAnswer, answer_joint, answer_margins
 from tremula.queries.disclosed_tree import DisclosedTree, Division, Region
 from tremula.queries.oracle import Oracle
 from tremula.queries.question import EVERYWHERE, UNKNOWN, Path, Question
+from tremula.queries.wanted_divisions import WantedDivisions
 
 Plan = tuple[int, Region, int, list[tuple[int, ...]]]  # a tree, a region, the attribute and the values of each part
 
@@ -78,8 +74,11 @@ class Disclosure:
         if len(self._started) < len(self.trees):
             self._start()
         paths = list(dict.fromkeys(question.path for question in questions))
-        while plans := self._plan(paths):
+        wanted = [WantedDivisions(tree, paths) for tree in self.trees]
+        while plans := self._plan(wanted):
             self._divide(plans)
+            for own in wanted:
+                own.refresh()
         answer_of = {True: answer_joint, False: answer_margins}
         return [[answer_of[question.joint](tree, question) for tree in self.trees] for question in questions]
 
@@ -107,11 +106,12 @@ class Disclosure:
         self._store(division)
         self.apply(division)
 
-    def _plan(self, paths: Sequence[Path]) -> list[Plan]:
+    def _plan(self, wanted: Sequence[WantedDivisions]) -> list[Plan]:
         """Choose a division for each region that questions ask to divide: the one that most paths need."""
         plans: list[Plan] = []
-        for number, tree in enumerate(self.trees):
-            for region, votes in wanted_divisions(tree, paths).values():
+        for number, (tree, own) in enumerate(zip(self.trees, wanted)):
+            for division in own:
+                region, votes = division.region, division.votes
                 for attribute, cut in sorted(votes, key=lambda choice: (-votes[choice], choice)):
                     if (id(region), attribute, cut) in self._not_divisible:
                         continue

@@ -23,6 +23,7 @@ from tremula.queries.question import EVERYWHERE, Attribute, Question, Schema
 from tremula.queries.sql.held_out import ErrorSums, HeldOutRows
 
 HOLDOUT = 0.2  # share of the rows that are held out by default
+MAX_CONFIDENCE = 0.999999  # 1 would need an interval without ends
 LEAST_ROWS = 2  # on which an error with an interval can be measured
 
 
@@ -122,7 +123,7 @@ def estimate_error(
     >>> estimate.value < estimate.constant
     True
     """
-    check_number("confidence", confidence, 0.0, above=True)
+    check_number("confidence", confidence, 0.0, MAX_CONFIDENCE, above=True)
     hold_out = getattr(oracle, "hold_out", None)
     if hold_out is None:
         raise InvalidInput(

@@ -47,6 +47,8 @@ class Growth:
         Maximum number of cells of a joint table.
     resampled_leaves : bool
         Whether leaves predict by counts resampled once more, instead of the counts themselves.
+    draws_per_row : int
+        Rows drawn for each table, per row of the node.
     """
 
     max_depth: int | None
@@ -56,6 +58,7 @@ class Growth:
     joint: int
     max_joint_cells: int
     resampled_leaves: bool
+    draws_per_row: int = 1
 
 
 @dataclass
@@ -238,8 +241,9 @@ def _split(member: Member, oracle: Oracle, growth: Growth, answers: dict[Path, N
             n_joint=growth.joint,
             max_cells=growth.max_joint_cells,
             random=member.random,
+            draws_per_row=growth.draws_per_row,
         )
-    choices = choose_splits(schema, stacked, member.candidates, joint_tables, member.random)
+    choices = choose_splits(schema, stacked, member.candidates, joint_tables, member.random, growth.draws_per_row)
     leaves = _make_branches(member, schema, stacked, choices)
     _add_leaves(member, schema, growth, leaves, depth)
 

@@ -49,9 +49,9 @@ class GuardedOracle(ShownAsTable):
     round_to : int or None, default=None
         Counts are rounded to the nearest multiple of it.
     epsilon : float or None, default=None
-        Privacy budget. OpenDP's discrete Laplace mechanism adds noise to every count, such that all answers together
-        are `epsilon`-differentially private. Neighbouring tables differ by one person. A batch that costs more than the
-        remaining budget is refused.
+        Privacy budget, from 1e-6 to 1e6. OpenDP's discrete Laplace mechanism adds noise to every count, such that all
+        answers together are `epsilon`-differentially private. Neighbouring tables differ by one person. A batch that
+        costs more than the remaining budget is refused.
     epsilon_per_table : float or None, default=None
         Cost of one table of counts. By default the budget suffices for trees of depth `budget_depth`, if all members
         have the same tree.

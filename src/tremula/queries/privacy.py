@@ -91,6 +91,11 @@ class Budget:
         return self.per_table * sum(max(n_tables[number] for number in cover.numbers) for cover in covers)
 
 
+# Beyond these, noise is infinite, or so small that nothing is protected.
+LEAST_BUDGET, LARGEST_BUDGET = 1e-6, 1e6
+LEAST_DELTA = 1e-100
+
+
 def make_budget(
     schema: Schema,
     epsilon: float | None,
@@ -117,14 +122,20 @@ def make_budget(
         return _budget(schema, "epsilon", epsilon, cost, rows_per_person)
     total = rho if epsilon is None or delta is None else rho_for(epsilon, delta)
     assert total is not None
+    if total == 0:
+        raise InvalidInput(
+            f"epsilon={epsilon} with delta={delta} was given: no noise is large enough for both; allow more of either"
+        )
     return _budget(schema, "rho", total, total / n_tables, rows_per_person)
 
 
 def check_amounts(epsilon: float | None, delta: float | None, per_table: float | None, rho: float | None) -> None:
     """Raise an error if the numbers of a budget are impossible, or do not belong together."""
-    for name, value in (("epsilon", epsilon), ("delta", delta), ("epsilon_per_table", per_table), ("rho", rho)):
+    for name, value in (("epsilon", epsilon), ("epsilon_per_table", per_table), ("rho", rho)):
         if value is not None:
-            check_number(name, value, 0.0, above=True)
+            check_number(name, value, LEAST_BUDGET, LARGEST_BUDGET)
+    if delta is not None:
+        check_number("delta", delta, LEAST_DELTA)
     if rho is not None and (epsilon is not None or delta is not None):
         raise InvalidInput("rho was given with epsilon or delta: a budget is either rho, or epsilon and perhaps delta")
     if per_table is not None and (rho is not None or delta is not None):

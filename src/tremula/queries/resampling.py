@@ -15,7 +15,7 @@ import tremula._kernels.noise as kernel
 LEAST_GAIN = 1e-6  # bits, or share of the variance; a smaller gain is rounding error
 
 
-def resample(counts: NDArray[np.int64], random: np.random.Generator) -> NDArray[np.int64]:
+def resample(counts: NDArray[np.int64], random: np.random.Generator, draws_per_row: int = 1) -> NDArray[np.int64]:
     """Draw as many rows as each table has, with replacement, and count them by cell: one multinomial for each table.
 
     Parameters
@@ -24,6 +24,8 @@ def resample(counts: NDArray[np.int64], random: np.random.Generator) -> NDArray[
         The cells of each table, in any shape.
     random : numpy.random.Generator
         Cells are drawn one after the other with NumPy's binomial: by inversion, or by BTPE if counts are large.
+    draws_per_row : int
+        Draw so many times the rows.
 
     Examples
     --------
@@ -31,13 +33,15 @@ def resample(counts: NDArray[np.int64], random: np.random.Generator) -> NDArray[
     >>> drawn.sum(), drawn[0, 1]
     (np.int64(100), np.int64(0))
     """
-    tables = np.ascontiguousarray(counts.reshape(len(counts), -1), dtype=np.int64)
+    tables = np.ascontiguousarray(counts.reshape(len(counts), -1) * draws_per_row, dtype=np.int64)
     drawn = np.empty_like(tables)
     kernel.resample(random.bit_generator, tables, drawn)
     return drawn.reshape(counts.shape)
 
 
-def resample_moments(moments: NDArray[np.float64], random: np.random.Generator) -> NDArray[np.float64]:
+def resample_moments(
+    moments: NDArray[np.float64], random: np.random.Generator, draws_per_row: int = 1
+) -> NDArray[np.float64]:
     """Draw rows with replacement if only their number, sum and sum of squares are known in each cell.
 
     The number of rows drawn from each cell is a multinomial, as for classes. The sum of n rows drawn from a cell with
@@ -45,7 +49,7 @@ def resample_moments(moments: NDArray[np.float64], random: np.random.Generator) 
     squares is n (m² + v).
     """
     counts = np.rint(moments[..., 0]).astype(np.int64)
-    drawn = resample(counts, random)
+    drawn = resample(counts, random, draws_per_row)
     with np.errstate(divide="ignore", invalid="ignore"):
         means = np.where(counts > 0, moments[..., 1] / counts, 0.0)
         squares = np.where(counts > 0, moments[..., 2] / counts, 0.0)

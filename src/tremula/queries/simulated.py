@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from tremula.data.target import read_classes, read_target
-from tremula.errors import InvalidTarget, OneClassTarget, counted
+from tremula.errors import InvalidTarget, OneClassTarget, OneClassWarning
 from tremula.parameters import with_parameters
 from tremula.parameters.kinds import number
 from tremula.persistence.registry import storable
@@ -71,6 +72,7 @@ class SimulatedBaggingClassifier(ClassifierMixin, StagedClassPredictionMixin, Si
         stop: str = "full",
         leaves: str = "counts",
         n_joint_features: int = 1,
+        draws_per_row: int = 1,
         max_joint_cells: int = 100000,
         n_bins: int = DEFAULT_BINS,
         combine: str = "average",
@@ -85,6 +87,7 @@ class SimulatedBaggingClassifier(ClassifierMixin, StagedClassPredictionMixin, Si
         self.stop = stop
         self.leaves = leaves
         self.n_joint_features = n_joint_features
+        self.draws_per_row = draws_per_row
         self.max_joint_cells = max_joint_cells
         self.n_bins = n_bins
         self.combine = combine
@@ -117,9 +120,14 @@ class SimulatedBaggingClassifier(ClassifierMixin, StagedClassPredictionMixin, Si
                 'task="classification" to treat its numbers as classes'
             )
         present = int(np.count_nonzero(count_rows(oracle)))
-        if present < 2:
-            raise OneClassTarget(
-                f"target {oracle.schema.target!r} has rows of {counted(present, 'class')}: at least 2 are needed"
+        if present == 0:
+            raise OneClassTarget(f"target {oracle.schema.target!r} has rows of 0 classes: at least 2 are needed")
+        if present == 1:  # noise or a guard can hide a class, and the budget is spent: an error would lose it
+            warnings.warn(
+                f"by its counts, target {oracle.schema.target!r} has rows of 1 class: the trees predict it for every "
+                "row; allow a larger privacy budget or a lower min_count, or use a larger table",
+                OneClassWarning,
+                stacklevel=2,
             )
         self._grow(oracle, encoder)
         self.classes_ = labels
@@ -175,6 +183,7 @@ class SimulatedBaggingRegressor(RegressorMixin, StagedNumberPredictionMixin, Sim
         stop: str = "full",
         leaves: str = "counts",
         n_joint_features: int = 1,
+        draws_per_row: int = 1,
         max_joint_cells: int = 100000,
         n_bins: int = DEFAULT_BINS,
         categorical_features: Any = "from_dtype",
@@ -188,6 +197,7 @@ class SimulatedBaggingRegressor(RegressorMixin, StagedNumberPredictionMixin, Sim
         self.stop = stop
         self.leaves = leaves
         self.n_joint_features = n_joint_features
+        self.draws_per_row = draws_per_row
         self.max_joint_cells = max_joint_cells
         self.n_bins = n_bins
         self.categorical_features = categorical_features

@@ -56,6 +56,7 @@ def choose_splits(
     candidates: list[tuple[int, ...]],
     joint_tables: JointTables,
     random: np.random.Generator,
+    draws_per_row: int = 1,
 ) -> SplitChoices:
     """Choose a split for every open node of one tree.
 
@@ -69,6 +70,8 @@ def choose_splits(
     joint_tables : dict
         Tables that were resampled jointly; they replace those that are resampled here.
     random : numpy.random.Generator
+    draws_per_row : int
+        Rows drawn for each table, per row of the node.
     """
     choices = SplitChoices.empty(len(answers), _least_gains(schema, answers))
     for attribute, nodes in _nodes_by_attribute(candidates, len(schema.attributes)):
@@ -77,7 +80,7 @@ def choose_splits(
         nodes, tables = nodes[known], tables[known]
         if not len(nodes):
             continue
-        resampled = _resample(schema, tables, random)
+        resampled = _resample(schema, tables, random, draws_per_row)
         for place, node in enumerate(nodes.tolist()):
             if (node, attribute) in joint_tables:
                 resampled[place] = joint_tables[node, attribute]
@@ -93,8 +96,11 @@ def _least_gains(schema: Schema, answers: NDArray[Any]) -> NDArray[np.float64] |
     return np.asarray(LEAST_GAIN * deviation(moments) / np.maximum(moments[:, 0], 1))
 
 
-def _resample(schema: Schema, tables: NDArray[Any], random: np.random.Generator) -> NDArray[Any]:
-    return resample_moments(tables, random) if schema.classes is None else resample(tables, random)
+def _resample(
+    schema: Schema, tables: NDArray[Any], random: np.random.Generator, draws_per_row: int = 1
+) -> NDArray[Any]:
+    draw = resample_moments if schema.classes is None else resample
+    return draw(tables, random, draws_per_row)
 
 
 def _nodes_by_attribute(
@@ -118,6 +124,7 @@ def resample_jointly(
     n_joint: int,
     max_cells: int,
     random: np.random.Generator,
+    draws_per_row: int = 1,
 ) -> JointTables:
     """Resample the best attributes of each node jointly, which keeps their dependence.
 
@@ -134,7 +141,7 @@ def resample_jointly(
             nodes.append(node)
     tables: JointTables = {}
     for node, question, answer in zip(nodes, questions, oracle.count(questions)):
-        resampled = _resample(schema, answer[None], random)[0]
+        resampled = _resample(schema, answer[None], random, draws_per_row)[0]
         for axis, attribute in enumerate(question.attributes):
             other_axes = tuple(other for other in range(len(question.attributes)) if other != axis)
             tables[node, attribute] = resampled.sum(axis=other_axes)

@@ -14,6 +14,7 @@ MOST_COLUMNS, MOST_CLASSES = 200, 30
 def describe(dataset: Dataset, target: str | None) -> dict[str, Any]:
     """Return the shape of a dataset, its columns and its target."""
     n_rows, n_attributes = dataset.X.shape
+    names = dataset.attribute_names[:MOST_COLUMNS]
     description = {
         "name": dataset.name,
         "source": dataset.source,
@@ -23,7 +24,7 @@ def describe(dataset: Dataset, target: str | None) -> dict[str, Any]:
         "numeric": n_attributes - len(dataset.nominal),
         "nominal": len(dataset.nominal),
         "missing": int(np.isnan(dataset.X).sum()),
-        "columns": [_column(dataset, place) for place in range(min(n_attributes, MOST_COLUMNS))],
+        "columns": [_column(dataset, place, name) for place, name in enumerate(names)],
     }
     return description | (
         _target_classes(dataset.y) if dataset.task == "classification" else _target_numbers(dataset.y)
@@ -53,10 +54,9 @@ def _target_numbers(y: NDArray[Any]) -> dict[str, Any]:
     }
 
 
-def _column(dataset: Dataset, place: int) -> dict[str, Any]:
+def _column(dataset: Dataset, place: int, name: str) -> dict[str, Any]:
     values = dataset.X[:, place]
     present = values[~np.isnan(values)]
-    name = dataset.attribute_names[place]
     nominal, is_date = place in dataset.nominal, place in dataset.dates
     description = {
         "name": name,

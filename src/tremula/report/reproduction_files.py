@@ -54,7 +54,8 @@ class Origin:
         """Return the origin of what is made of kept cells: their versions, the date of the last, and their cost."""
         n_failed = sum(result.failure is not None for result in kept.results)
         n_missing = kept.n_wanted - len(kept.cells) + n_failed
-        partial = f"{n_missing} of {kept.n_wanted} cells are not measured" if n_missing else ""
+        left = f"; by the time of like cells they will take {kept.hours_left}" if kept.missing else ""
+        partial = f"{n_missing} of {kept.n_wanted} cells are not measured{left}" if n_missing else ""
         cost = f"{kept.core_hours:.3f} core-hours of training and prediction, by the clock"
         return cls(citation, command, kept.date, kept.versions, cost, partial)
 

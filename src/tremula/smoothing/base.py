@@ -13,17 +13,16 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, clone
-from sklearn.exceptions import NotFittedError
+from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
-from sklearn.utils import check_array, column_or_1d, get_tags
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
+from sklearn.utils import column_or_1d, get_tags
+from sklearn.utils.validation import check_is_fitted
 
 from tremula.data.encoding import ColumnEncoder
+from tremula.data.table_schema import TableSchema
 from tremula.data.take import count_rows
 from tremula.data.target import check_validation_pair, read_weights
 from tremula.errors import (
-    ColumnMismatch,
     DecisionWarning,
     InvalidInput,
     InvalidParameter,
@@ -37,10 +36,10 @@ from tremula.seeds import make_root_seed
 from tremula.smoothing.answer_spread import AnswerSpreadMixin
 from tremula.smoothing.bandwidths import least_noise
 from tremula.smoothing.decision_threshold import DecisionThreshold
+from tremula.smoothing.inner_estimator import is_fitted, train_clone
+from tremula.smoothing.known_columns import KnownColumnsMixin
 from tremula.smoothing.methods import NO_CERTIFICATE, Smoothed, Smoother, TreeSmoother
-from tremula.smoothing.models.lightgbm import plain_name
 from tremula.smoothing.noise.amounts import Noise, column_scales, level_shares, measurement_error, read_scale
-from tremula.smoothing.noise.choice import wants_validation
 from tremula.smoothing.noise.search import SEARCHES
 from tremula.smoothing.noise.validation_rows import TUNINGS
 from tremula.smoothing.shrinkage_choice import ShrinkageChoiceMixin
@@ -53,7 +52,6 @@ Floats = NDArray[np.float64]
 NO_TIES = np.empty((0, 3))
 # Wrapped models of fitted wrappers. They are rebuilt when needed, so neither pickles nor files hold a model twice.
 WRAPPED_MODELS: WeakKeyDictionary[Any, WrappedModel] = WeakKeyDictionary()
-LEARNED = {"classifier": "classes", "regressor": "numbers"}
 TUNING = Parameter(
     choice(TUNINGS),
     "Rows on which the noise is chosen: `X_val` and `y_val`, the out-of-bag rows of a bagged model, or held-out folds. "
@@ -68,58 +66,26 @@ SEARCH = Parameter(
 )
 
 
-def is_fitted(model: Any) -> bool:
-    """Whether an estimator is fitted, also if it lacks the tags of scikit-learn.
-
-    Examples
-    --------
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> is_fitted(DecisionTreeClassifier()), is_fitted(DecisionTreeClassifier().fit([[0], [1]], [0, 1]))
-    (False, True)
-    """
-    if not hasattr(model, "fit"):
-        return True
-    if not hasattr(model, "__sklearn_tags__"):
-        own_check = getattr(model, "is_fitted", None)
-        return (
-            bool(own_check()) if callable(own_check) else hasattr(model, "classes_") or hasattr(model, "n_features_in_")
+def _read_one_target(y: Any) -> Any:
+    """Return the target as one column; refuse several."""
+    if y is None or np.asarray(y).ndim != 2:
+        return y
+    if np.shape(y)[1] > 1:
+        raise InvalidInput(
+            f"y has {np.shape(y)[1]} columns, and smoothing takes one target: train a model for each target"
         )
-    try:
-        check_is_fitted(model)
-    except NotFittedError:
-        return False
-    return True
+    return column_or_1d(y, warn=True)
 
 
-def check_target_type(model: Any, expected: str, other: str) -> None:
-    """Refuse an estimator that predicts something else than classes or numbers, as its tags say.
-
-    Examples
-    --------
-    >>> from sklearn.ensemble import IsolationForest
-    >>> check_target_type(IsolationForest(), "regressor", "DualPerturbClassifier")
-    Traceback (most recent call last):
-    ...
-    tremula.errors.InvalidParameter: estimator=IsolationForest() is an outlier detector: give a regressor
-    """
-    if isinstance(model, type) or not hasattr(model, "predict"):
-        given = f"the class {model.__name__}" if isinstance(model, type) else repr(model)
-        raise InvalidParameter(f"estimator is {given}, which does not predict: give an instance of a {expected}")
-    if not hasattr(model, "__sklearn_tags__"):
-        return
-    given = get_tags(model).estimator_type
-    if given is None or given == expected:
-        return
-    if given in LEARNED:
-        raise InvalidParameter(
-            f"estimator={type(model).__name__}() learns {LEARNED[given]}: give a {expected}, or use {other}"
+def _check_validation_rows(X_val: Any, y_val: Any) -> None:
+    check_validation_pair(X_val, y_val)
+    if X_val is not None and count_rows(X_val) != len(y_val):
+        raise InvalidInput(
+            f"X_val has {counted(count_rows(X_val), 'row')} and y_val {len(y_val):,} values: give one for each row"
         )
-    kind = given.replace("_", " ")
-    article = "an" if kind[0] in "aeiou" else "a"
-    raise InvalidParameter(f"estimator={type(model).__name__}() is {article} {kind}: give a {expected}")
 
 
-class DualPerturb(ShrinkageChoiceMixin, AnswerSpreadMixin, BaseEstimator):
+class DualPerturb(KnownColumnsMixin, ShrinkageChoiceMixin, AnswerSpreadMixin, BaseEstimator):
     """Base of the two wrappers, which add how a target is read and the form of the answers."""
 
     estimator: Any
@@ -139,6 +105,7 @@ class DualPerturb(ShrinkageChoiceMixin, AnswerSpreadMixin, BaseEstimator):
     estimator_: Any
     n_features_in_: int
     feature_names_in_: NDArray[Any]
+    table_: TableSchema
     scale_: Floats
     _root_seed: int
     _fitted_with: tuple[str, str, float, int]
@@ -202,19 +169,10 @@ class DualPerturb(ShrinkageChoiceMixin, AnswerSpreadMixin, BaseEstimator):
         self
         """
         self._check_parameters()
-        if y is not None and np.asarray(y).ndim == 2:
-            if np.shape(y)[1] > 1:
-                raise InvalidInput(
-                    f"y has {np.shape(y)[1]} columns, and smoothing takes one target: train a model for each target"
-                )
-            y = column_or_1d(y, warn=True)
-        check_validation_pair(X_val, y_val)
-        if X_val is not None and count_rows(X_val) != len(y_val):
-            raise InvalidInput(
-                f"X_val has {counted(count_rows(X_val), 'row')} and y_val {len(y_val):,} values: give one for each row"
-            )
+        y = _read_one_target(y)
+        _check_validation_rows(X_val, y_val)
         trains = not self._is_prefit()
-        self.estimator_ = self._train(X, y, sample_weight, X_val, y_val) if trains else self._given()
+        self.estimator_ = train_clone(self._given(), X, y, sample_weight, X_val, y_val) if trains else self._given()
         self._note_columns(X)
         self._root_seed, self._fitted_with = make_root_seed(self.random_state), self._given_settings()
         WRAPPED_MODELS[self] = wrap_model(self.estimator_, X, self._settings())
@@ -268,55 +226,6 @@ class DualPerturb(ShrinkageChoiceMixin, AnswerSpreadMixin, BaseEstimator):
         if self.prefit != "auto" or self.estimator is None:
             return self.prefit is True and self.estimator is not None
         return is_fitted(self.estimator)
-
-    def _train(self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any) -> Any:
-        if X is None:
-            raise InvalidInput(
-                f"fit was called without X, but {type(self._given()).__name__} is not trained yet: give fit X and y, "
-                "or wrap a fitted estimator"
-            )
-        model = clone(self._given())
-        options: dict[str, Any] = {}
-        if sample_weight is not None:
-            if not has_fit_parameter(model, "sample_weight"):
-                raise InvalidParameter(f"{type(model).__name__} does not take sample_weight: omit it")
-            options["sample_weight"] = sample_weight
-        if X_val is not None and wants_validation(model):
-            options |= {"X_val": X_val, "y_val": y_val}
-        return model.fit(X, y, **options)
-
-    def _note_columns(self, X: Any) -> None:
-        """Set scikit-learn's attributes for the number and names of the columns."""
-        for name in ("n_features_in_", "feature_names_in_"):
-            self.__dict__.pop(name, None)
-        if X is not None:
-            validate_data(self, X, reset=True, skip_check_array=True)
-            self._check_columns_of_model()
-            return
-        for name in ("n_features_in_", "feature_names_in_"):
-            if hasattr(self.estimator_, name):
-                setattr(self, name, getattr(self.estimator_, name))
-
-    def _check_columns_of_model(self) -> None:
-        """Refuse training rows whose columns are not those of the fitted estimator."""
-        known = getattr(self.estimator_, "n_features_in_", self.n_features_in_)
-        names, expected = (getattr(each, "feature_names_in_", None) for each in (self, self.estimator_))
-        if known != self.n_features_in_:
-            raise ColumnMismatch(
-                f"X has {self.n_features_in_} attributes, but {type(self.estimator_).__name__} was trained on {known}: "
-                "give the rows it was trained on"
-            )
-        if names is None or expected is None:
-            return
-        is_known = [
-            name in (other, plain_name(other)) or plain_name(name) == other for name, other in zip(names, expected)
-        ]
-        if not all(is_known):
-            wrong = names[is_known.index(False)]
-            raise ColumnMismatch(
-                f"X has a column {wrong!r} where {type(self.estimator_).__name__} was trained on other names: give the "
-                "columns it was trained on, in their order"
-            )
 
     def _settings(self) -> Settings:
         """Return the settings of the last fit: parameters set afterwards have no effect before the next one."""
@@ -407,17 +316,6 @@ class DualPerturb(ShrinkageChoiceMixin, AnswerSpreadMixin, BaseEstimator):
                 self._warn_if_sampled(stacklevel=4)
             noise = replace(noise, sd=np.sqrt(noise.sd**2 + error**2))
         return wrapped.smoother(X, noise), rows, noise
-
-    def _check_columns(self, X: Any) -> None:
-        if isinstance(X, np.ndarray | list) and np.ndim(X) != 2:
-            try:
-                check_array(X, dtype=None, ensure_all_finite=False)
-            except ValueError as error:
-                raise InvalidInput(str(error)) from error
-        try:
-            validate_data(self, X, reset=False, skip_check_array=True)
-        except ValueError as error:
-            raise ColumnMismatch(str(error)) from error
 
     def smooth(self, X: Any, X_std: Any = None) -> Smoothed:
         """Smoothed answers with a bound on their error.

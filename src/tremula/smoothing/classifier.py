@@ -14,8 +14,9 @@ from tremula.parameters import check_choice, check_number, with_parameters
 from tremula.parameters.kinds import choice
 from tremula.parameters.table import AMOUNT_OF_NOISE
 from tremula.persistence.registry import storable
-from tremula.smoothing.base import SEARCH, TUNING, DualPerturb, check_target_type
+from tremula.smoothing.base import SEARCH, TUNING, DualPerturb
 from tremula.smoothing.certificate import UNITS, certified_radii, radii_in_unit, tested_nominal
+from tremula.smoothing.inner_estimator import check_target_type
 from tremula.smoothing.methods import METHODS, LinearSmoother
 from tremula.smoothing.noise.amounts import Noise
 from tremula.smoothing.sharp_certificate import SharpCertificate

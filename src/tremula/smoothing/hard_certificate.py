@@ -116,7 +116,10 @@ def certify(
 def _check_scale(scale: ArrayLike | None, n_attributes: int) -> Floats:
     if scale is None:
         return np.ones(n_attributes)
-    units = np.asarray(scale, dtype=np.float64)
+    try:
+        units = np.asarray(scale, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidParameter(f"scale is {type(scale).__name__} without numbers: give one per attribute") from error
     if units.shape != (n_attributes,) or not (np.isfinite(units) & (units > 0)).all():
         raise InvalidParameter(
             f"scale has shape {units.shape} and the least entry {units.min(initial=np.inf)}: expected {n_attributes} "

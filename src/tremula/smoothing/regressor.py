@@ -13,8 +13,9 @@ from tremula.parameters import check_number, with_parameters
 from tremula.parameters.kinds import choice
 from tremula.parameters.table import AMOUNT_OF_NOISE
 from tremula.persistence.registry import storable
-from tremula.smoothing.base import SEARCH, TUNING, DualPerturb, check_target_type
+from tremula.smoothing.base import SEARCH, TUNING, DualPerturb
 from tremula.smoothing.certificate import certified_interval
+from tremula.smoothing.inner_estimator import check_target_type
 from tremula.smoothing.methods import METHODS, LinearSmoother
 from tremula.smoothing.sharp_certificate import SharpCertificate
 from tremula.trees.cart import CARTRegressor

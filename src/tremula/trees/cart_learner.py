@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -33,6 +33,9 @@ from tremula.trees.pruning import cut_at, subtree_losses, weakest_link_alphas
 from tremula.trees.rules import ROUNDING, Rules, attributes_to_draw, depth_limit
 from tremula.trees.subtree_choice import PrunedSequence, choose_alpha, cross_validated_losses
 from tremula.trees.tree import Tree
+
+# Members of an ensemble usually have the same rules, which take longer to make than to look up.
+_shared_rules = lru_cache(maxsize=64, typed=True)(Rules)
 
 
 def minimum_weight(limit: float, trivial: float, weights: np.ndarray | None) -> float:
@@ -126,8 +129,11 @@ class CARTLearner(IgnoredFeaturesMixin, PrunedOnHeldOutRows):
         )
 
     def _rules(self, columns: Columns, weights: np.ndarray | None, **others: Any) -> Rules:
-        total = columns.n_rows if weights is None else float(weights.sum())
-        return Rules(
+        lightest_side = minimum_weight(self.min_samples_leaf, 1, weights)
+        if self.min_weight_fraction_leaf:
+            total = columns.n_rows if weights is None else float(weights.sum())
+            lightest_side = max(lightest_side, self.min_weight_fraction_leaf * total * (1 - 1e-12))
+        return _shared_rules(
             criterion=find_criterion(self.criterion, self._criteria).code,
             subsets=True,
             one_level=columns.nominal == "one_vs_rest",
@@ -135,9 +141,7 @@ class CARTLearner(IgnoredFeaturesMixin, PrunedOnHeldOutRows):
             n_drawn=attributes_to_draw(self.max_features, columns.n_attributes),
             max_depth=depth_limit(self.max_depth),
             min_split_weight=minimum_weight(self.min_samples_split, 2, weights),
-            min_side_weight=max(
-                minimum_weight(self.min_samples_leaf, 1, weights), self.min_weight_fraction_leaf * total * (1 - 1e-12)
-            ),
+            min_side_weight=lightest_side,
             **others,
         )
 

@@ -15,6 +15,7 @@ import numpy as np
 from tremula._kernels import grow_coded
 from tremula._kernels.sort import sort_columns
 from tremula._kernels.words import ROW_BITS, WIDE_ROW_BITS
+from tremula.trees.two_values import TwoValues
 
 # Cells sorted at a time, which take 8 bytes each.
 CELLS_SORTED = 1 << 22
@@ -93,7 +94,8 @@ def with_pieces(
 class KernelCodes(NamedTuple):
     """The columns as the kernel takes them; `attributes` are those in use, without the twins of others.
 
-    `twins` has the twin of each column or -1, and `missing_code` the code of its missing values or -1.
+    `twins` has the twin of each column or -1, and `missing_code` the code of its missing values or -1. `bits` has a bit
+    of each row for the attributes, of the first 64, whose bits are set in `two_valued`; see `two_values`.
     """
 
     codes: np.ndarray
@@ -106,6 +108,12 @@ class KernelCodes(NamedTuple):
     high: np.ndarray | None
     values: np.ndarray
     attributes: np.ndarray
+    bits: np.ndarray | None = None
+    two_valued: int = 0
+
+    def with_two_values(self, two_values: TwoValues | None) -> KernelCodes:
+        """Return the columns with the bits of those of two values, if there are enough of them."""
+        return self if two_values is None else self._replace(bits=two_values.bits, two_valued=two_values.columns)
 
 
 class KernelMarks(NamedTuple):
@@ -158,15 +166,18 @@ def code_columns(values: np.ndarray, n_levels: np.ndarray, max_bins: int | None 
     step = max(1, CELLS_SORTED // n_rows)
     for start in range(0, n_columns, step):
         part = values[:, start : start + step]
-        lists, lengths = np.empty((part.shape[1], n_rows), np.uint64), np.empty(part.shape[1], np.int64)
-        sort_columns(part, 0.0, row_bits, lists, lengths)
-        for number, words in enumerate(lists):
+        is_numeric = n_levels[start : start + step] == 0
+        lists, lengths = np.empty((np.count_nonzero(is_numeric), n_rows), np.uint64), np.empty(part.shape[1], np.int64)
+        sort_columns(part if is_numeric.all() else part[:, is_numeric], 0.0, row_bits, lists, lengths)
+        in_order = iter(lists)
+        for number in range(part.shape[1]):
             column = start + number
             if n_levels[column]:
                 codes[:, column] = part[:, number]
                 levels = np.arange(n_levels[column], dtype=np.float64)
                 bounds.append((levels, levels))
                 continue
+            words = next(in_order)
             grow_coded.code_column(words, row_bits, codes[:, column])
             n_codes[column] = (int(words[-1]) >> row_bits) + 1
             if max_bins is not None:

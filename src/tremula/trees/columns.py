@@ -14,6 +14,7 @@ import numpy as np
 
 from tremula._kernels.sort import rank_rows as _rank_rows
 from tremula._kernels.sort import sort_columns as _sort_columns
+from tremula._kernels.sort import sort_items as _sort_items
 from tremula._kernels.words import ROW_BITS, WIDE_ROW_BITS
 from tremula.trees.coding import BYTE_CODES, CodedColumns, KernelCodes, code_columns, with_pieces
 from tremula.trees.missing_values import NO_TWIN, CompleteTable, complete_table
@@ -216,6 +217,12 @@ class Columns:
         lengths = np.empty(values.shape[1], np.int64)
         _sort_columns(values, self.gap, self.row_bits, lists, lengths)
         return SortedLists(lists, lengths)
+
+    def short_lists(self) -> np.ndarray:
+        """Sort the columns into lists of half the length, for one tree; for columns that are complete."""
+        items, lengths = np.empty((self.n_attributes, self.n_rows), np.uint32), np.empty(self.n_attributes, np.int64)
+        _sort_items(self.values, self.gap, self.row_bits, items, lengths)
+        return items
 
     @cached_property
     def _renewed_lists(self) -> SortedLists:

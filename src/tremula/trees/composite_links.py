@@ -44,6 +44,7 @@ class LinearLink(Link):
     def _check_stored(self) -> None:
         require_numbers("the matrix", self.matrix, (None, None))
         require_numbers("the offset", self.offset, (len(self.matrix),))
+        require(bool(np.isfinite(self.matrix).all() and np.isfinite(self.offset).all()), "a link is not finite")
 
     def answers(self, margins: Floats) -> Floats:
         """Return the product, with the offset."""

@@ -19,6 +19,7 @@ from tremula.trees.missing_values import NO_TWIN
 from tremula.trees.rules import Rules, criterion_of
 from tremula.trees.size_limit import in_memory
 from tremula.trees.structure import NODE_DTYPE
+from tremula.trees.two_values import bits_of_columns, ranges_of_two
 
 # Codes are compared in 26 bits, six more of which hold a place.
 MAX_CODED_ROWS = 1 << 25
@@ -119,7 +120,9 @@ def _why_not_sparse(columns: Columns, weights: np.ndarray) -> str:
 
 
 def _are_small_counts(weights: np.ndarray) -> bool:
-    is_whole = weights.dtype.kind in "iu" or bool((weights == np.floor(weights)).all())
+    if weights.dtype.kind in "iu":
+        return bool(weights.max() <= MAX_COUNT) and int(weights.sum()) < MAX_TABLED_WEIGHT
+    is_whole = bool((weights == np.floor(weights)).all())
     return is_whole and bool(weights.max() <= MAX_COUNT) and weights.sum(dtype=np.float64) < MAX_TABLED_WEIGHT
 
 
@@ -130,7 +133,8 @@ def _can_be_weighted(rules: Rules, weights: np.ndarray, n_classes: int) -> bool:
     """
     if not n_classes or rules.random_threshold or not rules.tolerance > 0.0:
         return False
-    least = weights.min(initial=LARGEST_WEIGHT, where=weights > 0)
+    is_whole = weights.dtype.kind in "iu"  # counts of more rows than a table of terms has
+    least = 1.0 if is_whole else weights.min(initial=LARGEST_WEIGHT, where=weights > 0)
     return bool(least >= LEAST_WEIGHT and weights.sum(dtype=np.float64) <= LARGEST_WEIGHT)
 
 
@@ -151,7 +155,7 @@ def grow_from_codes(
     """Grow a tree from the codes of the columns."""
     table = _kernel_table(columns, rules)
     if attributes is not None:
-        table = table._replace(attributes=np.ascontiguousarray(attributes, np.int32))
+        table = table._replace(attributes=np.ascontiguousarray(attributes, np.int32), bits=None, two_valued=0)
     with in_memory(columns.n_levels):
         return GrownTree(*_grow_coded(table, rows, rules, random.bit_generator, NODE_DTYPE))
 
@@ -187,18 +191,21 @@ def _kernel_values(columns: Columns, _: Rules) -> KernelCodes:
     values, n = columns.values, columns.n_attributes
     if n * values.itemsize > LONG_ROW or not values.flags.c_contiguous:
         values = columns.values_by_column
-    return KernelCodes(
+    ranges = ranges_of_two(values)
+    table = KernelCodes(
         codes=values,
         n_codes=columns.n_levels,
         n_levels=columns.n_levels,
         twins=np.full(n, NO_TWIN, np.int32),
         missing_code=np.full(n, -1, np.int32),
-        first=np.zeros(n, np.int64),
-        low=None,
-        high=None,
+        first=2 * np.arange(n, dtype=np.int64),
+        low=ranges.ravel(),
+        high=ranges.ravel(),
         values=values,
         attributes=np.arange(columns.n_judged, dtype=np.int32),
     )
+    of_two = np.flatnonzero((ranges[:, 0] < ranges[:, 1]) & (columns.n_levels == 0))
+    return table.with_two_values(bits_of_columns(values, ranges[:, 0], of_two, columns.n_judged))
 
 
 def _kernel_codes(columns: Columns, rules: Rules) -> KernelCodes:
@@ -206,7 +213,7 @@ def _kernel_codes(columns: Columns, rules: Rules) -> KernelCodes:
     low, high = coded.low, coded.high
     if low is None and (rules.random_threshold or columns.has_few_values):
         low = high = columns.distinct_values
-    return KernelCodes(
+    table = KernelCodes(
         codes=coded.codes,
         n_codes=coded.n_codes,
         n_levels=columns.n_levels,
@@ -218,6 +225,11 @@ def _kernel_codes(columns: Columns, rules: Rules) -> KernelCodes:
         values=columns.values if low is None else NO_VALUES,
         attributes=np.arange(columns.n_judged, dtype=np.int32),
     )
+    if columns.base is not None:  # a table of one tree
+        return table
+    of_two = np.flatnonzero((coded.n_codes == 2) & (columns.n_levels == 0) & (columns.twins == NO_TWIN))
+    of_two = of_two[of_two < columns.n_judged]
+    return table.with_two_values(bits_of_columns(coded.codes, np.zeros_like(coded.n_codes), of_two, columns.n_judged))
 
 
 def _missing_codes(columns: Columns, n_codes: np.ndarray) -> np.ndarray:

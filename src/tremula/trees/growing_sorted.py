@@ -22,6 +22,10 @@ MAX_PACKED_CLASSES = 1 << CLASS_BITS
 MAX_PACKED_COUNT = (1 << COUNT_BITS) - 1
 # From this many attributes for each one drawn, it is quicker to sort those drawn than to divide the lists of all.
 ATTRIBUTES_PER_DRAWN = 20
+# From this many rows, large nodes of a single tree have short lists (`_kernels/short_lists.pxd`): half the memory.
+LEAST_SHORT_ROWS, MAX_SHORT_ROWS = 100_000, 1 << 31
+# A node of at most this share of the rows has lists of words.
+LISTED_SHARE = 1 / 16
 
 
 class KernelColumns(NamedTuple):
@@ -31,14 +35,17 @@ class KernelColumns(NamedTuple):
     `twins` has the place of the twin of each, or -1. `missing_level` has for each column the level that stands for
     missing ones, or -1. `ranks`, by column and row, serve unsorted nodes; None if thresholds are drawn.
     `unsorted` nodes have rows alone and no lists, which needs columns without missing values. With `use_up` the sorted
-    lists themselves are divided, and are of no use afterwards. `directions` are the constraints of order of the
-    attributes in use, or None.
+    lists themselves are divided, and are of no use afterwards. With `short_lists`, which are used up too, there are no
+    other lists, and a node of at most `most_listed` rows makes lists of its own. `directions` are the constraints of
+    order of the attributes in use, or None.
     """
 
     values: np.ndarray
     n_levels: np.ndarray
-    lists: np.ndarray
-    lengths: np.ndarray
+    lists: np.ndarray | None
+    lengths: np.ndarray | None
+    short_lists: np.ndarray | None
+    most_listed: int
     row_bits: int
     attributes: np.ndarray
     n_judged: int
@@ -142,6 +149,7 @@ def grow_from_lists(
     if attributes is None:
         attributes = np.arange(columns.n_judged, dtype=np.int32)
     unsorted = is_unsorted(columns, len(attributes), rules)
+    is_short = not unsorted and has_short_lists(columns, rows, rules)
     own_twins = columns.twins[attributes]
     twins = np.full(len(attributes) + np.count_nonzero(own_twins != NO_TWIN), NO_TWIN, np.int32)
     twins[np.flatnonzero(own_twins != NO_TWIN)] = np.arange(len(attributes), len(twins))
@@ -149,8 +157,10 @@ def grow_from_lists(
     kernel_columns = KernelColumns(
         values=columns.values_by_column if unsorted and rules.random_threshold else columns.values,
         n_levels=columns.n_levels,
-        lists=columns.lists,
-        lengths=columns.lengths,
+        lists=None if is_short else columns.lists,
+        lengths=None if is_short else columns.lengths,
+        short_lists=columns.short_lists() if is_short else None,
+        most_listed=max(1, int(columns.n_rows * LISTED_SHARE)),
         row_bits=columns.row_bits,
         attributes=in_use,
         n_judged=len(attributes),
@@ -158,11 +168,28 @@ def grow_from_lists(
         missing_level=columns.missing_level,
         ranks=columns.ranks if unsorted and not rules.random_threshold else None,
         unsorted=unsorted,
-        use_up=columns.serves_once and columns.is_complete and not rules.observed_threshold,
+        use_up=_is_used_up(columns, rules) and not is_short,
         directions=_directions_in_use(columns, in_use),
     )
     with in_memory(columns.n_levels):
         return GrownTree(*_grow(kernel_columns, rows, rules, random.bit_generator, NODE_DTYPE))
+
+
+def has_short_lists(columns: Columns, rows: KernelRows, rules: Rules) -> bool:
+    """Whether large nodes have short lists: in a large table, which serves one tree of binary splits.
+
+    Real weights of classes are added in an order that depends on the form of the lists.
+    """
+    is_new = columns.given_lists is None and columns.base is None
+    is_large = columns.n_rows >= LEAST_SHORT_ROWS and columns.n_rows < MAX_SHORT_ROWS
+    is_binary = rules.subsets or not columns.n_levels.any()
+    is_counted = rows.codes is None or (rows.marks is not None and rows.weights is None)
+    return is_new and is_large and is_binary and is_counted and _is_used_up(columns, rules)
+
+
+def _is_used_up(columns: Columns, rules: Rules) -> bool:
+    """Whether the tree may divide the sorted lists themselves."""
+    return columns.serves_once and columns.is_complete and not rules.observed_threshold
 
 
 def _directions_in_use(columns: Columns, in_use: np.ndarray) -> np.ndarray | None:

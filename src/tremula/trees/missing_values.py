@@ -75,12 +75,12 @@ def complete_table(values: np.ndarray, n_levels: np.ndarray) -> CompleteTable:
     """
     is_missing = np.isnan(values)
     has_missing = is_missing.any(axis=0)
-    is_nominal = n_levels > 0
-    doubled = np.flatnonzero(has_missing & ~is_nominal)
-    extremes = np.where(is_nominal, n_levels, -np.inf)
-    completed = np.column_stack(
-        [np.where(is_missing, extremes, values), np.where(is_missing[:, doubled], np.inf, values[:, doubled])]
-    )
+    doubled = np.flatnonzero(has_missing & (n_levels == 0))
+    completed = np.concatenate([values, values[:, doubled]], axis=1)
+    for column in np.flatnonzero(has_missing):
+        completed[is_missing[:, column], column] = n_levels[column] if n_levels[column] else -np.inf
+    for twin, column in enumerate(doubled, values.shape[1]):
+        completed[is_missing[:, column], twin] = np.inf
     return with_twins(completed, n_levels, has_missing)
 
 

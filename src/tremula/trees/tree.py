@@ -306,7 +306,7 @@ class Tree:
 
 def _read_only(name: str, given: ArrayLike, dtype: DTypeLike, n_dimensions: int) -> NDArray[Any]:
     array = np.asarray(given)
-    if (array.dtype.names is None and dtype == NODE_DTYPE) or array.ndim != n_dimensions:
+    if (array.dtype.names is None and dtype is NODE_DTYPE) or array.ndim != n_dimensions:
         raise ValueError(
             f"{name} has dtype {array.dtype} and shape {array.shape}: expected {dtype}, {n_dimensions}-dimensional"
         )

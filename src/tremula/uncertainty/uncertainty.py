@@ -256,6 +256,10 @@ class Uncertainty(ProvenStabilityMixin):
         were drawn, they take the place of rows: the error is that over other groups. What a model
         has chosen by the data (weights, calibration and corrections of Aspen, an amount of noise) is taken as given.
 
+        With few training rows the error is too small, however many members there are: an interval of 1.96 errors to
+        either side holds the mean less often than 95 % of the time, as the guide's page "How often tremula errs" has it
+        for 80 rows. Use it to compare rows, not to test.
+
         Examples
         --------
         >>> from sklearn.datasets import load_diabetes

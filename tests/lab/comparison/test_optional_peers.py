@@ -1,4 +1,4 @@
-"""CatBoost, YDF and scikit-learn-intelex as peers: they learn from nominal attributes, and are named if absent."""
+"""CatBoost, YDF, EBM and scikit-learn-intelex as peers: they learn from nominal attributes, and are named if absent."""
 
 from importlib.util import find_spec
 from typing import Any
@@ -9,7 +9,7 @@ import pytest
 from tremula.errors import MissingLibrary
 from tremula.lab.comparison.peers import LIBRARIES, choose_peers
 
-OPTIONAL = ("catboost", "ydf", "sklearnex")
+OPTIONAL = ("catboost", "ydf", "interpret", "sklearnex")
 
 
 def table(task: str) -> tuple[np.ndarray, Any]:

@@ -2,6 +2,8 @@
 
 import gzip
 import io
+import os
+import threading
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -41,6 +43,26 @@ def test_parquet_comes_through_standard_input(monkeypatch: pytest.MonkeyPatch) -
     assert read_data("-").dataset.X.tolist() == [[1.0], [2.0]]
 
 
+@pytest.mark.parametrize("name", ["pipe.csv", "63"])
+def test_a_pipe_is_read_once(name: str) -> None:
+    os.mkfifo(name)
+    writer = threading.Thread(target=Path(name).write_text, args=(TEXT,), daemon=True)
+    writer.start()
+    dataset = read_data(name).dataset
+    assert (dataset.name, dataset.X[:, 0].tolist()) == (Path(name).stem, [1.5, 2.5, 3.5])
+
+
+@pytest.mark.parametrize("place", ["-", "rows.csv.gz"])
+def test_rows_that_fill_half_of_the_disk_are_refused(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    packed = gzip.compress(b"size,kind\n" + b"1.5,a\n" * 1_000_000)
+    assert len(packed) < 20_000
+    give(monkeypatch, packed)
+    Path("rows.csv.gz").write_bytes(packed)
+    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=4_000_000))
+    with pytest.raises(UnusableDataset, match="half of what is free in the folder for temporary files"):
+        read_data(place)
+
+
 def test_compressed_files_are_read() -> None:
     Path("rows.csv.gz").write_bytes(gzip.compress(TEXT.encode()))
     with pyarrow.output_stream("rows.csv.zst", compression="zstd") as file:
@@ -57,6 +79,18 @@ def test_a_damaged_file_is_named_as_the_user_named_it(monkeypatch: pytest.Monkey
     give(monkeypatch, TEXT.encode() + b"4\n")
     with pytest.raises(UnusableDataset, match="line 5 of standard input has 1 values"):
         read_data("-")
+
+
+@pytest.mark.parametrize("name", ["rows.gz", "rows.csv.gz", "rows.csv.zst"])
+@pytest.mark.parametrize(("content", "state"), [(b"", "is empty"), (TEXT.encode(), "is not compressed")])
+def test_a_file_that_is_only_named_as_a_compressed_one_is_refused(name: str, content: bytes, state: str) -> None:
+    """Its plain file was itself, which was unpacked again without end."""
+    Path(name).write_bytes(content)
+    with pytest.raises(UnusableDataset, match=f"{name} has the name of a compressed file but {state}"):
+        read_data(name)
+    Path("twice.csv.gz.gz").write_bytes(gzip.compress(content))
+    with pytest.raises(UnusableDataset, match=f"twice.csv.gz has the name of a compressed file but {state}"):
+        read_data("twice.csv.gz.gz")
 
 
 def test_several_files_are_one_table() -> None:

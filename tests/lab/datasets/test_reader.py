@@ -69,6 +69,11 @@ def test_arff() -> None:
     same_as_csv(read_data(write("table.arff", [*lines, *data])))
 
 
+def test_a_name_without_end_is_refused() -> None:
+    with pytest.raises(UnusableDataset, match=r"column names of table\.csv cannot be read \(field larger"):
+        read_data(write("table.csv", ["x" * 200_000 + ",kind", "1,a", "2,b"]))
+
+
 def test_sparse_arff_leaves_out_zeros() -> None:
     lines = ["@relation r", "@attribute a numeric", "@attribute b numeric", "@attribute c {x,y}", "@data"]
     reading = read_data(write("table.arff", [*lines, "{0 5}", "{1 2, 2 y}"]))
@@ -85,7 +90,7 @@ def test_sparse_arff_with_a_comma_in_a_value() -> None:
     assert reading.dataset.X.tolist() == [[5, 1], [3, 0], [0, 0]]
 
 
-@pytest.mark.parametrize("row", ["{3 1}", "{a 1}", "{-1 x}", "{1}", "{0 5", "{0 5}, {2}"])
+@pytest.mark.parametrize("row", ["{3 1}", "{a 1}", "{-1 x}", "{1}", "{0 5", "{0 5}, {2}", "{" + "9" * 5000 + " 1}"])
 def test_sparse_arff_with_a_bad_pair_is_refused(row: str) -> None:
     with pytest.raises(UnusableDataset, match=r"row 2 of table\.arff is .* from 0 to 2"):
         read_data(write("table.arff", [*SPARSE, "{0 5, 2 y}", row]))
@@ -191,6 +196,22 @@ def test_windows_text_is_read_and_that_is_said() -> None:
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
 def test_marks_of_the_encoding_are_no_part_of_a_name(encoding: str) -> None:
     assert read_data(write("table.csv", PATIENTS, encoding)).schema.names == ("age", "colour")
+
+
+def test_utf_32_is_refused() -> None:
+    Path("table.csv").write_bytes("\n".join(PATIENTS).encode("utf-32"))
+    with pytest.raises(UnusableDataset, match="is in UTF-32: save it as CSV in UTF-8"):
+        read_data("table.csv")
+
+
+def test_more_columns_than_one_query_fetches() -> None:
+    numbers = np.arange(3.0 * 1203).reshape(3, 1203)
+    names = [f"c{number}" for number in range(1203)]
+    rows = [",".join([*("" if value == 7 else f"{value}" for value in row), "abc"[n]]) for n, row in enumerate(numbers)]
+    Path("table.csv").write_text("\n".join([",".join([*names, "y"]), *rows]))
+    dataset = read_data("table.csv", "y").dataset
+    assert dataset.attribute_names == tuple(names)
+    np.testing.assert_array_equal(dataset.X, np.where(numbers == 7, np.nan, numbers))
 
 
 def test_text_in_utf_16_that_was_cut_is_refused() -> None:

@@ -64,6 +64,21 @@ def test_a_store_takes_the_cells_that_it_has_not(file: Path, tmp_path: Path) -> 
     assert [repr(cell) for cell in first.cells] == [repr(cell) for cell in again.cells]
 
 
+def test_a_run_of_some_cells_leaves_the_others_in_the_file(file: Path, tmp_path: Path) -> None:
+    part = replace(EXPERIMENT, cells=CELLS[2:])
+    store = Store(tmp_path / "other.duckdb")
+    run_experiment(part, store)
+    store.write_cells(part, file)
+    kept = read_cells(file, EXPERIMENT)
+    assert [result.cell for result in kept.results] == CELLS
+    assert not kept.missing
+    other = replace(EXPERIMENT, settings={"seed": 1})
+    run_experiment(replace(other, cells=CELLS[1:2]), store)
+    store.write_cells(other, file)
+    assert len(read_cells(file, EXPERIMENT).cells) == len(CELLS)
+    assert read_cells(file, other).missing == [CELLS[0], CELLS[2]]
+
+
 def test_cells_of_other_settings_are_not_taken(file: Path, tmp_path: Path) -> None:
     other = replace(EXPERIMENT, settings={"seed": 1})
     assert read_cells(file, other).cells == []

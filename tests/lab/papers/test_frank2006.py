@@ -11,7 +11,8 @@ from tremula.lab.datasets import known_datasets, load_dataset
 from tremula.lab.experiments.cell import Cell, Outcome
 from tremula.lab.experiments.result import Result
 from tremula.lab.papers import load_paper
-from tremula.lab.papers.frank2006.bias import MeasureBias, show_bias
+from tremula.lab.papers.frank2006 import amounts, rows
+from tremula.lab.papers.frank2006.bias import CROSS_VALIDATED, MeasureBias, show_bias
 from tremula.lab.papers.frank2006.options import BASE, VARIANTS, options_experiment, show_options
 from tremula.lab.papers.frank2006.protocol import (
     BAGGING,
@@ -138,7 +139,10 @@ def test_bias_and_variance_sum_to_the_error_and_shares_are_compared() -> None:
         result("iris", BAGGING, 0, {"bias": 0.05, "variance": 0.05, "error": 0.10}),
     ]
     table, claims = show_bias(made, "quick")
-    assert table.rows[0][-2:] == ["0.750", "0.500"]
+    assert table.rows[0][-3:] == ["0.750", None, "0.500"]
+    made.append(result("iris", CROSS_VALIDATED, 0, {"bias": 0.02, "variance": 0.06, "error": 0.08}))
+    _, both = show_bias(made, "quick")
+    assert [line[2] for line in both.rows] == ["on 0 of 1", "on 1 of 1"]
     assert claims.rows[0][2:4] == ["on 1 of 1", "does not hold"]  # one dataset may be chance
 
 
@@ -163,4 +167,73 @@ def test_variants_are_compared_with_the_first() -> None:
 
 
 def test_the_paper_is_known_by_its_name() -> None:
-    assert [part.name for part in load_paper("frank2006").parts] == ["table1", "table2", "bias", "options", "related"]
+    assert [part.name for part in load_paper("frank2006").parts] == [
+        "table1",
+        "table2",
+        "bias",
+        "options",
+        "amounts",
+        "rows",
+        "related",
+    ]
+
+
+# --- amounts above 0.3, a distribution by the data, an amount for each attribute ---
+
+
+def made_amounts(ratio: float, datasets: int = 12) -> list[Result]:
+    errors = {
+        variant: 50.0 * (ratio if variant == amounts.WIDER else 1.0) for variant in (amounts.BASE, *amounts.ASKED)
+    }
+    return [
+        result(f"set {number}", variant, split, {"rrse": error, "noise": 0.3})
+        for number in range(datasets)
+        for variant, error in errors.items()
+        for split in range(2)
+    ]
+
+
+def test_a_variant_is_better_only_if_most_datasets_say_so() -> None:
+    for ratio, verdict in ((0.9, "holds"), (1.1, "does not hold"), (1.0, "does not hold")):
+        claims, table = amounts.show_amounts(made_amounts(ratio), "default")
+        assert [row[3] for row in claims.rows] == [verdict, "does not hold", "does not hold"]
+        assert table.rows[0][:3] == ["set 0", 2, f"{ratio:.3f}"]
+
+
+def test_a_dataset_without_all_variants_is_left_out() -> None:
+    made = made_amounts(0.9, 2)
+    left = [r for r in made if (r.dataset, r.method) != ("set 1", amounts.EACH)]
+    assert [row["dataset"] for row in amounts.ratio_rows(left)] == ["set 0"]
+
+
+# --- chosen amounts by number of rows ---
+
+
+def test_a_limit_of_rows_agrees_with_the_paper_by_the_rules_of_table_2() -> None:
+    chosen = {"2dplanes": (0.05, 0.2, 0.25, 0.3), "house-8L": (0.1, 0.05, 0.0, 0.1)}
+    made = [
+        result(dataset, limit, split, {"noise": amount, "rrse": 50.0})
+        for dataset, by_limit in chosen.items()
+        for limit, amount in zip(rows.LIMITS, by_limit)
+        for split in range(3)  # the mean of three times 0.05 is above 0.05 by rounding
+    ]
+    (table,) = rows.show_rows(made, "default")
+    assert [row[-1] for row in table.rows] == ["16000 rows, all rows", "4000 rows, 16000 rows"]
+    assert table.rows[0][1] == "0.05 ± 0.00"
+    (table,) = rows.show_rows([one for one in made if one.method != "all rows"], "default")
+    assert "all rows" not in table.columns
+    assert [row[-1] for row in table.rows] == ["16000 rows", "4000 rows, 16000 rows"]
+    (table,) = rows.show_rows(made[:3], "default")
+    assert table.rows[0][-1] == "none"
+
+
+def test_the_sizes_of_the_paper_have_all_rows() -> None:
+    default, full = ({cell.method for cell in rows.rows_experiment(budget).cells} for budget in ("default", "full"))
+    assert full - default == {"all rows"}
+
+
+@pytest.mark.data
+def test_a_cell_has_no_more_rows_than_its_limit() -> None:
+    outcomes = {limit: rows.measure_limit(Cell("stock", limit, 0)) for limit in ("1000 rows", "all rows")}
+    assert outcomes["1000 rows"].values == outcomes["all rows"].values  # it has 950
+    assert outcomes["all rows"].n_test == 95

@@ -235,6 +235,16 @@ def test_table_three_is_by_rate_of_noise() -> None:
     assert table.caption == "Wins-losses-ties over 9 domains"
 
 
+def test_a_domain_with_missing_folds_is_not_counted() -> None:
+    some = [*made_results(NOISE_DOMAINS[:3]), *made_results(["vehicle"], 4)]
+    table, *_ = show_table3(some, "full")
+    assert table.caption == "Wins-losses-ties over 3 domains"
+    assert {row[5] for row in table.rows} & {"within", "better", "worse"} == set()
+    assert "Not all folds are measured of, and not counted: vehicle." in table.notes
+    table, _ = show_table2(some, "full")
+    assert table.caption == "Wins-losses-ties over 3 domains"
+
+
 def test_kohavi_plots_show_every_pair() -> None:
     figures = show_kohavi(made_results(["sonar", "iris"]), "full")
     assert len(figures) == 6

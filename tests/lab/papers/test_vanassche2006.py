@@ -7,13 +7,17 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 
+from tremula import ID3Classifier
 from tremula.lab.datasets import Dataset
 from tremula.lab.experiments.cell import Cell, Outcome
 from tremula.lab.experiments.result import Result
 from tremula.lab.papers.published import read_published
+from tremula.lab.papers.vanassche2006 import sizes, times
+from tremula.lab.papers.vanassche2006 import tests_by_level as levels
 from tremula.lab.papers.vanassche2006.figure1 import (
     ALONE,
     AS_PRINTED,
+    BEST,
     COPY,
     FIGURE,
     FIGURE_1B,
@@ -122,7 +126,10 @@ def test_size_and_time_stand_beside_the_published_ones() -> None:
     (row,) = rows_of(results, 3)
     assert row[:9] == ["vote", "100", "1400", "100", "1089", "100", "732", "1.00", "1.91"]
     assert row[9:] == ["smaller", "smaller", "smaller", "6 of 6"]
-    assert rows_of(results, 4)[0][1:3] == ["0.500", "0.214"]
+    seconds = rows_of(results, 4)[0]
+    assert seconds[1:4] == ["0.500"] * 3
+    assert seconds[4:8] == ["1.00", "0.84", "1.00", "0.96"]
+    assert seconds[8:10] == ["within", "within"]
 
 
 @pytest.mark.data
@@ -177,3 +184,87 @@ def test_the_claims_can_fail(alone: float, printed: float) -> None:
     ]
     verdict = "within" if printed == 0.994 else "outside"
     assert [row[-2] for row in show_figure1(results, "full")[0].rows] == [verdict, verdict, None]
+
+
+# --- ratios of times ---
+
+
+def test_a_ratio_of_times_far_from_the_published_one_is_outside() -> None:
+    published = times.published_ratios()["vote"]
+    assert published == pytest.approx([0.180 / 0.214, 0.214 / 0.224])
+    made = {"vote": {"SB": 10.0, "SB_stop": 10.0 * published[0], "Bag": 0.1}}
+    (row,) = times.seconds_table(made, []).rows
+    assert row[-3:-1] == ["within", "larger"]
+    made["vote"]["SB_stop"] = 1.0
+    (row,) = times.seconds_table(made, []).rows
+    assert row[-3] == "smaller"
+
+
+# --- sizes ---
+
+
+def made_sizes(factor: dict[tuple[str, int], float]) -> list[Result]:
+    """Sizes of vote in one fold: the published ones times a factor of each reading."""
+    published = {row["method"]: float(row["size"]) for row in read_published("vanassche2006_table1").rows
+                 if row["dataset"] == "vote"}  # fmt: skip
+    made = []
+    for name, (method, least) in sizes.CELL_METHODS.items():
+        values = {value: published[method] * factor.get((word, least), 2.0) for word, value in sizes.COUNTED.items()}
+        made.append(Result(Cell("vote", name, 0), Outcome(values)))
+    return made
+
+
+def test_the_reading_with_the_published_sizes_is_the_nearest() -> None:
+    (table,) = sizes.show_sizes(made_sizes({("nodes with rows", 5): 1.05}), "default")
+    assert table.rows[0] == ["nodes with rows", 5, "0.049", "3 of 3", "1.05 / 1.05 / 1.05"]
+    assert "ours has 0." in table.notes[0]
+
+
+def test_no_reading_of_the_sizes_fits_is_said() -> None:
+    (table,) = sizes.show_sizes(made_sizes({sizes.OURS: 1.5}), "default")
+    assert table.rows[0][0] == "all nodes (ours)"
+    assert table.notes[0].endswith("It misses vote, SB; vote, SB_stop; vote, Bag.")
+
+
+# --- different tests by level ---
+
+
+def test_attributes_are_counted_once_for_each_level() -> None:
+    X = np.array([[0, 0, 0], [0, 0, 1], [0, 1, 0], [0, 1, 1], [1, 0, 0], [1, 0, 1], [1, 1, 0], [1, 1, 1]])
+    first = ID3Classifier().set_params(categorical_features="all").fit(X, [0, 0, 1, 1, 2, 3, 2, 3])
+    second = ID3Classifier().set_params(categorical_features="all").fit(X, X[:, 2])
+    assert levels.tests_by_level([first.tree_]) == [1, 2, 0, 0]
+    assert levels.tests_by_level([first.tree_, second.tree_])[1:] == [2, 0, 0]
+    assert levels.tests_by_level([second.tree_]) == [1, 0, 0, 0]
+
+
+def made_counts(ratio: float) -> list[Result]:
+    return [
+        Result(
+            Cell(f"set {number}", method, 0),
+            Outcome({f"level {level}": (number + level) * factor for level in (1, 2, 3, 4)}),
+        )
+        for number in range(8)
+        for method, factor in (("SB", ratio), ("Bag", 1.0))
+    ]
+
+
+def test_counts_that_differ_by_half_are_not_very_similar() -> None:
+    for ratio, verdict in ((1.0, "holds"), (1.1, "holds"), (1.5, "does not hold"), (0.5, "does not hold")):
+        _, claims = levels.show_tests(made_counts(ratio), "default")
+        assert claims.rows[0][3] == verdict
+    _, claims = levels.show_tests(made_counts(1.0), "default")
+    assert float(claims.rows[0][5]) > 0.9
+
+
+# --- Figure 1c ---
+
+
+def test_the_best_of_three_is_measured_and_a_frequent_c_breaks_the_claim() -> None:
+    measured = MeasureShare(20_000)(Cell(FIGURE, BEST, 0))
+    assert sum(measured.values.values()) == pytest.approx(1.0)
+    assert measured.values["A"] > measured.values["B"] > measured.values["C"]
+    for share, verdict in ((measured.values["C"], "holds"), (0.3, "does not hold")):
+        made = [Result(Cell(FIGURE, BEST, 0), Outcome({"A": 0.4, "B": 0.3, "C": share}))]
+        _, _, claims = show_figure1(made, "default")
+        assert claims.rows[0][3] == verdict

@@ -35,7 +35,7 @@ from tremula.diagnostics.significance.registry import TESTS
 from tremula.display import ShortTable, ShownAsTable
 from tremula.errors import InvalidInput, InvalidParameter
 from tremula.folds import Rows, Split
-from tremula.parameters import check_choice
+from tremula.parameters import check_choice, check_flag
 from tremula.seeds import make_generator
 
 
@@ -93,6 +93,7 @@ def compare(
     naive Bayes is better than majority on this data: 62.0 points, 95 % interval 56.3 to 67.7 (corrected t, p < 0.001).
     """
     named = read_estimators(estimators)
+    check_flag("allow_missing_classes", allow_missing_classes)
     classes, target = read_y(named, X, y)
     scoring = choose_scoring(scoring, classes is not None)
     require_probabilities(named, scoring)

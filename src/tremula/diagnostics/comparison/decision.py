@@ -17,6 +17,7 @@ from tremula.diagnostics.significance.paired import Floats
 from tremula.diagnostics.significance.practical_equivalence import correlated_t_probabilities
 from tremula.diagnostics.significance.with_the_best import p_values_with_the_best
 from tremula.errors import InvalidInput, InvalidParameter
+from tremula.parameters import check_flag, check_number
 
 if TYPE_CHECKING:
     from tremula.diagnostics.comparison.comparison import Comparison
@@ -139,10 +140,12 @@ def decide(
     C4.5: 94 % worse than naive Bayes by more than 1 point, 4 % equal, 2 % better.
     """
     check_confidence(confidence)
+    check_flag("all_pairs", all_pairs)
     if baseline is not None and all_pairs:
         raise InvalidParameter("a baseline and all_pairs=True were given: give one, since the pairs differ")
-    if not 0 < share_of_level <= 1:
-        raise InvalidParameter(f"share_of_level={share_of_level!r} was given; expected a share above 0, at most 1")
+    check_number("share_of_level", share_of_level, 0.0, 1.0, above=True)
+    if not hasattr(comparison, "mean_errors"):
+        raise InvalidInput(f"{type(comparison).__name__} was given: give a Comparison, as compare() returns it")
     if len(comparison.names) < 2:
         raise InvalidInput(f"there is one method, {comparison.names[0]!r}: a decision needs two")
     order = np.argsort(comparison.mean_errors, kind="stable")

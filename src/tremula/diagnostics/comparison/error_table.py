@@ -5,7 +5,7 @@ After reading, all datasets have the same methods and scoring; NaN stands for a 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,13 +36,21 @@ def read_results(results: Any, names: Sequence[str] | None, dataset_names: Seque
         table = _read_comparisons(name_datasets(results))
     else:
         table = _read_array(results)
-    methods = table.names if names is None else list(names)
-    renamed = ErrorTable(table.errors, methods, table.dataset_names if dataset_names is None else list(dataset_names))
+    methods = table.names if names is None else read_names("names", names)
+    datasets = table.dataset_names if dataset_names is None else read_names("dataset_names", dataset_names)
+    renamed = ErrorTable(table.errors, methods, datasets)
     for option, given, length in (("names", renamed.names, 1), ("dataset_names", renamed.dataset_names, 0)):
         if len(given) != table.errors.shape[length] or len(set(given)) < len(given):
             raise InvalidInput(f"{option} is {given}: give {table.errors.shape[length]} distinct names")
     _refuse_too_few(renamed)
     return renamed
+
+
+def read_names(option: str, given: Any) -> list[str]:
+    """Return names as a list, or raise an error if they are none."""
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise InvalidInput(f"{option} is {type(given).__name__}: give a list of names")
+    return [str(name) for name in given]
 
 
 def name_datasets(results: Any) -> dict[str, Comparison]:
@@ -79,7 +87,10 @@ def _read_comparisons(named: Mapping[str, Comparison]) -> ErrorTable:
 
 
 def _read_array(results: Any) -> ErrorTable:
-    frame = nw.from_native(results, eager_only=True, pass_through=True)
+    try:
+        frame = nw.from_native(results, eager_only=True, pass_through=True)
+    except nw.exceptions.DuplicateError as error:
+        raise InvalidInput(f"the errors have several columns of the same name: rename them ({error})") from error
     try:
         errors = np.asarray(frame.to_numpy() if isinstance(frame, nw.DataFrame) else results, dtype=np.float64)
     except (TypeError, ValueError) as error:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tremula.diagnostics.comparison.comparison import Comparison
-from tremula.diagnostics.comparison.error_table import name_datasets
+from tremula.diagnostics.comparison.error_table import name_datasets, read_names
 from tremula.diagnostics.comparison.method_names import place_of
 from tremula.diagnostics.comparison.verdict import Verdict
 from tremula.diagnostics.frames import make_frame
@@ -79,7 +79,7 @@ def win_loss_tie(
     """
     check_choice("test", test, ["auto", "dietterich", *TESTS])
     named = name_datasets(results)
-    names = list(names) if names is not None else next(iter(named.values())).names
+    names = read_names("names", names) if names is not None else next(iter(named.values())).names
     _check_methods(names, next(iter(named.values())))
     verdicts = {
         dataset: comparison.choose(names).verdicts(

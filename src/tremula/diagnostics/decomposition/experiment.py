@@ -10,7 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from tremula.diagnostics.decomposition.learning_sets import Division, Sizes, divide, generate_sets
+from tremula.diagnostics.decomposition.learning_sets import (
+    FEWEST_MODELS,
+    MOST_MODELS,
+    Division,
+    Sizes,
+    divide,
+    generate_sets,
+)
 from tremula.diagnostics.decomposition.losses import LOSSES, Truth, choose_loss, observed_target, read_truth
 from tremula.diagnostics.decomposition.result import TERMS, BiasVariance
 from tremula.diagnostics.decomposition.retraining import Answers, Task, gather_answers, read_task, require_estimator
@@ -102,7 +109,7 @@ def prepare(
     require_estimator(estimator)
     chosen = choose_loss(estimator, loss)
     check_choice("bias_correction", bias_correction, CORRECTIONS)
-    check_number("n_models", n_models, 2, whole=True)
+    check_number("n_models", n_models, FEWEST_MODELS, MOST_MODELS, whole=True)
     check_number("least_probability", least_probability, 0.0, 0.5, above=True)
     confidence = check_confidence(confidence)
     random = make_generator(random_state)

@@ -21,6 +21,8 @@ from tremula.seeds import make_generator
 
 USUAL_GENERATED_TEST = 1_000
 FEWEST_MODELS = 2
+MOST_MODELS = 1_000_000
+MOST_ROWS = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,7 @@ def read_size(name: str, given: Any, n_rows: int) -> int | None:
     if given is None:
         return None
     if isinstance(given, int | np.integer) and not isinstance(given, bool):
-        check_number(name, given, 1, whole=True)
+        check_number(name, given, 1, MOST_ROWS, whole=True)
         return int(given)
     if not isinstance(given, float | np.floating) or not 0.0 < given < 1.0:
         raise InvalidParameter(
@@ -197,7 +199,7 @@ def divide(scheme: Any, n_rows: int, sizes: Sizes, random: np.random.Generator) 
         if n_rows < 2:
             raise InvalidInput(f"X has {n_rows} rows; expected at least 2: one to learn from and one to judge by")
         divisions = SCHEMES[scheme](n_rows, sizes, random)
-    elif isinstance(scheme, Iterable):
+    elif isinstance(scheme, Iterable) and not (isinstance(scheme, np.ndarray) and scheme.ndim == 0):
         splits = [read_split(number, split, n_rows) for number, split in enumerate(scheme)]
         divisions = [Division(number, learn, np.sort(test)) for number, (learn, test) in enumerate(splits)]
     else:

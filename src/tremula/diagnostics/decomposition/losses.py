@@ -109,14 +109,24 @@ def read_truth(loss: str, task: Task, rows: np.ndarray, truth: Any, noise: Any, 
     return Truth(target, LOSSES[loss].scale(task.width) * noise_of(target), False)
 
 
+def _read_truth(given: Any) -> np.ndarray:
+    try:
+        known = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"truth is {type(given).__name__} without numbers: give numbers for each row") from error
+    if known.ndim == 0:
+        raise InvalidInput(f"truth is the number {known}: give numbers for each row")
+    return known
+
+
 def _true_target(task: Task, rows: np.ndarray, truth: Any, generated: bool) -> np.ndarray:
     """Return the true means, or class probabilities, of the test rows."""
     if callable(truth):
-        known = np.asarray(truth(take_rows(task.X, rows)), dtype=np.float64)
+        known = _read_truth(truth(take_rows(task.X, rows)))
     elif generated:
         raise InvalidParameter("truth must be a function of X where X is a generator: its rows are not known before")
     else:
-        known = np.asarray(truth, dtype=np.float64)
+        known = _read_truth(truth)
         if len(known) != len(task.target):
             raise InvalidInput(f"truth has {len(known)} rows, but X has {len(task.target)}: give one for each row of X")
         known = known[rows]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_regressor
 
-from tremula.diagnostics.decomposition.learning_sets import Sizes, divide
+from tremula.diagnostics.decomposition.learning_sets import FEWEST_MODELS, MOST_MODELS, Sizes, divide
 from tremula.diagnostics.decomposition.losses import observed_target
 from tremula.diagnostics.decomposition.retraining import (
     Answers,
@@ -201,7 +201,7 @@ def stability(
     unstable (disagreement 0.1...): bagging may help, error ... alone, ... combined
     """
     require_estimator(estimator)
-    check_number("n_models", n_models, 2, whole=True)
+    check_number("n_models", n_models, FEWEST_MODELS, MOST_MODELS, whole=True)
     confidence = check_confidence(confidence)
     random = make_generator(random_state)
     numeric = is_regressor(estimator)

@@ -27,6 +27,12 @@ def skillings_mack_test(errors: Floats) -> tuple[float, float]:
     >>> round(statistic, 2), round(p_value, 3)
     (7.82, 0.02)
     """
+    try:
+        errors = np.asarray(errors, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"errors is {type(errors).__name__} without numbers: give datasets in rows") from error
+    if errors.ndim != 2:
+        raise InvalidInput(f"errors has {errors.ndim} dimensions: give a table, datasets in rows, methods in columns")
     known = np.isfinite(errors)
     known &= known.sum(axis=1, keepdims=True) > 1
     shared = known.T.astype(float) @ known

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tremula.errors import InvalidParameter
+from tremula.parameters import check_number
 
 TIMES = (1, 2, 5, 10, 20)
 
@@ -33,7 +33,6 @@ def plan_looks(most_repetitions: int) -> list[Look]:
     >>> [(look.repetitions, round(look.share_of_level, 2)) for look in plan_looks(10)]
     [(1, 0.1), (2, 0.1), (5, 0.3), (10, 0.5)]
     """
-    if most_repetitions < 1:
-        raise InvalidParameter(f"most_repetitions={most_repetitions!r} was given; expected 1 or more")
+    check_number("most_repetitions", most_repetitions, 1, whole=True)
     ends = [*(count for count in TIMES if count < most_repetitions), most_repetitions]
     return [Look(end, (end - before) / most_repetitions) for before, end in zip([0, *ends], ends)]

@@ -7,8 +7,11 @@ import math
 from scipy import stats
 
 from tremula.diagnostics.significance.intervals import check_confidence
+from tremula.parameters import check_number
 
 MOST_REPETITIONS = 20
+MOST_SPLITS = 1_000_000_000
+LARGEST = 1e300
 POWER = 0.8
 
 
@@ -35,6 +38,10 @@ def detectable_difference(
     >>> round(detectable_difference(0.02, 1 / 9, 10), 4), round(detectable_difference(0.02, 1 / 9, 100), 4)
     (0.0289, 0.0197)
     """
+    check_number("deviation", deviation, 0.0, LARGEST)
+    check_number("ratio", ratio, 0.0, LARGEST)
+    check_number("n_splits", n_splits, 2, MOST_SPLITS, whole=True)
+    check_number("power", power, 0.0, 1.0, above=True)
     error = deviation * math.sqrt(1 / n_splits + ratio)
     freedom = n_splits - 1
     return error * float(stats.t.ppf((1 + check_confidence(confidence)) / 2, freedom) + stats.t.ppf(power, freedom))
@@ -68,6 +75,8 @@ def planned_repetitions(
     >>> [planned_repetitions(0.02, 1 / 9, cv=10, difference=difference) for difference in (0.022, 0.01)]
     [4, None]
     """
+    check_number("cv", cv, 2, MOST_SPLITS // MOST_REPETITIONS, whole=True)
+    check_number("difference", difference, 0.0)
     for repetitions in range(1, MOST_REPETITIONS + 1):
         splits = repetitions * cv
         if detectable_difference(deviation, ratio, splits, confidence=confidence, power=power) <= difference:

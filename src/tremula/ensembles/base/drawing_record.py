@@ -22,6 +22,7 @@ from tremula.ensembles.base.member import Trainer
 from tremula.ensembles.base.training import Drawing, checksum
 from tremula.errors import InvalidInput, InvalidParameter
 from tremula.persistence.soundness import require, require_numbers
+from tremula.perturb.inputs import SmearedInputs
 from tremula.perturb.sample import Perturbation, Sample
 
 RowsOfFit = tuple[int, ...]  # their number, and checksums of targets and of values
@@ -73,6 +74,11 @@ def is_same(rows: RowsOfFit, recorded: RowsOfFit | None) -> bool:
     return recorded is not None and rows[: len(recorded)] == tuple(recorded)
 
 
+def require_record(recorded: RowsOfFit | None) -> None:
+    """Refuse a stored record that is none."""
+    require(recorded is None or len(recorded) in (2, 3), "the rows of fit are not described")
+
+
 def check_rows_of_fit(sample: Sample, table: Any, recorded: RowsOfFit | None) -> None:
     """Refuse rows other than those of `fit`; None is recorded where a warm start was given other rows."""
     if recorded is None:
@@ -105,8 +111,18 @@ class DrawingRecordMixin:
         names = ("_drawn_by", "_drawn_from", "_drawn_for")
         require(len({hasattr(self, name) for name in names}) == 1, "how rows were drawn is not known in full")
         require(getattr(self, "_drawn_for", 1) >= 1, "rows were drawn for no member")
+        seed = getattr(self, "_root_seed", -1 if self._draws_rows() else 0)
+        require(seed >= 0, "rows were drawn without a seed")
         drawn_from = getattr(self, "_drawn_from", None)
-        require(drawn_from is None or len(drawn_from) in (2, 3), "the rows of fit are not described")
+        require_record(drawn_from)
+        drawn_by = getattr(self, "_drawn_by", None) or ()
+        amounts = [each.noise for each in drawn_by if isinstance(each, SmearedInputs)]
+        n_attributes = getattr(self, "n_features_in_", 0)
+        is_even = all(not isinstance(noise, tuple) or len(noise) == n_attributes for noise in amounts)
+        require(is_even, "rows were drawn with noise of other attributes")
+        is_divided = any(each.depends_on_n_members for each in drawn_by)
+        n_members = len(getattr(self, "members_", ()))
+        require(not is_divided or n_members <= self._drawn_for, "rows were divided among fewer members")
         groups = getattr(self, "_row_groups", None)
         if groups is not None:
             require_numbers("_row_groups", groups, (None if drawn_from is None else drawn_from[0],), "i", 0)

@@ -48,6 +48,7 @@ from tremula.prediction import (
 )
 from tremula.seeds import make_root_seed
 from tremula.trees.identifiers import IgnoredFeaturesMixin
+from tremula.trees.subtree_choice import PrunedSequence
 
 OOB_ATTRIBUTES = (
     "_oob_total",
@@ -95,6 +96,9 @@ class Ensemble(
     inbag_counts_: np.ndarray
     oob_trace_: np.ndarray
     oob_score_: float
+    # Set by prune_together and prune_each.
+    pruned_sequence_: PrunedSequence
+    pruned_sequences_: list[PrunedSequence]
     _n_calls_to_warning = 6
     _how_to_leave_rows_out: ClassVar[str] = "set bootstrap=True, or oob_score=False"
 

@@ -88,7 +88,15 @@ class TableMixin(TableInputMixin):
         """Return the members that a warm start keeps."""
 
     def _member_estimator(self) -> BaseEstimator:
-        return self._default_estimator() if self.estimator is None else clone(self.estimator)
+        if self.estimator is None:
+            return self._default_estimator()
+        if isinstance(self.estimator, type) or not (
+            hasattr(self.estimator, "fit") and hasattr(self.estimator, "get_params")
+        ):
+            raise InvalidParameter(
+                f"estimator={self.estimator!r} was given; expected an estimator, such as tm.CARTClassifier(), or None"
+            )
+        return clone(self.estimator)
 
     def _read_training_table(self, X: Any) -> tuple[Trainer, int, int]:
         """Return the trainer of the members, the number of rows and the number of attributes."""

@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tremula.errors import counted
+from tremula.errors import UnsupportedModel, counted
 from tremula.export.model import ExportedModel, read_exported
 from tremula.export.page.packing import describe_link, pack_arrays
 from tremula.trees.m5.model_tree import ModelTree
 from tremula.trees.structure import numeric_splits
 
 PROGRAM = "tremula"
+LARGEST = float(np.finfo(np.float64).max)
 MARGIN_SHARE = 0.05  # of the range of thresholds, shown on both sides of it
 
 
@@ -124,8 +125,10 @@ def _ranges(exported: ExportedModel) -> list[tuple[float | None, float, float | 
         if not len(values):
             ranges.append((None, middle, None))
             continue
-        spread = float(np.ptp(values)) or abs(middle) or 1.0
+        with np.errstate(over="ignore"):
+            spread = float(np.ptp(values)) or abs(middle) or 1.0
         low, high = float(values.min()) - MARGIN_SHARE * spread, float(values.max()) + MARGIN_SHARE * spread
+        low, middle, high = np.clip([low, middle, high], -LARGEST, LARGEST).tolist()  # JSON has no infinity
         ranges.append((low, middle, high))
     return ranges
 
@@ -138,7 +141,11 @@ def _without_gaps(thresholds: NDArray[np.float64], filled: float) -> NDArray[np.
 
 def _as_script(content: Mapping[str, Any]) -> str:
     """Return JSON for a script element; no string inside it can end the element."""
-    return json.dumps(content, ensure_ascii=True, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    try:
+        text = json.dumps(content, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+    except ValueError as error:  # as in a file that tremula did not write
+        raise UnsupportedModel("a weight of the model is not finite: it cannot be written as a page") from error
+    return text.replace("<", "\\u003c")
 
 
 def _read_part(environment: Any, name: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tremula.errors import ExportWarning, UnsupportedModel
+from tremula.errors import ExportWarning, InvalidParameter, UnsupportedModel
 from tremula.export.binary_trees import mixing_attributes
 from tremula.export.linear_basis import NUMBER, LinearBasis, basis_of
 from tremula.export.model import ExportedModel, read_exported
@@ -24,6 +24,14 @@ OUTPUTS = ("prediction", "probabilities")
 MISSING = ("shares", "null")
 FORMS = ("auto", "case", "join")
 PREDICTION, SHARE, MARGIN = "prediction", "p", PREFIX
+
+
+def _check_places(table: Any, keep: Any) -> None:
+    if not isinstance(table, str):
+        raise InvalidParameter(f"table is of type {type(table).__name__}; expected the name of a table")
+    is_listed = isinstance(keep, Sequence) and not isinstance(keep, str)
+    if keep is not None and not (is_listed and all(isinstance(name, str) for name in keep)):
+        raise InvalidParameter(f"keep is of type {type(keep).__name__}; expected a list of names of columns")
 
 
 def to_sql(
@@ -88,6 +96,7 @@ def to_sql(
     ...
     FROM "flowers"
     """
+    _check_places(table, keep)
     check_choice("dialect", dialect, tuple(DIALECTS))
     check_choice("output", output, OUTPUTS)
     check_choice("missing", missing, MISSING)
@@ -175,15 +184,17 @@ class _Query:
         exported = self.exported
         steps = self.links.steps(self.whole.link, self.whole.n_margins)
         names = self._names(0, self.whole.n_margins, is_last=not steps)
+        # PostgreSQL would merge the steps into one, and write an expression anew wherever it is used.
+        apart = " OFFSET 0" if self.engine == "postgres" else ""
         query = margins(names)
         for number, step in enumerate(steps):
             expressions = step(names)
             names = self._names(number + 1, len(expressions), is_last=number == len(steps) - 1)
-            query = f"SELECT {self._listed(zip(expressions, names))}\nFROM ({query}) AS step_{number}"
+            query = f"SELECT {self._listed(zip(expressions, names))}\nFROM ({query}{apart}) AS step_{number}"
         if exported.classes is None or output == "probabilities":
             return query
         shares = [(name, "") for name in names] if self.keep is not None else []
-        return f"SELECT {self._listed([*shares, (self._class(names), PREDICTION)])}\nFROM ({query}) AS scores"
+        return f"SELECT {self._listed([*shares, (self._class(names), PREDICTION)])}\nFROM ({query}{apart}) AS scores"
 
     def _names(self, number: int, n_columns: int, is_last: bool) -> list[str]:
         if is_last and self.exported.classes is None:

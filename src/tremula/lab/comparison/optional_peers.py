@@ -1,7 +1,8 @@
-"""CatBoost and YDF with scikit-learn's methods and the columns that they expect."""
+"""CatBoost, explainable boosting machines and YDF with scikit-learn's methods and the columns that they expect."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, Self
@@ -15,8 +16,18 @@ LABEL = "target"
 
 
 def _words(column: NDArray[Any]) -> NDArray[Any]:
-    """Return the codes of levels as words, which both libraries take for levels; missing values are a level."""
+    """Return the codes of levels as words, which all of them take for levels; missing values are a level."""
     return np.array(["missing" if np.isnan(code) else f"level {code:.0f}" for code in column], dtype=object)
+
+
+def _with_words(X: Any, nominal: Sequence[int]) -> Any:
+    """Return a table in which nominal columns hold words; the table itself if there are none."""
+    if not nominal:
+        return X
+    table = np.asarray(X).astype(object)
+    for place in nominal:
+        table[:, place] = _words(np.asarray(X)[:, place])
+    return table
 
 
 class CatBoostPeer(BaseEstimator):
@@ -53,17 +64,61 @@ class CatBoostPeer(BaseEstimator):
         return self.estimator.predict_proba(self._table(X))
 
     def _table(self, X: Any) -> Any:
-        if not self.nominal:
-            return X
-        table = np.asarray(X).astype(object)
-        for place in self.nominal:
-            table[:, place] = _words(np.asarray(X)[:, place])
-        return table
+        return _with_words(X, self.nominal)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.estimator_type = "classifier" if hasattr(self.estimator, "predict_proba") else "regressor"
         return tags
+
+
+class _EbmPeer(BaseEstimator):
+    """An explainable boosting machine with nominal columns."""
+
+    def __init__(self, nominal: Sequence[int], seed: int) -> None:
+        self.nominal = nominal
+        self.seed = seed
+
+    def _train(self, X: Any, y: Any, kind: str) -> None:
+        self.n_features_in_ = np.shape(X)[1]
+        types = ["nominal" if place in self.nominal else "continuous" for place in range(self.n_features_in_)]
+        machine = getattr(import_module("interpret.glassbox"), kind)
+        self.model_ = machine(feature_types=types, random_state=self.seed, n_jobs=1)
+        with warnings.catch_warnings():  # that its plots show no missing values
+            warnings.simplefilter("ignore")
+            self.model_.fit(_with_words(X, self.nominal), y)
+
+    def predict(self, X: Any) -> Any:
+        """Return classes or numbers."""
+        check_is_fitted(self)
+        return self.model_.predict(_with_words(X, self.nominal))
+
+
+class EbmClassifier(ClassifierMixin, _EbmPeer):
+    """An explainable boosting machine for classes."""
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Train."""
+        self._train(X, y, "ExplainableBoostingClassifier")
+        self.classes_ = self.model_.classes_
+        return self
+
+    def predict_proba(self, X: Any) -> Any:
+        """Return the probabilities of the classes."""
+        check_is_fitted(self)
+        return self.model_.predict_proba(_with_words(X, self.nominal))
+
+
+class EbmRegressor(RegressorMixin, _EbmPeer):
+    """An explainable boosting machine for numbers."""
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Train."""
+        self._train(X, y, "ExplainableBoostingRegressor")
+        return self
+
+
+EBM_PEERS: dict[str, Any] = {"classification": EbmClassifier, "regression": EbmRegressor}
 
 
 class _YdfPeer(BaseEstimator):

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tremula.errors import MissingLibrary, TremulaError, did_you_mean
 from tremula.lab.comparison.methods import Build, Method, one_hot
-from tremula.lab.comparison.optional_peers import YDF_PEERS, CatBoostPeer
+from tremula.lab.comparison.optional_peers import EBM_PEERS, YDF_PEERS, CatBoostPeer
 
 ENDING = {"classification": "Classifier", "regression": "Regressor"}
 
@@ -97,6 +97,13 @@ def _ydf(task: str) -> list[Method]:
         _peer("ydf-boosting", "YDF boosting", "ydf", build("GradientBoostedTreesLearner")),
         _peer("ydf-random-forest", "YDF random forest", "ydf", build("RandomForestLearner")),
     ]
+
+
+def _interpret(task: str) -> list[Method]:
+    def build(nominal: Sequence[int], seed: int) -> Any:
+        return EBM_PEERS[task](list(nominal), seed % 2**31)
+
+    return [_peer("ebm", "EBM", "interpret-core", build)]
 
 
 def _sklearnex(task: str) -> list[Method]:
@@ -180,9 +187,10 @@ LIBRARIES: dict[str, tuple[str, str, Callable[[str], list[Method]]]] = {
     "xgboost": ("xgboost", "xgboost", _xgboost),
     "catboost": ("catboost", "catboost", _catboost),
     "ydf": ("ydf", "ydf", _ydf),
+    "interpret": ("interpret", "interpret-core", _interpret),
     "sklearnex": ("sklearnex", "scikit-learn-intelex", _sklearnex),
 }
-OTHER_NAMES = {"scikit-learn": "sklearn", "scikit-learn-intelex": "sklearnex"}
+OTHER_NAMES = {"scikit-learn": "sklearn", "scikit-learn-intelex": "sklearnex", "interpret-core": "interpret"}
 
 
 def choose_peers(libraries: Iterable[str], task: str = "classification") -> list[Method]:
@@ -191,7 +199,7 @@ def choose_peers(libraries: Iterable[str], task: str = "classification") -> list
     Parameters
     ----------
     libraries : iterable of str
-        Some of 'sklearn', 'lightgbm', 'xgboost', 'catboost', 'ydf' and 'sklearnex'.
+        Some of 'sklearn', 'lightgbm', 'xgboost', 'catboost', 'ydf', 'interpret' and 'sklearnex'.
     task : {'classification', 'regression'}, default='classification'
         The task.
 

@@ -39,11 +39,12 @@ def schema_of(dataset: Dataset, target: str = "target", kinds: Sequence[str] | N
 
 def columns_of(dataset: Dataset) -> dict[str, Column]:
     """Return the attributes of a dataset as columns."""
-    columns = {name: Column("number", dataset.X[:, place]) for place, name in enumerate(dataset.attribute_names)}
+    names = dataset.attribute_names
+    columns = {name: Column("number", dataset.X[:, place]) for place, name in enumerate(names)}
     for place in dataset.nominal:
         codes = np.nan_to_num(dataset.X[:, place], nan=-1).astype(np.int32)
         levels = np.array([str(level) for level in dataset.level_names(place)], dtype=object)
-        columns[dataset.attribute_names[place]] = Column("nominal", codes, levels)
+        columns[names[place]] = Column("nominal", codes, levels)
     return columns
 
 

@@ -223,10 +223,11 @@ class Store:
         experiment : Experiment
             Cells of its other settings are written too.
         path : Path
+            Cells that it holds already, and the store does not, stay in it.
         """
         with tempfile.TemporaryDirectory(prefix="tremula-") as folder, self._transaction() as connection:
             temporary = Path(folder) / "cells.parquet"
-            connection.execute(copy_query(experiment, self._tremula, temporary))
+            connection.execute(copy_query(experiment, self._tremula, temporary, path if path.exists() else None))
             write_atomically(path, temporary.read_bytes())
 
     def claim(

@@ -45,7 +45,7 @@ def load_paper(name: str) -> Paper:
     --------
     >>> from tremula.lab.papers import load_paper
     >>> [part.name for part in load_paper("dietterich2000").parts]
-    ['table1', 'table2', 'table3', 'kohavi', 'kappa', 'weights', 'readings', 'members']
+    ['table1', 'table2', 'table3', 'kohavi', 'kappa', 'weights', 'readings', 'members', 'confidence']
     """
     if name not in PAPERS:
         hint = did_you_mean(name, PAPERS) or ": give one of these"

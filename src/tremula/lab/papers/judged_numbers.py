@@ -5,8 +5,8 @@ A number that was measured in several readings counts once, by the reading named
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 Row = Mapping[str, str]
 INSIDE, OUTSIDE = "within", ("better", "worse", "outside", "smaller", "larger")
@@ -36,6 +36,8 @@ class JudgedNumbers:
         Which rows count.
     power_parts : tuple of int, optional
         Numbers of the fractions of the column "power" that belong to these columns; all of them by default.
+    words : mapping of str to str, optional
+        What a table or column stands for, in the list of the numbers that are outside.
     """
 
     name: str
@@ -46,16 +48,21 @@ class JudgedNumbers:
     reason: str = ""
     counts: Callable[[Row], bool] = _any_row
     power_parts: tuple[int, ...] | None = None
+    words: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Count:
-    """How many numbers were published, measured, and are within and outside; `power` is None where it is not known."""
+    """How many numbers were published, measured, and are within and outside; `power` is None where it is not known.
+
+    `misses` names those outside, by the verdict on them.
+    """
 
     numbers: JudgedNumbers
     within: int
     outside: int
     power: float | None
+    misses: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
     def measured(self) -> int:
@@ -79,8 +86,22 @@ def count_verdicts(numbers: JudgedNumbers, tables: Mapping[str, Sequence[Row]]) 
     rows = [row for name in numbers.tables for row in tables.get(name, ()) if numbers.counts(row)]
     words = [row[column] for row in rows for column in numbers.columns if column in row]
     powers = [power for row in rows if row.get("power") for power in _powers(row["power"], numbers.power_parts)]
-    n_outside = sum(word in OUTSIDE for word in words)
-    return Count(numbers, words.count(INSIDE), n_outside, sum(powers) / len(powers) if powers else None)
+    misses = {word: names for word in OUTSIDE if (names := list(_misses(numbers, tables, word)))}
+    n_outside = sum(map(len, misses.values()))
+    return Count(numbers, words.count(INSIDE), n_outside, sum(powers) / len(powers) if powers else None, misses)
+
+
+def _misses(numbers: JudgedNumbers, tables: Mapping[str, Sequence[Row]], verdict: str) -> Iterator[str]:
+    for table in numbers.tables:
+        for row in filter(numbers.counts, tables.get(table, ())):
+            yield from (_name(numbers, table, row, column) for column in numbers.columns if row.get(column) == verdict)
+
+
+def _name(numbers: JudgedNumbers, table: str, row: Row, column: str) -> str:
+    """Name a number, such as "letter, bagged C4.5"."""
+    against = f"against {row['against']}" if "against" in row else ""
+    parts = [next(iter(row.values())), row.get("method"), against, numbers.words.get(table), numbers.words.get(column)]
+    return ", ".join(part for part in parts if part)
 
 
 def _powers(text: str, numbers: tuple[int, ...] | None) -> list[float]:
@@ -102,6 +123,7 @@ def _class_aware(row: Row) -> bool:
 
 
 NO_DATA = "Omib, VST and Dig44 are not available"
+KINDS_OF_GEURTS = {"table2_tree": "one tree", "table2_bagged": "bagged trees"}
 PUBLISHED: dict[str, Sequence[JudgedNumbers]] = {
     "geurts2001": (
         JudgedNumbers(
@@ -113,6 +135,7 @@ PUBLISHED: dict[str, Sequence[JudgedNumbers]] = {
             NO_DATA,
             _official,
             (0, 1),
+            {**KINDS_OF_GEURTS, "verdict on the error": "without noise", "on the error with noise": "with noise"},
         ),
         JudgedNumbers(
             "amounts of noise of Table 2",
@@ -123,6 +146,7 @@ PUBLISHED: dict[str, Sequence[JudgedNumbers]] = {
             NO_DATA,
             _official,
             (2,),
+            KINDS_OF_GEURTS,
         ),
     ),
     "dietterich2000": (
@@ -141,6 +165,7 @@ PUBLISHED: dict[str, Sequence[JudgedNumbers]] = {
             2,
             "heart has copies of rows in learning and test set",
             lambda row: row["dataset"] != "soybean, all rows",
+            words={"verdict, tree": "one tree", "verdict, bagged": "bagged trees"},
         ),
     ),
     "frank2006": (
@@ -158,8 +183,25 @@ PUBLISHED: dict[str, Sequence[JudgedNumbers]] = {
             ("SB is", "SB_stop is", "Bag is"),
             36,
             counts=_class_aware,
+            words={f"{method} is": method for method in ("SB", "SB_stop", "Bag")},
         ),
         JudgedNumbers("seconds of Table 1", (), (), 36, 36, "they are those of another computer and language, of 2006"),
+        JudgedNumbers(
+            "ratios of these seconds, SB_stop to SB",
+            ("table1_seconds",),
+            ("SB_stop / SB is",),
+            12,
+            counts=_class_aware,
+            power_parts=(0,),
+        ),
+        JudgedNumbers(
+            "ratios of these seconds, SB to Bag",
+            ("table1_seconds",),
+            ("SB / Bag is",),
+            12,
+            counts=_class_aware,
+            power_parts=(1,),
+        ),
         JudgedNumbers("shares of Figure 1", ("figure1",), ("verdict",), 2, counts=lambda row: bool(row["verdict"])),
     ),
 }

@@ -18,6 +18,7 @@ Rows = Sequence[Row]
 Shuffle = Callable[[Rows, random.Random], Rows]
 
 N_SHUFFLES = 500
+OPEN = "open"  # instead of a published number: a question that the paper leaves open, judged as its claims are
 CLAIM_COLUMNS = ("claim", "published", "ours", "verdict", "would not hold if", "power")
 POWER_NOTE = (
     f"Power: the share of wrong outcomes that the rule rejects. Wrong outcomes are {N_SHUFFLES} shuffles of our table, "

@@ -21,7 +21,7 @@ from tremula.queries.question import MOMENTS, Condition, Path, Question, Schema
 from tremula.queries.sql.columns import QueriedColumn, holds, with_target
 from tremula.queries.sql.database import Database
 from tremula.queries.sql.path_covers import Cover, CoverNode, cover_paths
-from tremula.queries.sql.path_walks import Walk, walk_paths
+from tremula.queries.sql.path_walks import Walk, small_table, walk_paths
 
 # Identical rows are counted first if at most this many different rows are possible.
 MAX_DISTINCT = 100_000
@@ -111,15 +111,18 @@ class Batch:
         }
         return known.select(**self._values(known, self.attributes), **tests)
 
-    def _valued_rows(self, table: Any) -> Any:
-        """Return the rows with their values, the numbers of those that steps test, and their target.
+    def valued_rows(self, table: Any) -> Any:
+        """Return the rows with their values and their target.
 
         Where few different rows are possible, these have the number ``w`` of times that each occurs.
         """
         known = with_target(self.database, table, self.schema.target)
         rows = known.select(**self._values(known, self.used))
-        if self.counts_identical_rows:
-            rows = rows.group_by(rows.columns).agg(w=rows.count())
+        return rows.group_by(rows.columns).agg(w=rows.count()) if self.counts_identical_rows else rows
+
+    def _numbered_rows(self, table: Any) -> Any:
+        """Return the rows with their values, the numbers of those that steps test, and their target."""
+        rows = self.valued_rows(table)
         tested = self.walk.values.items()
         return rows.mutate(
             **{f"v{place}": self.columns[place].number(rows[f"a{place}"], used) for place, used in tested}
@@ -135,20 +138,20 @@ class Batch:
         tested = "".join(f", v{attribute}" for attribute in self.walk.values)
         # PostgreSQL would otherwise merge the queries into one, and compute a number anew wherever it is used.
         apart = " OFFSET 0" if self.database.engine == "postgres" else ""
-        sql = f"SELECT 0 AS n, {kept}{tested} FROM ({self.database.compile(self._valued_rows(table))}) AS base{apart}"
+        sql = f"SELECT 0 AS n, {kept}{tested} FROM ({self.database.compile(self._numbered_rows(table))}) AS base{apart}"
         for level in self.walk.levels:
-            steps = ", ".join(f"({', '.join(map(str, step))})" for step in level)
+            steps = small_table(self.database.engine, "steps", "ogflbs", level)
             choices = " ".join(f"WHEN {attribute} THEN v{attribute}" for attribute in self.walk.values)
             value = f"CASE g {choices} ELSE 0 END" if choices else "0"
             sql = (
                 f"SELECT b + s * v AS n, {kept}{tested} FROM (SELECT f, l, b, s, {value} AS v, {kept}{tested} FROM "
-                f"({sql}) AS walk JOIN (VALUES {steps}) AS steps(o, g, f, l, b, s) ON n = o{apart}) AS step "
+                f"({sql}) AS walk JOIN {steps} ON n = o{apart}) AS step "
                 "WHERE v BETWEEN f AND l"
             )
         if not self.walk.levels:
             return sql
-        ends = ", ".join(f"({number})" for number in self.walk.places)
-        return f"SELECT n, {kept} FROM ({sql}) AS walk JOIN (VALUES {ends}) AS ends(o) ON n = o"
+        ends = small_table(self.database.engine, "ends", "o", [(number,) for number in self.walk.places])
+        return f"SELECT n, {kept} FROM ({sql}) AS walk JOIN {ends} ON n = o"
 
     def number(self, rows: Any, node: CoverNode) -> Any:
         """Return the number of a row's path in a cover as an ibis expression."""

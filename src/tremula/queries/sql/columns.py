@@ -19,6 +19,7 @@ from tremula.queries.sql.database import Database
 MAX_CLASSES = 100
 MAX_LEVELS = 1000  # by default
 MISSING = "missing"
+BELOW_SHARE = 1 - 1e-13  # keeps a rank that is a whole number from being rounded up
 LARGEST_WHOLE = 2**53  # up to which every whole number is a double
 
 
@@ -254,28 +255,47 @@ def with_target(database: Database, table: Any, target: str) -> Any:
 def quantiles(database: Database, name: str, target: str, n_bins: int) -> list[float]:
     """Query the cuts between `n_bins` bins of about equally many rows.
 
-    A cut is the largest value of its bin, so that all engines give the same cuts.
+    A cut is the largest value of its bin, so that all engines give the same cuts. The j-th cut is the smallest value
+    such that at least j / n_bins of the rows do not exceed it.
     """
+    find = _selected_cuts if database.engine == "duckdb" else _counted_cuts
 
     def cuts(table: Any) -> Any:
-        ibis = database.ibis
         rows = with_target(database, table, target)
         known = rows.select(value=number(database, rows, name))
-        known = known.filter(known.value.notnull())
-        counted = known.group_by("value").agg(n=known.count())
-        ordered = counted.mutate(
-            cumulative=counted.n.sum().over(ibis.cumulative_window(order_by="value")).cast("int64"),
-            total=counted.n.sum().over(ibis.window()).cast("int64"),
-        )
-        # The j-th cut is the smallest value such that at least j / n_bins of the rows do not exceed it.
-        numbered = ordered.mutate(
-            bins=ordered.cumulative * n_bins // ordered.total,
-            bins_before=(ordered.cumulative - ordered.n) * n_bins // ordered.total,
-        )
-        is_cut = (numbered.bins > numbered.bins_before) & (numbered.cumulative < numbered.total)
-        return numbered.filter(is_cut).select("value").order_by("value")
+        return find(database, known.filter(known.value.notnull()), n_bins)
 
-    return list(database.fetch(cuts).column("value").to_pylist())
+    # Engines differ in which of -0.0 and 0.0 stands for both.
+    return [cut + 0.0 for cut in database.fetch(cuts).column("value").to_pylist()]
+
+
+def _selected_cuts(database: Database, known: Any, n_bins: int) -> Any:
+    """Return the cuts by an aggregate that selects values by their rank: it sorts no more than it must."""
+    select = database.ibis.udf.agg.builtin(_quantile_disc, name="quantile_disc")
+    shares = database.ibis.literal([BELOW_SHARE * j / n_bins for j in range(1, n_bins)], type="array<float64>")
+    quantile_row = known.aggregate(values=select(known.value, shares), largest=known.value.max())
+    candidates = quantile_row.select(value=quantile_row.values.unnest(), largest=quantile_row.largest)
+    return candidates.filter(candidates.value < candidates.largest).select("value").distinct().order_by("value")
+
+
+def _quantile_disc(values: float, shares: list[float]) -> list[float]:  # type: ignore[empty-body]
+    """Stands for the aggregate of DuckDB: the value whose rank is a share of the rows, rounded up."""
+
+
+def _counted_cuts(database: Database, known: Any, n_bins: int) -> Any:
+    """Return the cuts by cumulative counts of the different values."""
+    ibis = database.ibis
+    counted = known.group_by("value").agg(n=known.count())
+    ordered = counted.mutate(
+        cumulative=counted.n.sum().over(ibis.cumulative_window(order_by="value")).cast("int64"),
+        total=counted.n.sum().over(ibis.window()).cast("int64"),
+    )
+    numbered = ordered.mutate(
+        bins=ordered.cumulative * n_bins // ordered.total,
+        bins_before=(ordered.cumulative - ordered.n) * n_bins // ordered.total,
+    )
+    is_cut = (numbered.bins > numbered.bins_before) & (numbered.cumulative < numbered.total)
+    return numbered.filter(is_cut).select("value").order_by("value")
 
 
 def _bin_number(database: Database, table: Any, name: str, cuts: Sequence[float]) -> Any:

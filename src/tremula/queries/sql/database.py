@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from contextlib import suppress
 from functools import partial
 from math import inf
@@ -222,6 +222,7 @@ class Database:
         self._is_lost = False
 
     def _take(self, opened: Any) -> None:
+        self._compiled: dict[Hashable, str] = {}
         self.source = self.table = opened
         if self._limit is not None:
             self.table = self._limit(self, opened)
@@ -302,6 +303,18 @@ class Database:
     def compile(self, expression: Any) -> str:
         """Return the SQL of an expression, in the engine's dialect."""
         return str(self.backend.compile(expression))
+
+    def compile_once(self, key: Hashable, make: Callable[[], Any]) -> str:
+        """Return the SQL of the expression that `make` builds, or that of an earlier call with the same key."""
+        if key not in self._compiled:
+            self._compiled[key] = self.compile(make())
+        return self._compiled[key]
+
+    def quote(self, label: Any) -> str:
+        """Return the literal of a label in the engine's dialect, as ibis writes it."""
+        from sqlglot import exp
+
+        return str(exp.convert(label).sql(self.backend.dialect))
 
     def _ask(self, ask: Callable[[], Any]) -> Any:
         attempts = self._retries + 1 if self._open is not None else 1

@@ -16,7 +16,6 @@ from tremula.queries.arrays import DEFAULT_BINS, TASKS, ArrayOracle
 from tremula.queries.contributions import check_bounds
 from tremula.queries.domains import check_domain_names
 from tremula.queries.question import Path, Question, Schema, is_within, joint_shape
-from tremula.queries.remote.client import RemoteOracle
 from tremula.queries.sql.batch import Batch, expression_measures, read_outputs
 from tremula.queries.sql.columns import (
     MAX_LEVELS,
@@ -28,55 +27,17 @@ from tremula.queries.sql.columns import (
 )
 from tremula.queries.sql.contributions import check_persons, limit_contributions
 from tremula.queries.sql.cube import AUTO, CubeChoice, fetch_cube, find_ancestors
-from tremula.queries.sql.database import Database, QueryTooLong, table_or_opener
+from tremula.queries.sql.database import Database, QueryTooLong
 from tremula.queries.sql.held_out import HeldOutRows
+from tremula.queries.sql.identifiers import find_identifiers
 from tremula.queries.sql.parts import Part, count_different_rows
 from tremula.queries.sql.query_forms import BEST_FORM, FORMS
+from tremula.queries.sql.siblings import Difference, are_exact, find_differences
 
 MAX_PATHS = 4000  # of one query; larger batches are divided
 MAX_SQL = 100_000  # bytes of one query; a batch that needs more is divided
 MAX_SHARE = 0.9  # of the rows that can be held out
 MAX_ALIKE = 0.05  # share of rows that are like an earlier one, up to which rows alike are held out together
-
-
-def connect(url: Any, table: str | None = None, *, target: str | None = None, **options: Any) -> Any:
-    r"""Return an oracle of a table in a database, of a file, or of a site that `tremula serve` runs.
-
-    Parameters
-    ----------
-    url : str or ibis table
-        URL as in ibis ("duckdb://file.db", "postgresql://user@host/base", "sqlite://file.db", ...), or the path of a
-        CSV or Parquet file; or a table that is open already; or the address of a site, "https://host:port".
-    table : str or None, default=None
-        Name of the table; not needed for a file.
-    target : str, default=None
-        Column to predict; required, other than for a site, which has its own.
-    **options
-        Further parameters of `TableOracle`, or of `RemoteOracle` for a site.
-
-    Returns
-    -------
-    TableOracle or RemoteOracle
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> import tremula as tm
-    >>> with TemporaryDirectory() as folder:
-    ...     file = Path(folder, "visits.csv")
-    ...     _ = file.write_text("ward,again\nA,yes\nA,no\nB,no\nB,no\n")
-    ...     oracle = tm.queries.connect(str(file), target="again")
-    ...     oracle.schema.attributes[0].levels
-    ('A', 'B')
-    """
-    if isinstance(url, str) and url.startswith(("http://", "https://")):
-        if table is not None or target is not None:
-            raise InvalidInput(f"{url!r} is a site, which has its own table and target: leave them out")
-        return RemoteOracle(url, **options)
-    if target is None:
-        raise InvalidInput("no target was given: name the column to predict, target='...'")
-    return TableOracle(table_or_opener(url, table), target, **options)
 
 
 class TableOracle:
@@ -100,7 +61,7 @@ class TableOracle:
         "auto" treats real numbers as a numeric target, and all other targets as classes.
     cuts : mapping of str to sequence of float or None, default=None
         Cuts of numeric columns, instead of quantiles.
-    form : {"grouping sets", "stack", "group by"} or None, default=None
+    form : {"cell lists", "grouping sets", "stack", "group by"} or None, default=None
         Form of the query of a batch; None chooses the fastest form for the engine.
     cube_rows : int or "auto", default=0
         A table of up to this many rows is fetched as the counts of its different rows, by one query, and all questions
@@ -162,53 +123,11 @@ class TableOracle:
         domains: Mapping[str, Any] | None = None,
         classes: Sequence[Any] | None = None,
     ) -> None:
-        check_number("n_bins", n_bins, 2, whole=True)
-        check_number("max_levels", max_levels, 1, whole=True)
-        if cube_rows != AUTO:
-            check_number("cube_rows", cube_rows, 0, whole=True)
-        check_number("retries", retries, 0, whole=True)
-        check_choice("task", task, TASKS)
-        if form is not None:
-            check_choice("form", form, FORMS)
-        bounds = None if target_bounds is None else check_bounds(target_bounds)
-        limit = limit_contributions(target, attributes, person_id, rows_per_person, bounds, classes)
-        self._database = Database(table, retries, on_query, limit)
-        names = column_names(self._database.table.columns, target, attributes, categorical_features, person_id)
-        if person_id is not None:
-            check_persons(self._database, target, person_id)
-        self._form = FORMS[form or BEST_FORM.get(self._database.engine, "group by")]
-        labels = read_class_labels(self._database, target, task, classes, bounds is not None)
-        if labels is not None and bounds is not None:
-            raise InvalidInput("target_bounds was given, but classes have no bounds: leave it out, or the task")
-        given, stated = dict(cuts or {}), check_domain_names(domains, names)
-        self._columns = [
-            describe_column(
-                self._database,
-                name,
-                target,
-                name in categorical_features,
-                n_bins,
-                max_levels,
-                given.get(name),
-                stated.get(name),
-            )
-            for name in names
-        ]
-        read = [name for name in names if name not in given and name not in stated]
-        self._schema = Schema(
-            tuple(column.attribute for column in self._columns),
-            target,
-            labels,
-            person_id=person_id,
-            rows_per_person=1 if person_id is None else rows_per_person,
-            target_bounds=bounds,
-            from_rows=tuple(read if labels is None or classes is not None else [*read, target]),
-        )
         self._options: dict[str, Any] = {
             "categorical_features": categorical_features,
             "n_bins": n_bins,
             "max_levels": max_levels,
-            "task": "regression" if labels is None else "classification",
+            "task": task,
             "cuts": cuts,
             "form": form,
             "cube_rows": cube_rows,
@@ -220,11 +139,47 @@ class TableOracle:
             "domains": domains,
             "classes": classes,
         }
-        self._limit = limit
+        _check_options(self._options)
+        bounds = None if target_bounds is None else check_bounds(target_bounds)
+        self._limit = limit_contributions(target, attributes, person_id, rows_per_person, bounds, classes)
+        self._database = Database(table, retries, on_query, self._limit)
+        self._form = FORMS[form or BEST_FORM.get(self._database.engine, "group by")]
+        self._read_schema(target, attributes, bounds)
         self._answers: dict[Question, NDArray[Any]] = {}
+        self._known: dict[Path, tuple[frozenset[int], NDArray[Any]]] = {}
         self._parents: dict[Path, Path] = {}
         self._cube_choice = CubeChoice(cube_rows)
         self._cube: ArrayOracle | None = None
+
+    def _read_schema(self, target: str, attributes: Sequence[str] | None, bounds: tuple[float, float] | None) -> None:
+        """Query the classes, and the levels and quantiles of the columns that are not stated."""
+        options, database = self._options, self._database
+        person_id, nominal, classes = options["person_id"], options["categorical_features"], options["classes"]
+        names = column_names(database.table.columns, target, attributes, nominal, person_id)
+        if person_id is not None:
+            check_persons(database, target, person_id)
+        labels = read_class_labels(database, target, options["task"], classes, bounds is not None)
+        if labels is not None and bounds is not None:
+            raise InvalidInput("target_bounds was given, but classes have no bounds: leave it out, or the task")
+        options["task"] = "regression" if labels is None else "classification"
+        given, stated = dict(options["cuts"] or {}), check_domain_names(options["domains"], names)
+        n_bins, max_levels = options["n_bins"], options["max_levels"]
+        self._columns = [
+            describe_column(
+                database, name, target, name in nominal, n_bins, max_levels, given.get(name), stated.get(name)
+            )
+            for name in names
+        ]
+        read = [name for name in names if name not in given and name not in stated]
+        self._schema = Schema(
+            tuple(column.attribute for column in self._columns),
+            target,
+            labels,
+            person_id=person_id,
+            rows_per_person=1 if person_id is None else options["rows_per_person"],
+            target_bounds=bounds,
+            from_rows=tuple(read if labels is None or classes is not None else [*read, target]),
+        )
 
     @property
     def schema(self) -> Schema:
@@ -250,6 +205,14 @@ class TableOracle:
 
     def __exit__(self, *error: object) -> None:
         self.close()
+
+    def find_identifiers(self) -> list[str]:
+        """Return the columns that look as if they named or numbered the rows; this takes one query.
+
+        These are nominal columns with fewer than 5 rows for each level, and whole numbers that never repeat, in a range
+        of at most 10 times the rows.
+        """
+        return find_identifiers(self._database, self._schema)
 
     def hold_out(
         self, share: float = 0.2, key: str = "", keep_alike: bool | None = None
@@ -297,18 +260,37 @@ class TableOracle:
         if self._cube is not None:
             return self._cube.count(questions)
         new = [question for question in dict.fromkeys(questions) if question not in self._answers]
-        for question in new:
+        margins = [question for question in new if not question.joint]
+        differences: list[Difference] = []
+        if are_exact(self._schema):
+            margins, differences = find_differences(self._schema, margins, self._known)
+        for question in (*new, *margins):
             if question.path != question.parent and is_within(question.path, question.parent):
                 self._parents[question.path] = question.parent
-        margins = [question for question in new if not question.joint]
         for first in range(0, len(margins), MAX_PATHS):
             if self._cube_choice.pays(self._database, self._schema):
                 return self._count_in_memory(questions)
-            self._answers.update(self._count_margins(margins[first : first + MAX_PATHS]))
+            self._keep(self._count_margins(margins[first : first + MAX_PATHS]))
+        self._subtract(differences)
         for question in new:
             if question.joint:
                 self._answers[question] = self._count_joint(question)
         return [self._answers[question] for question in questions]
+
+    def _subtract(self, differences: Sequence[Difference]) -> None:
+        """Answer what follows from other answers; where the table was changed between them, it is asked instead."""
+        for difference in differences:
+            answer = difference.answer(self._schema, self._known)
+            question = difference.question
+            self._keep(self._count_margins([question]) if answer is None else {question: answer})
+
+    def _keep(self, answers: Mapping[Question, NDArray[Any]]) -> None:
+        self._answers.update(answers)
+        for question, answer in answers.items():
+            attributes, before = frozenset(question.attributes), self._known.get(question.path)
+            if before is not None and not attributes >= before[0]:
+                attributes, answer = attributes | before[0], np.maximum(answer, before[1])
+            self._known[question.path] = attributes, answer
 
     def _count_in_memory(self, questions: Sequence[Question]) -> list[NDArray[Any]]:
         self._cube = fetch_cube(self._database, self._schema, self._columns)
@@ -333,10 +315,9 @@ class TableOracle:
         empty = self._schema.empty_answer()
         answers = np.zeros((len(questions), *empty.shape), dtype=empty.dtype)
         for groups in self._form(batch):
-            is_asked = np.array([groups.attribute in question.attributes for question in questions])[groups.paths]
-            cells = self._schema.starts[groups.attribute] + groups.values
-            np.add.at(answers, (groups.paths[is_asked], cells[is_asked]), groups.outputs[is_asked])
-            self._cube_choice.add(len(groups.paths))
+            np.add.at(answers, groups.places, groups.counts)
+            self._cube_choice.add(len(groups.counts))
+        answers[~_asked_cells(self._schema, questions)] = 0
         return dict(zip(questions, answers))
 
     def _count_joint(self, question: Question) -> NDArray[Any]:
@@ -362,6 +343,26 @@ class TableOracle:
             answer, tuple(np.array(place, dtype=np.int64) for place in places), read_outputs(self._schema, fetched)
         )
         return answer
+
+
+def _check_options(options: Mapping[str, Any]) -> None:
+    """Raise an error if an option of an oracle has an impossible value."""
+    check_number("n_bins", options["n_bins"], 2, whole=True)
+    check_number("max_levels", options["max_levels"], 1, whole=True)
+    if options["cube_rows"] != AUTO:
+        check_number("cube_rows", options["cube_rows"], 0, whole=True)
+    check_number("retries", options["retries"], 0, whole=True)
+    check_choice("task", options["task"], TASKS)
+    if options["form"] is not None:
+        check_choice("form", options["form"], FORMS)
+
+
+def _asked_cells(schema: Schema, questions: Sequence[Question]) -> NDArray[np.bool_]:
+    """Whether each cell is of an attribute that a question asks about: (n_questions, n_cells)."""
+    asked = np.zeros((len(questions), len(schema.attributes)), dtype=bool)
+    for number, question in enumerate(questions):
+        asked[number, list(question.attributes)] = True
+    return np.repeat(asked, np.diff(schema.starts), axis=1)
 
 
 def _divided(questions: Sequence[Question]) -> list[list[Question]]:

@@ -90,6 +90,26 @@ def walk_paths(paths: Sequence[Path], parents: Mapping[Path, Path], schema: Sche
     return Walk(tuple(levels), {numbers[path]: place for place, path in enumerate(paths)}, _values(before))
 
 
+def small_table(engine: str, name: str, columns: str, rows: Sequence[Sequence[int]]) -> str:
+    """Return the SQL of a table of whole numbers, with one letter for the name of each column.
+
+    DuckDB takes 0.1 ms to read a row of VALUES, and a lot less to read a list from a string.
+
+    Examples
+    --------
+    >>> small_table("postgres", "ends", "op", [(1, 2), (3, 4)])
+    '(VALUES (1, 2), (3, 4)) AS ends(o, p)'
+    >>> small_table("duckdb", "ends", "op", [(1, 2), (3, 4)])
+    "(SELECT unnest(CAST('[1,3]' AS INTEGER[])) AS o, unnest(CAST('[2,4]' AS INTEGER[])) AS p) AS ends"
+    """
+    if engine != "duckdb":
+        values = ", ".join(f"({', '.join(map(str, row))})" for row in rows)
+        return f"(VALUES {values}) AS {name}({', '.join(columns)})"
+    lists = (f"[{','.join(map(str, values))}]" for values in zip(*rows, strict=True))
+    unnested = (f"unnest(CAST('{words}' AS INTEGER[])) AS {column}" for words, column in zip(lists, columns))
+    return f"(SELECT {', '.join(unnested)}) AS {name}"
+
+
 def _predecessors(paths: Sequence[Path], parents: Mapping[Path, Path]) -> dict[Path, Path]:
     """Return the path before each path of a walk; it has one condition less, or a wider one."""
     before: dict[Path, Path] = {}

@@ -101,7 +101,7 @@ def plan_queries(
     ...     _ = file.write_text("ward,again\nA,yes\nA,no\nB,no\nB,no\n")
     ...     plan = plan_queries(str(file), None, "again")
     >>> plan.form, plan.column_queries, plan.n_queries(max_depth=3)
-    ('grouping sets', 2, 5)
+    ('cell lists', 2, 5)
     """
     check_choice("task", task, TASKS)
     bounds = None if target_bounds is None else check_bounds(target_bounds)

@@ -85,6 +85,11 @@ class ModelTree:
         return self.rules.n_nodes
 
     @property
+    def nbytes(self) -> int:
+        """Bytes of the rules and models in memory."""
+        return self.rules.nbytes + self.models.nbytes
+
+    @property
     def depth(self) -> int:
         """Number of splits on the longest path."""
         return self.rules.depth

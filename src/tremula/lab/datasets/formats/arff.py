@@ -123,7 +123,7 @@ def _read_sparse(number: int, line: str, attributes: Sequence[_Attribute], path:
     pairs, begin = line[1:].removesuffix("}").rstrip(), 0
     while begin < len(pairs):
         pair = PAIR.match(pairs, begin)
-        if not line.endswith("}") or not pair or not pair[1].isdecimal() or int(pair[1]) >= len(words):
+        if not line.endswith("}") or not pair or not _is_place(pair[1], len(words)):
             raise UnusableDataset(
                 f"row {number} of {path} is {line[:60]!r}: a sparse row has pairs of an attribute's number, from 0 to "
                 f"{len(words) - 1}, and its value, separated by commas, in braces"
@@ -131,6 +131,11 @@ def _read_sparse(number: int, line: str, attributes: Sequence[_Attribute], path:
         words[int(pair[1])] = _unquoted(pair[2])
         begin = pair.end()
     return words
+
+
+def _is_place(digits: str, n_places: int) -> bool:
+    """Whether digits are a number below another; thousands of them are more than Python turns into a number."""
+    return digits.isdecimal() and len(digits) < 20 and int(digits) < n_places
 
 
 def _split(line: str, path: Path) -> list[str]:

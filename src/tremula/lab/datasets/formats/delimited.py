@@ -102,7 +102,8 @@ def text_rows(path: Path, n_columns: int, options: str, quote: str, escape: str,
     """Return the SQL that reads the columns c0, c1, ... of a text file, as text but for those in `numeric`."""
     # Names in DuckDB do not depend on case, and those of users may: columns are numbered.
     keys = [f"c{number}" for number in range(n_columns)]
-    columns = ", ".join(f"'{key}': '{'DOUBLE' if key in numeric else 'VARCHAR'}'" for key in keys)
+    is_numeric = frozenset(numeric)
+    columns = ", ".join(f"'{key}': '{'DOUBLE' if key in is_numeric else 'VARCHAR'}'" for key in keys)
     marks = f"quote = {quote_text(quote)}, escape = {quote_text(escape)}"
     return f"read_csv({quote_text(str(path))}, auto_detect = false, columns = {{{columns}}}, {marks}, {options})"
 
@@ -160,6 +161,8 @@ def _examine(path: Path) -> tuple[str, bool]:
     feeds, returns, both = 0, 0, 0
     with path.open("rb") as file:
         block = file.read(BLOCK)
+        if block.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+            raise UnusableDataset(f"{path} is in UTF-32: save it as CSV in UTF-8")
         if block.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
             return "utf-16", False
         if b"\0" in block[:4096]:
@@ -209,7 +212,7 @@ def _read_header(plain: Path, separator: str, path: Path) -> tuple[list[str], in
     """Return the names of the columns, how many blank lines stand before them, and whether the file has names."""
     with plain.open(encoding="utf-8-sig", newline="") as file:
         lines = csv.reader(file, delimiter=separator)
-        for n_blank, row in enumerate(lines):
+        for n_blank, row in enumerate(_rows(lines, path)):
             if row:
                 names = [name.strip() for name in row]
                 if _holds_values(names, _next_row(lines)):
@@ -217,6 +220,13 @@ def _read_header(plain: Path, separator: str, path: Path) -> tuple[list[str], in
                 _check_names(names, path)
                 return names, n_blank, True
     raise UnusableDataset(f"{path} has no lines: a line of column names and at least one row are needed")
+
+
+def _rows(lines: Iterator[list[str]], path: Path) -> Iterator[list[str]]:
+    try:
+        yield from lines
+    except csv.Error as error:
+        raise UnusableDataset(f"the line of column names of {path} cannot be read ({error}): is it a table?") from error
 
 
 def _next_row(lines: Iterator[list[str]]) -> list[str]:

@@ -21,6 +21,7 @@ from tremula.lab.datasets.formats.written_values import SEEN, Form, possible_for
 
 SAMPLE = 5_000  # rows that the kind of a text column is first guessed from
 LARGEST_EXACT = 2**53  # above it, a float64 cannot tell neighbouring whole numbers apart
+FETCHED = 500  # numeric columns that one query fetches
 INTEGERS = {f"{sign}{size}" for sign in ("", "U") for size in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")}
 DECIMAL_COMMA = r"'[+-]?(\d*,\d+|\d+,?)'"
 
@@ -179,7 +180,7 @@ class Relation:
         self._known_dates = dates or {}
         try:
             readings = self._load(fields, {each.name: self._declared(each, as_words) for each in fields}, undated)
-            columns = {each.name: self._column(f"k{n}", each, readings[each.name]) for n, each in enumerate(fields)}
+            columns = self._columns(fields, readings)
         except duckdb.Error as error:
             raise self.explain(error) from error
         finally:
@@ -342,14 +343,29 @@ class Relation:
     def _fetch(self, expression: str, source: str = "loaded") -> NDArray[Any]:
         return self.connection.execute(f"SELECT {expression} AS x FROM {source}").fetchnumpy()["x"]
 
-    def _column(self, key: str, each: Field, reading: str) -> Column:
-        kind = self._reading(reading)[1]
-        if kind == "nominal":
-            codes, levels = self._levels(key)
-            return Column(kind, codes, levels, declared=each.type in ("nominal", "boolean"))
-        numbers = np.ma.filled(self._fetch(key).astype(np.float64, copy=False), np.nan)
-        form = reading if kind == "date" and reading in self._forms else ""
-        return Column(kind, numbers, integer=each.type == "integer", form=form)
+    def _columns(self, fields: Sequence[Field], readings: Mapping[str, str]) -> dict[str, Column]:
+        kinds = [self._reading(readings[each.name])[1] for each in fields]
+        numbers = self._fetch_numbers([f"k{n}" for n, kind in enumerate(kinds) if kind != "nominal"])
+        columns = {}
+        for n, (each, kind) in enumerate(zip(fields, kinds)):
+            if kind == "nominal":
+                codes, levels = self._levels(f"k{n}")
+                declared = each.type in ("nominal", "boolean")
+                columns[each.name] = Column(kind, codes, levels, declared=declared)
+            else:
+                form = readings[each.name] if kind == "date" and readings[each.name] in self._forms else ""
+                columns[each.name] = Column(kind, numbers[f"k{n}"], integer=each.type == "integer", form=form)
+        return columns
+
+    def _fetch_numbers(self, keys: Sequence[str]) -> dict[str, NDArray[np.float64]]:
+        """Return numeric columns, many with each query: the time to plan one grows with the columns of the table."""
+        numbers = {}
+        for first in range(0, len(keys), FETCHED):
+            selected = ", ".join(keys[first : first + FETCHED])
+            fetched = self.connection.execute(f"SELECT {selected} FROM loaded").fetchnumpy()
+            for key, values in fetched.items():
+                numbers[key] = np.ma.filled(values.astype(np.float64, copy=False), np.nan)
+        return numbers
 
     def _levels(self, key: str) -> tuple[NDArray[np.int32], NDArray[Any]]:
         """Return the codes of a column of words, and its levels in their order."""

@@ -1,5 +1,6 @@
 """Dietterich (2000): bagging, boosting and randomization of C4.5 compared, with and without class noise."""
 
+from tremula.lab.papers.dietterich2000.confidence import confidence_experiment, show_confidence
 from tremula.lab.papers.dietterich2000.figures import (
     kappa_experiment,
     show_kappa,
@@ -26,5 +27,6 @@ PAPER = Paper(
         Part("weights", "Weights of corrupted rows under boosting", weights_experiment, show_weights),
         Part("readings", "Readings of C4.5 Release 1, side by side", readings_experiment, show_readings),
         Part("members", "Errors by number of members", members_experiment, show_members),
+        Part("confidence", "Errors by pruning confidence", confidence_experiment, show_confidence),
     ),
 )

@@ -96,6 +96,11 @@ class Measured:
         """Rows tested on."""
         return sum(result.n_test for result in next(iter(self.variants.values())))
 
+    @property
+    def n_folds(self) -> int:
+        """Folds on which all variants were measured."""
+        return len(next(iter(self.variants.values())))
+
     def variant(self, method: str, pruning: str) -> Folds:
         """Return one variant as it is, with nothing chosen."""
         results = self.variants[f"{method}, {pruning}"]

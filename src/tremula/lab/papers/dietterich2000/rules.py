@@ -45,6 +45,8 @@ def _lead_shrinks(rows: Rows) -> Finding:
     leads = [row["wins"] - row["losses"] for row in pairs]
     falls = all(later < earlier for earlier, later in pairwise(leads))
     listing = ", ".join(f"{row['noise']} {lead:+d}" for row, lead in zip(pairs, leads))
+    if len({row.get("domains") for row in pairs}) > 1:
+        return Finding(f"wins less losses: {listing}, of different numbers of domains", None)
     return Finding(f"wins less losses: {listing}", falls if len(leads) > 2 else None)
 
 

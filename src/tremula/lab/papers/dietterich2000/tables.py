@@ -17,11 +17,11 @@ from tremula.lab.papers.dietterich2000.choices import (
 )
 from tremula.lab.papers.dietterich2000.domains import DOMAINS, NOISE_RATES, NOISY_NAMES
 from tremula.lab.papers.dietterich2000.protocol import BAGGED, BOOSTED, C45, METHODS, RANDOMIZED, SIZES
+from tremula.lab.papers.dietterich2000.published_errors import judge_published
 from tremula.lab.papers.dietterich2000.rules import TABLE2_RULES, TABLE3_RULES
 from tremula.lab.papers.paper import Budget, ShownTable
 from tremula.lab.papers.published import read_published
 from tremula.lab.papers.rules import claims_table
-from tremula.lab.papers.verdict import Judgement, judge_cross_validated, judge_on_test_set
 
 RECALLED = "† The name of the domain is recalled and was not checked; no errors of these domains are at hand."
 CHOSEN = {
@@ -59,16 +59,10 @@ def _errors_table(measured: Mapping[str, Measured], choice: str, notes: Sequence
     return ShownTable(f"table1{ending}", caption, ["domain", "rows tested", *METHODS], rows, notes)
 
 
-def judge_row(row: Mapping[str, str], folds: Folds) -> Judgement:
-    """Judge an error of ours against a row of Table 1."""
-    judge = judge_cross_validated if row["estimate"] == "cv10" else judge_on_test_set
-    return judge(folds.error, int(folds.n_test.sum()), float(row["error"]), int(row["n"]))
-
-
 def _judged_row(row: Mapping[str, str], domain: Measured) -> list[object]:
     method = row["method"]
     ours, honest = (domain.chosen(method, choice) for choice in CHOICES)
-    judgement = judge_row(row, ours)
+    judgement = judge_published(ours.error, int(ours.n_test.sum()), row)
     others = [
         float(other["error"])
         for other in read_published("dietterich2000_table1").rows
@@ -135,7 +129,8 @@ def claim_rows(rows: Sequence[Sequence[object]], columns: Sequence[str]) -> list
     """Return the rows of Table 2 or 3 with wins and losses as numbers."""
     read: list[dict[str, Any]] = [dict(zip(columns, row)) for row in rows]
     for row in read:
-        row["wins"], row["losses"], _ = map(int, str(row["ours"]).split("-"))
+        row["wins"], row["losses"], ties = map(int, str(row["ours"]).split("-"))
+        row["domains"] = row["wins"] + row["losses"] + ties
     return read
 
 
@@ -173,13 +168,29 @@ def power_note(published: Sequence[Mapping[str, str]]) -> str:
     )
 
 
+def complete_domains(measured: Mapping[str, Measured], budget: Budget) -> dict[str, Measured]:
+    """Return the domains whose folds are all measured: wins on a few folds are not those of ten."""
+    return {
+        name: domain
+        for name, domain in measured.items()
+        if domain.n_folds >= SIZES[budget].n_splits(NOISY_NAMES[name][0])
+    }
+
+
+def _left_out(measured: Mapping[str, Measured], complete: Mapping[str, Measured]) -> list[str]:
+    names = [name for name in measured if name not in complete]
+    return [f"Not all folds are measured of, and not counted: {'; '.join(names)}."] if names else []
+
+
 def show_table2(results: Sequence[Result], budget: Budget) -> list[ShownTable]:
     """Show Table 2: wins, losses and ties of all pairs, from the same cells as Table 1."""
-    measured, failures = gather(results)
+    gathered, failures = gather(results)
+    measured = complete_domains(gathered, budget)
     published = read_published("dietterich2000_table2").rows
     rows = _wins_rows(list(measured.values()), published)
     caption = f"Wins-losses-ties over {len(measured)} domains"
-    notes = [*WINS_NOTES, power_note(published), sizes_note(budget), *failures]
+    left_out = _left_out(gathered, measured)
+    notes = [*WINS_NOTES, power_note(published), sizes_note(budget), *left_out, *failures]
     table = ShownTable("table2", caption, WINS_COLUMNS, rows, notes)
     about = "Conclusions of the paper from Table 2"
     claims = claims_table("table2_claims", about, TABLE2_RULES, claim_rows(rows, WINS_COLUMNS), WINS_SHUFFLED)
@@ -189,11 +200,12 @@ def show_table2(results: Sequence[Result], budget: Budget) -> list[ShownTable]:
 def show_table3(results: Sequence[Result], budget: Budget) -> list[ShownTable]:
     """Show Table 3: the same under class noise, and the errors behind it."""
     measured, failures = gather(results)
+    complete = complete_domains(measured, budget)
     published = read_published("dietterich2000_table3").rows
     rows: list[list[object]] = []
     n_domains = []
     for rate in NOISE_RATES:
-        of_rate = [domain for name, domain in measured.items() if NOISY_NAMES[name][1] == rate and domain.methods]
+        of_rate = [domain for name, domain in complete.items() if NOISY_NAMES[name][1] == rate and domain.methods]
         if of_rate:
             n_domains.append(len(of_rate))
             theirs = [row for row in published if int(row["noise"]) == rate]
@@ -204,6 +216,7 @@ def show_table3(results: Sequence[Result], budget: Budget) -> list[ShownTable]:
         "Noise changes the class of exactly so many percent of all rows, training and test, before folds are made; "
         "which nine domains the paper took is recalled and was not checked.",
         sizes_note(budget),
+        *_left_out(measured, complete),
         *failures,
     ]
     caption = f"Wins-losses-ties over {' to '.join(map(str, sorted(set(n_domains))))} domains"

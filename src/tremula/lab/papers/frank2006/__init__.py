@@ -1,9 +1,11 @@
 """Frank and Pfahringer (2006): input smearing against bagging and single trees, on classes and on numbers."""
 
+from tremula.lab.papers.frank2006.amounts import amounts_experiment, show_amounts
 from tremula.lab.papers.frank2006.bias import bias_experiment, show_bias
 from tremula.lab.papers.frank2006.options import options_experiment, show_options
 from tremula.lab.papers.frank2006.protocol import classes_experiment, numbers_experiment
 from tremula.lab.papers.frank2006.related import related_experiment, show_related
+from tremula.lab.papers.frank2006.rows import rows_experiment, show_rows
 from tremula.lab.papers.frank2006.tables import show_classes, show_numbers
 from tremula.lab.papers.paper import Paper, Part
 
@@ -21,6 +23,8 @@ PAPER = Paper(
             options_experiment,
             show_options,
         ),
+        Part("amounts", "Larger amounts, other distributions, amounts by attribute", amounts_experiment, show_amounts),
+        Part("rows", "Chosen amounts of noise by number of rows", rows_experiment, show_rows),
         Part("related", "Related work: imitated ensembles, synthetic rows", related_experiment, show_related),
     ),
 )

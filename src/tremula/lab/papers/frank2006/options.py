@@ -15,7 +15,7 @@ from sklearn.base import clone
 
 from tremula import DualPerturbClassifier, SmearedBaggingClassifier, SmearedBaggingRegressor, tune_together
 from tremula.diagnostics import corrected_t_test
-from tremula.ensembles.input_smearing import DEVIATIONS
+from tremula.ensembles.smeared_bagging import DEVIATIONS
 from tremula.lab.datasets import known_datasets
 from tremula.lab.experiments.cell import Cell, Experiment, Outcome
 from tremula.lab.experiments.result import Result
@@ -135,7 +135,8 @@ class MeasureVariant:
         return try_on(kind(random_state=seed, **options), dataset, cell.split, seed)
 
 
-def _suits(variant: str, dataset: str) -> bool:
+def suits(variant: str, dataset: str) -> bool:
+    """Return whether a variant makes a difference on a dataset."""
     known, options = known_datasets()[dataset], VARIANTS[variant]
     if variant in TEST_TIME:
         return known.task == "classification"
@@ -152,7 +153,7 @@ def options_experiment(budget: Budget) -> Experiment:
         for split in range(SIZES[budget].option_splits)
         for dataset in datasets
         for variant in VARIANTS
-        if variant == BASE or _suits(variant, dataset)
+        if variant == BASE or suits(variant, dataset)
     ]
     settings = {"members": N_MEMBERS, "seed": SEED, "most_rows": MOST_ROWS}
     return Experiment("frank2006/options", settings, cells, MeasureVariant())

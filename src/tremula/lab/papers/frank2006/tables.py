@@ -98,9 +98,9 @@ def _spread(values: np.ndarray) -> str:
 
 
 def claim_rows(measured: dict[str, Measured], compared: Sequence[Comparison]) -> list[dict[str, Any]]:
-    """Return the outcome of smearing against every other method, and the mean noise, of every dataset."""
+    """Return the outcome of smearing against every other method, and the mean noise as printed, of every dataset."""
     rows: list[dict[str, Any]] = [
-        {"dataset": name, "noise": float(methods[SMEARING]["noise"].mean())}
+        {"dataset": name, "noise": round(float(methods[SMEARING]["noise"].mean()), 2)}
         for name, methods in measured.items()
         if SMEARING in methods
     ]

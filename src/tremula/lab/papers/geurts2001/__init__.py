@@ -3,6 +3,8 @@
 from tremula.lab.papers.geurts2001.curves import boundary_experiment, curves_experiment, show_boundary, show_curves
 from tremula.lab.papers.geurts2001.other_models import other_models_experiment, show_other_models
 from tremula.lab.papers.geurts2001.protocol import attribute_noise_experiment, draws_experiment, table2_experiment
+from tremula.lab.papers.geurts2001.study import study_experiment
+from tremula.lab.papers.geurts2001.study_tables import show_study
 from tremula.lab.papers.geurts2001.tables import show_attribute_noise, show_draws, show_table2
 from tremula.lab.papers.paper import Paper, Part
 
@@ -17,5 +19,6 @@ PAPER = Paper(
         Part("curves", "Bias and variance against the noise: Figures 3 and 4", curves_experiment, show_curves),
         Part("levels", "An amount of noise for each attribute", attribute_noise_experiment, show_attribute_noise),
         Part("other_models", "Boosting, neural networks, numeric targets", other_models_experiment, show_other_models),
+        Part("study", "When smoothing works: all numeric datasets", study_experiment, show_study),
     ),
 )

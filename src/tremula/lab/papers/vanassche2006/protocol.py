@@ -73,7 +73,7 @@ class Sizes:
 
 SIZES: dict[Budget, Sizes] = {
     "quick": Sizes(("breast-cancer", "vote", "credit-a"), FOLDS, {}),
-    "default": Sizes(DATASETS, FOLDS * REPETITIONS, {"waveform-5000": FOLDS, "connect-4": 3}),
+    "default": Sizes(DATASETS, FOLDS * REPETITIONS, {}),
     "full": Sizes(DATASETS, FOLDS * REPETITIONS, {}),
 }
 MAKERS: dict[str, Callable[[int], Any]] = {

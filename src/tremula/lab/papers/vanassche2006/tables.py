@@ -26,6 +26,7 @@ from tremula.lab.papers.vanassche2006.protocol import (
     WITH_NUMBERS,
 )
 from tremula.lab.papers.vanassche2006.rules import AGAINST_RULES, SHUFFLED, SIZE_RULES
+from tremula.lab.papers.vanassche2006.times import seconds_table
 from tremula.lab.papers.verdict import judge_mean
 
 METHODS = (SB, SB_STOP, BAG)
@@ -105,13 +106,13 @@ def _against_bagging(measured: dict[str, dict[str, Folds]]) -> list[list[Any]]:
     return rows
 
 
-def _size_rows(measured: dict[str, dict[str, Folds]], column: str, form: str) -> list[list[Any]]:
+def _size_rows(measured: dict[str, dict[str, Folds]]) -> list[list[Any]]:
     published, rows = _published(), []
     for name, methods in measured.items():
-        ours = [methods[method][column].mean() for method in METHODS]
-        theirs = [float(published[CELL_NAMES[name][0], method][column]) for method in METHODS]
+        ours = [methods[method]["size"].mean() for method in METHODS]
+        theirs = [float(published[CELL_NAMES[name][0], method]["size"]) for method in METHODS]
         shares = [f"{values[0] / max(values[2], 1e-9):.2f}" for values in (ours, theirs)]
-        words = [(form.format(our), form.format(their)) for our, their in zip(ours, theirs)]
+        words = [(f"{our:.0f}", f"{their:.0f}") for our, their in zip(ours, theirs)]
         rows.append([name, *(text for pair in words for text in pair), *shares])
     return rows
 
@@ -137,7 +138,7 @@ def judge_sizes(ours: Sequence[float], theirs: Sequence[float]) -> list[str]:
 
 def _judged_size_rows(measured: dict[str, dict[str, Folds]]) -> list[list[Any]]:
     published = _published()
-    rows = _size_rows(measured, "size", "{:.0f}")
+    rows = _size_rows(measured)
     for row, (name, methods) in zip(rows, measured.items()):
         theirs = [float(published[CELL_NAMES[name][0], method]["size"]) for method in METHODS]
         row += judge_sizes([float(methods[method]["size"].mean()) for method in METHODS], theirs)
@@ -178,6 +179,13 @@ def _notes(budget: Budget, failures: Sequence[str]) -> list[str]:
         "replaced by the most common value of the training rows: breast-cancer has its 286 rows in the paper.",
         *failures,
     ]
+
+
+def _mean_seconds(measured: dict[str, dict[str, Folds]]) -> dict[str, dict[str, float]]:
+    return {
+        name: {method: float(folds["seconds"].mean()) for method, folds in methods.items()}
+        for name, methods in measured.items()
+    }
 
 
 def show_table1(results: Sequence[Result], budget: Budget) -> list[ShownTable]:
@@ -221,11 +229,5 @@ def show_table1(results: Sequence[Result], budget: Budget) -> list[ShownTable]:
             _judged_size_rows(measured),
             [*notes, SIZE_NOTE],
         ),
-        ShownTable(
-            "table1_seconds",
-            "Seconds of training",
-            columns,
-            _size_rows(measured, "seconds", "{:.3f}"),
-            [*notes, "Published seconds are those of a computer and of Java programs of 2006: only ratios compare."],
-        ),
+        seconds_table(_mean_seconds(measured), notes),
     ]

@@ -90,7 +90,8 @@ def fits_experiment(budget: Budget) -> Experiment:
     """Return the experiment behind the table of fits."""
     cells = [Cell(DATASET, method, 0) for method in MAKERS]
     settings = {"fits": N_FITS, "points": N_POINTS, "test": N_TEST[budget], "bagged": N_BAGGED, "seed": SEED}
-    return Experiment("variance_reduction/fits", settings, cells, MeasureFits(N_TEST[budget], SEED))
+    measure = MeasureFits(N_TEST[budget], SEED)
+    return Experiment("variance_reduction/fits", settings, cells, measure, lambda _: N_TEST[budget])
 
 
 def show_fits(results: Sequence[Result], budget: Budget) -> list[ShownTable | ShownFigure]:
