@@ -10,9 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tremula.errors import InvalidParameter
+from tremula import CARTClassifier, CARTRegressor, PerturbCombineClassifier, PerturbCombineRegressor
+from tremula.errors import InvalidInput, InvalidParameter
 from tremula.perturb import (
     AttributeSubset,
+    BalancedBootstrap,
+    BlockBootstrap,
     Bootstrap,
     DisjointParts,
     Draw,
@@ -345,3 +348,36 @@ def test_each_target_has_its_own_perturbation() -> None:
         FlippedClasses().check(NUMBERS)
     with pytest.raises(InvalidParameter, match="noise=-1 was given; expected a number of at least 0"):
         SmearedTarget(-1).check(NUMBERS)
+
+
+# --- extremes ---
+
+
+class NoRows(Perturbation):
+    """A perturbation of a user's own that leaves every row out."""
+
+    def apply(self, sample: Sample, draw: Draw) -> Sample:
+        return sample.with_copies(np.zeros(sample.n_rows, np.int64))
+
+
+@pytest.mark.parametrize(
+    "drawing",
+    [Bootstrap(), Bootstrap(0.5, bootstrap=False), DisjointParts(), BalancedBootstrap(), BlockBootstrap(1)],
+    ids=lambda drawing: repr(drawing),
+)
+def test_no_rows_to_draw_from_are_an_error(drawing: Perturbation) -> None:
+    """NumPy's own error said that a low was not below a high."""
+    X, y = np.arange(12.0)[:, None], np.arange(12) % 2
+    ensemble = PerturbCombineClassifier(CARTClassifier(), perturb=[NoRows(), drawing], n_estimators=2, random_state=0)
+    with pytest.raises(InvalidInput, match="No row of positive weight is left to draw from"):
+        ensemble.fit(X, y)
+
+
+def test_copies_of_copies_do_not_overflow() -> None:
+    """The copies of a row are multiplied: such draws gave negative weights, and a model of no rows."""
+    X, y = np.arange(12.0)[:, None], np.arange(12.0)
+    draws = [Bootstrap(max_samples=1_000.0)]
+    few = PerturbCombineRegressor(CARTRegressor(), perturb=draws * 2, n_estimators=2, random_state=0).fit(X, y)
+    assert few.predict(X) == pytest.approx(y)
+    with pytest.raises(InvalidInput, match="A row would be drawn more than 9,007,199,254,740,992 times"):
+        PerturbCombineRegressor(CARTRegressor(), perturb=draws * 8, n_estimators=2, random_state=0).fit(X, y)

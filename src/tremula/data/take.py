@@ -40,7 +40,12 @@ def count_rows(table: Any) -> int:
     >>> count_rows([[1, 2], [3, 4], [5, 6]])
     3
     """
-    shape = table.shape if hasattr(table, "shape") else np.asarray(table).shape
+    try:
+        shape = table.shape if hasattr(table, "shape") else np.asarray(table).shape
+    except ValueError as error:
+        raise InvalidInput(
+            f"X has rows of different lengths: give each row a value of every column ({error})"
+        ) from error
     if not shape:
         raise InvalidInput(f"X is of type {type(table).__name__}: give an array or a frame with one row for each case")
     return int(shape[0])

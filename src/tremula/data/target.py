@@ -257,7 +257,10 @@ def read_groups(groups: Any, n_rows: int) -> npt.NDArray[np.int32]:
     array([0, 1, 0], dtype=int32)
     """
     refuse_masked("groups", groups)
-    given = np.asarray(_unwrap_series(groups))
+    try:
+        given = np.asarray(_unwrap_series(groups))
+    except ValueError as error:
+        raise InvalidInput(f"groups is no list of labels: give one group for each row ({error})") from error
     if given.shape != (n_rows,):
         raise InvalidInput(f"groups has shape {given.shape}, but X has {n_rows} rows: give one group for each row")
     usable = _is_usable(given)

@@ -43,7 +43,7 @@ def draw_shifts(n_rows: int, n_classes: int, rate: float, random: np.random.Gene
 
 
 def _count_rows(y: Any) -> int:
-    if y is None or np.ndim(y) == 0:
+    if y is None or not hasattr(y, "__len__") or getattr(y, "ndim", 1) == 0:
         raise InvalidTarget(f"y={y!r} was given; expected class labels, one for each row")
     if len(y) == 0:
         raise InvalidTarget("y has no labels; expected those of at least two rows, of different classes")
@@ -206,7 +206,10 @@ def weight_trace(model: Any, mask: Any) -> WeightTrace:
     array([1. , 3.9, 4.1])
     """
     weights = _kept_weights(model)
-    corrupted = np.asarray(mask)
+    try:
+        corrupted = np.asarray(mask)
+    except ValueError as error:
+        raise InvalidInput(f"mask is no list of True and False: give one for each row ({error})") from error
     if corrupted.dtype.kind != "b" or corrupted.shape != weights.shape[1:]:
         raise InvalidInput(
             f"mask has type {corrupted.dtype} and shape {corrupted.shape}, but the model was fitted to "

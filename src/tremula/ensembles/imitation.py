@@ -89,7 +89,7 @@ def imitate(
 
 def _estimator_for(model: Any, estimator: BaseEstimator | None) -> BaseEstimator:
     """Return what is trained; raise an error if it is of another task than the model."""
-    if not hasattr(model, "predict") or not (is_classifier(model) or is_regressor(model)):
+    if isinstance(model, type) or not hasattr(model, "predict") or not (is_classifier(model) or is_regressor(model)):
         raise InvalidParameter(f"model is a {type(model).__name__}: give a fitted classifier or regressor")
     if estimator is None:
         return C45Classifier() if is_classifier(model) else REPTreeRegressor()

@@ -17,6 +17,7 @@ from tremula.explanations.model_trees import ModelTreeFactors
 from tremula.explanations.shapley_values import ShapleySum
 from tremula.explanations.smoothed_factors import smoothed_factors
 from tremula.explanations.tree_reader import read_trees
+from tremula.parameters import check_jobs
 from tremula.smoothing.base import DualPerturb
 from tremula.smoothing.models import TreeModel
 from tremula.smoothing.shrinkage import find_node_weights, node_means
@@ -81,6 +82,7 @@ def explain(model: Any, X: Any, *, background: Any = None, n_jobs: int | None = 
     >>> bool(abs(explanation.sums - forest.predict(X[:3])).max() < 1e-10)
     True
     """
+    check_jobs("n_jobs", n_jobs)
     if _has_model_trees(model):
         return _explain_model_trees(model, X, background, n_jobs)
     trees, factors, rows = _read(model, X)

@@ -14,7 +14,7 @@ from tremula.errors import InvalidParameter, UnsupportedModel, counted
 from tremula.explanations.training_rows import read_training_rows
 from tremula.explanations.tree_reader import read_trees
 from tremula.parallel import map_members
-from tremula.parameters import check_choice
+from tremula.parameters import check_choice, check_jobs
 from tremula.trees.leaf_shares import leaf_shares
 from tremula.trees.tree import Tree
 from tremula.uncertainty.leaf_rows import LeafRows
@@ -79,6 +79,7 @@ def proximity(
            [0.  , 0.  , 1.  ]])
     """
     check_choice("kind", kind, KINDS)
+    check_jobs("n_jobs", n_jobs)
     if kind == "plain":
         return _plain(model, X, Y, n_jobs)
     if Y is not None:

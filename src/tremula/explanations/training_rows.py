@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from tremula.data.class_weights import weigh_classes
 from tremula.data.target import read_known_classes, read_target
 from tremula.ensembles.base.target import is_by_member
 from tremula.errors import InvalidInput, UnsupportedModel
 from tremula.explanations.tree_reader import read_trees
+from tremula.parameters import check_jobs
 from tremula.smoothing.models import TreeModel
 from tremula.trees.m5.model_tree import ModelTree
-from tremula.uncertainty.model_reader import read_trained
+from tremula.uncertainty.model_reader import check_fitted, read_trained
 from tremula.uncertainty.trained_members import Floats, MemberSample, TrainedMembers
 
 
@@ -25,7 +25,8 @@ def read_training_rows(model: Any, X: Any, y: Any, sample_weight: Any, n_jobs: i
         raise UnsupportedModel(f"model is the class {model.__name__}: give an instance, fitted to rows")
     last = getattr(model, "best_estimator_", model)
     last = last[-1] if hasattr(last, "named_steps") else last
-    check_is_fitted(last)
+    check_jobs("n_jobs", n_jobs)
+    check_fitted(last)
     if leaves_rows_out(last):
         trained = read_trained(model, X, y, sample_weight, n_jobs)
     else:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tremula.errors import InvalidParameter
-from tremula.parameters.checks import check_choice, check_flag, check_number
+from tremula.parameters.checks import check_choice, check_flag, check_jobs, check_number
 
 
 def quoted(value: Any) -> str:
@@ -100,7 +100,7 @@ def _check_directions(name: str, given: Any) -> None:
     if given is None:
         return
     entries = list(given.values()) if isinstance(given, Mapping) else given
-    has_entries = isinstance(entries, list | tuple | np.ndarray) and np.ndim(entries) == 1
+    has_entries = isinstance(entries, list | tuple | np.ndarray) and getattr(entries, "ndim", 1) == 1
     if not has_entries or not all(isinstance(entry, Real) and entry in (-1, 0, 1) for entry in entries):
         raise InvalidParameter(
             f"{name}={given!r} was given; expected 1, 0 or -1 for each column, or a dict of these by column name"
@@ -184,6 +184,7 @@ def _check_noise(name: str, given: Any) -> None:
 COUNT = number(1, whole=True)
 COUNT_OR_AUTO = Kind('int or "auto"', _check_count_or_auto)
 FLAG = Kind("bool", check_flag)
+JOBS = Kind("int or None", check_jobs)
 VERBOSITY = Kind("int", _check_verbosity)
 OOB_SCORE = Kind("bool, str or callable", _check_scoring)
 BOOTSTRAP = Kind('bool or "balanced"', _check_bootstrap)

@@ -16,6 +16,7 @@ from tremula.parameters.kinds import (
     ESTIMATOR,
     FLAG,
     FOLDS,
+    JOBS,
     MAX_FEATURES,
     OOB_SCORE,
     ROW_COUNT,
@@ -29,6 +30,8 @@ from tremula.parameters.kinds import (
     number,
     number_or_word,
 )
+
+MOST_DRAWS = 1_000_000  # of noise; each takes memory for every attribute
 
 
 @dataclass(frozen=True)
@@ -178,7 +181,7 @@ TREES = {
     "subtree_raising": Parameter(FLAG, "Whether pruning may replace a node by its heaviest branch."),
     "prune": Parameter(FLAG, "Whether to prune the tree."),
     "n_folds": Parameter(
-        number(2, whole=True),
+        number(2, 1_000_000, whole=True),
         "One of this many folds is held out for pruning, unless `fit` is given `X_val` and `y_val`.",
     ),
     "backfit": Parameter(FLAG, "Whether the held-out rows are added to the leaves after pruning."),
@@ -221,7 +224,7 @@ ENSEMBLES = {
         "had been trained at once.",
     ),
     "n_jobs": Parameter(
-        anything("int or None"),
+        JOBS,
         "Number of members trained in parallel, in threads unless `joblib.parallel_config` sets another backend.",
     ),
     "categorical_features": Parameter(
@@ -248,7 +251,8 @@ ENSEMBLES = {
     "keep_weights": Parameter(FLAG, "Whether to keep the row weights of every round, in `row_weights_`."),
     "max_trials": Parameter(COUNT, "Maximum number of members trained, counting those that were rejected."),
     "artificial_share": Parameter(
-        number(0.0, above=True), "Number of artificial rows added for each member, as a share of the training rows."
+        number(0.0, 1e6, above=True),
+        "Number of artificial rows added for each member, as a share of the training rows.",
     ),
     "first_share": Parameter(
         ROW_COUNT_OR_NONE,
@@ -331,7 +335,7 @@ NOISE = {
         "Whether an amount is then fitted for each tree and attribute, by gradient descent. It needs validation rows "
         "or out-of-bag rows.",
     ),
-    "n_draws": Parameter(COUNT, 'Number of noise draws, with "sample".'),
+    "n_draws": Parameter(number(1, MOST_DRAWS, whole=True), 'Number of noise draws, with "sample".'),
     "tol": Parameter(
         number(0.0, 1.0),
         "Parts of trees that a row reaches with less probability may be skipped; `smooth` returns a bound on the error "

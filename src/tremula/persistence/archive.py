@@ -14,13 +14,12 @@ import zipfile
 from collections.abc import Callable
 from functools import partial
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 from numpy.typing import NDArray
 
 from tremula.errors import FileDamaged, FileTooNew, TremulaError
-from tremula.persistence.atomic_write import write_atomically
+from tremula.persistence.atomic_write import file_path, write_atomically
 from tremula.persistence.description import ValueDecoder, ValueEncoder
 from tremula.persistence.stored_arrays import array_of, bytes_of
 
@@ -68,7 +67,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     >>> bool((again.predict_proba(X) == forest.predict_proba(X)).all())
     True
     """
-    write_atomically(path, _pack(model))
+    write_atomically(file_path(path), _pack(model))
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -97,7 +96,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     --------
     save : Write such a file.
     """
-    content = Path(path).read_bytes()
+    content = file_path(path).read_bytes()
     _check_checksum(content, path)
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:

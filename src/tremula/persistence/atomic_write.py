@@ -5,6 +5,24 @@ from __future__ import annotations
 import os
 import secrets
 from pathlib import Path
+from typing import Any
+
+from tremula.errors import InvalidParameter
+
+
+def file_path(path: Any) -> Path:
+    """Return a path; refuse what is none. A number would be an open file.
+
+    Examples
+    --------
+    >>> file_path("iris.tremula").suffix
+    '.tremula'
+    """
+    if not isinstance(path, str | os.PathLike) or isinstance(os.fspath(path), bytes):
+        raise InvalidParameter(f"path is of type {type(path).__name__}: give the name of a file")
+    if "\0" in os.fspath(path):
+        raise InvalidParameter(f"path={path!r} has a NUL, which no name of a file has: give another one")
+    return Path(path)
 
 
 def write_atomically(path: str | os.PathLike[str], content: bytes) -> None:

@@ -135,8 +135,10 @@ class SmearedInputs(Perturbation):
 
     def __post_init__(self) -> None:
         """Turn several amounts into a tuple, which can be compared and stored."""
-        if isinstance(self.noise, np.ndarray | list):
-            object.__setattr__(self, "noise", tuple(np.asarray(self.noise).tolist()))
+        if isinstance(self.noise, np.ndarray) and self.noise.ndim == 0:
+            object.__setattr__(self, "noise", self.noise.item())
+        elif isinstance(self.noise, np.ndarray | list):
+            object.__setattr__(self, "noise", tuple(np.asarray(self.noise, dtype=object).tolist()))
 
     def check(self, sample: Sample) -> None:
         """Raise InvalidParameter if amounts are negative, not finite, or not one for each attribute."""

@@ -9,6 +9,9 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from ..errors import InvalidInput
+
+MAX_COPIES = 2**53  # of one row; float64 has no larger whole numbers without gaps
 SEPARATE = 1  # spawn key of `Draw.separate_seed`; a member's stream itself spawns from 0
 
 
@@ -81,8 +84,14 @@ class Sample:
         return self.n_classes or (int(self.target.shape[1]) if self.has_several_targets else 1)
 
     def eligible_rows(self) -> np.ndarray:
-        """Return the rows that can be drawn: those of positive weight."""
-        return np.arange(self.n_rows) if self.weights is None else np.flatnonzero(self.weights > 0)
+        """Return the rows that can be drawn: those of positive weight. Raise InvalidInput if there is none."""
+        rows = np.arange(self.n_rows) if self.weights is None else np.flatnonzero(self.weights > 0)
+        if len(rows) == 0:
+            raise InvalidInput(
+                "No row of positive weight is left to draw from: the perturbations before left every row out. "
+                "Take fewer of them, or others."
+            )
+        return rows
 
     @property
     def draws_any_row(self) -> bool:
@@ -111,6 +120,11 @@ class Sample:
 
     def with_copies(self, copies: np.ndarray) -> Sample:
         """Return the sample with the number of copies of each row multiplied."""
+        if self.copies is not None and float(self.copies.max()) * float(copies.max()) > MAX_COPIES:
+            raise InvalidInput(
+                f"A row would be drawn more than {MAX_COPIES:,} times, since perturbations that draw rows multiply "
+                "their copies: take fewer of them"
+            )
         return self.changed(
             weights=copies if self.weights is None else self.weights * copies,
             copies=copies if self.copies is None else self.copies * copies,

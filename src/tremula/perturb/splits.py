@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from tremula.parameters import check_number
+from tremula.parameters.kinds import check_max_features
 from tremula.persistence.registry import storable
 from tremula.perturb.sample import Draw, Perturbation, Sample
 
@@ -27,6 +29,10 @@ class RandomSplits(Perturbation):
 
     n_best_splits: int = 20
 
+    def check(self, sample: Sample) -> None:
+        """Raise InvalidParameter if this is no number of splits."""
+        check_number("n_best_splits", self.n_best_splits, 1, whole=True)
+
     def apply(self, sample: Sample, draw: Draw) -> Sample:
         """Set `n_best_splits`."""
         return with_option(sample, "n_best_splits", self.n_best_splits)
@@ -44,6 +50,10 @@ class RandomAttributes(Perturbation):
     """
 
     max_features: int | float | str | None = "sqrt"
+
+    def check(self, sample: Sample) -> None:
+        """Raise InvalidParameter if this is no number of attributes."""
+        check_max_features("max_features", self.max_features)
 
     def apply(self, sample: Sample, draw: Draw) -> Sample:
         """Set `max_features`."""

@@ -17,7 +17,8 @@ from tremula.data.target import read_classes, read_target
 from tremula.errors import InvalidInput
 from tremula.parameters import check_choice, check_number
 from tremula.queries.contributions import check_bounds, limit_table, places_on_grid
-from tremula.queries.domains import check_domain_names, describe_stated, stated_levels
+from tremula.queries.domains import check_cuts, check_domain_names, describe_stated, stated_levels
+from tremula.queries.oracle import MOST_BINS
 from tremula.queries.question import EVERYWHERE, Attribute, Path, Question, Schema, is_within, joint_shape
 
 CODE_TYPES = (np.uint8, np.uint16, np.int32)
@@ -114,8 +115,9 @@ def encode_table(
     classes: Sequence[Any] | None = None,
 ) -> tuple[Schema, NDArray[Any], NDArray[Any]]:
     """Encode rows for counting: return the schema, the value numbers, and the target as class codes or numbers."""
-    check_number("n_bins", n_bins, 2, whole=True)
+    check_number("n_bins", n_bins, 2, MOST_BINS, whole=True)
     check_choice("task", task, TASKS)
+    check_cuts(cuts)
     encoder, values = ColumnEncoder.learn(X, categorical_features)
     attributes = describe_columns(encoder, values, n_bins, cuts, domains)
     values = recode_levels(encoder, attributes, values)
@@ -145,11 +147,19 @@ def _read_target(
     """Return the class labels, None for a numeric target, and the target as class codes or numbers."""
     if classes is not None:
         return classes, _class_codes(y, classes, n_rows)
-    if bounds is not None or task == "regression" or (task == "auto" and type_of_target(y).startswith("continuous")):
+    if bounds is not None or task == "regression" or (task == "auto" and _is_continuous(y)):
         target = read_target(y, n_rows, None)
         return None, target if bounds is None else places_on_grid(target, bounds)
     labels, codes = read_classes(y, n_rows, None)
     return tuple(labels.tolist()), codes
+
+
+def _is_continuous(y: Any) -> bool:
+    """Whether a target has numbers with decimals; what scikit-learn cannot tell is refused where it is read."""
+    try:
+        return bool(type_of_target(y).startswith("continuous"))
+    except (TypeError, ValueError):
+        return False
 
 
 class ArrayOracle:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tremula.data.table import Table
 from tremula.data.take import take_columns, take_rows
-from tremula.errors import InvalidInput
+from tremula.errors import InvalidInput, InvalidParameter
 from tremula.parameters import check_number
 from tremula.queries.question import GRID
 
@@ -45,8 +45,13 @@ def limit_rows(person_id: Any, rows_per_person: int, key: str | bytes = b"") -> 
     (4, True, True)
     """
     check_number("rows_per_person", rows_per_person, 1, whole=True)
-    secret = key.encode() if isinstance(key, str) else key
-    persons = np.asarray(person_id)
+    if not isinstance(key, str | bytes):
+        raise InvalidParameter(f"key is of type {type(key).__name__}: give a word or bytes")
+    secret = key.encode("utf-8", "surrogatepass") if isinstance(key, str) else key
+    try:
+        persons = np.asarray(person_id)
+    except ValueError as error:
+        raise InvalidInput(f"person_id is no list of labels: give one person for each row ({error})") from error
     if persons.ndim != 1:
         raise InvalidInput(f"person_id has shape {persons.shape}: give one person for each row")
     rows_of: dict[Any, list[int]] = {}

@@ -6,12 +6,13 @@ the first or the last bin; a row of another class is not counted.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from tremula.errors import InvalidInput, listed
+from tremula.parameters import check_mapping, read_names, read_numbers
 from tremula.queries.contributions import check_bounds
 from tremula.queries.oracle import Oracle
 from tremula.queries.question import Attribute, Schema
@@ -40,16 +41,30 @@ def stated_levels(name: str, domain: Any) -> tuple[Any, ...]:
     ('eye', 'skin')
     """
     is_list = isinstance(domain, Collection) and not isinstance(domain, str | bytes | Mapping)
-    levels = list(domain) if is_list else []
-    if not levels or any(level is None or level != level for level in levels):
+    levels = list(domain) if is_list and getattr(domain, "ndim", 1) == 1 else []
+    is_plain = all(isinstance(level, Hashable) and not isinstance(level, np.void) for level in levels)
+    if not levels or not is_plain or any(level is None or level != level for level in levels):
         raise InvalidInput(f"the domain of {name!r} is {domain!r}, expected its levels: give them as a list")
     if len({type(level) for level in levels}) > 1 or len(set(levels)) < len(levels):
         raise InvalidInput(f"the domain of {name!r} is {domain!r}: give each level once, all of one type")
     return tuple(sorted(levels))
 
 
+def check_cuts(cuts: Any) -> None:
+    """Refuse cuts that are not finite, increasing numbers by the name of a column."""
+    if cuts is None:
+        return
+    check_mapping("cuts", cuts)
+    for name, given in cuts.items():
+        numbers = read_numbers(f"cuts[{name!r}]", given, "a list of numbers")
+        if numbers.ndim != 1 or not np.isfinite(numbers).all() or not (np.diff(numbers) > 0).all():
+            raise InvalidInput(f"the cuts of {name!r} are {given!r}, expected finite numbers that increase")
+
+
 def check_domain_names(domains: Mapping[str, Any] | None, names: Sequence[str]) -> dict[str, Any]:
     """Return domains by column; raise an error if one is of no column."""
+    if domains is not None:
+        check_mapping("domains", domains)
     for name in domains or {}:
         if name not in names:
             raise InvalidInput(f"a domain is of {name!r}, but the columns to learn from are {listed(list(names))}")
@@ -73,7 +88,8 @@ def check_public(schema: Schema, public: Sequence[str] | str) -> None:
         Columns, the target included, of which they are public knowledge.
     """
     known = [*(attribute.name for attribute in schema.attributes), schema.target]
-    declared = known if public == ALL else [public] if isinstance(public, str) else list(public)
+    declared = [public] if isinstance(public, str) else read_names("public", public)
+    declared = known if declared == [ALL] else declared
     for name in declared:
         if name not in known:
             raise InvalidInput(f"public names {name!r}, but the columns are {listed(known)}")

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from scipy import stats
 from sklearn.base import clone
 
-from tremula.errors import InvalidInput, QueryRefused
-from tremula.parameters import check_number
+from tremula.errors import InvalidInput, InvalidParameter, QueryRefused
+from tremula.parameters import check_number, check_text
+from tremula.queries.base import SimulatedBagging
 from tremula.queries.guard import GuardedOracle
 from tremula.queries.oracle import Oracle, count_rows
 from tremula.queries.question import EVERYWHERE, Attribute, Question, Schema
@@ -124,6 +125,11 @@ def estimate_error(
     True
     """
     check_number("confidence", confidence, 0.0, MAX_CONFIDENCE, above=True)
+    check_text("key", key)
+    if not isinstance(model, SimulatedBagging):
+        raise InvalidParameter(
+            f"model is of type {type(model).__name__}: give a SimulatedBaggingClassifier or SimulatedBaggingRegressor"
+        )
     hold_out = getattr(oracle, "hold_out", None)
     if hold_out is None:
         raise InvalidInput(

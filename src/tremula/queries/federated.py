@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tremula.errors import BudgetExhausted, InvalidInput, QueryFailed, TremulaError
-from tremula.parameters import check_choice, check_number
-from tremula.queries.oracle import Oracle
+from tremula.parameters import check_choice, check_flag, check_number
+from tremula.queries.oracle import Oracle, schema_of
 from tremula.queries.question import UNKNOWN, Question, Schema, joint_shape
 from tremula.queries.remote.messages import questions_in
 from tremula.queries.secure.sums import SecureSums
@@ -88,13 +88,14 @@ class FederatedOracle:
         check_choice("on_failure", on_failure, ON_FAILURE)
         if timeout is not None:
             check_number("timeout", timeout, 0.0, above=True)
-        if not sites:
-            raise InvalidInput("no sites were given: give at least one oracle")
+        check_flag("secure", secure)
+        if not isinstance(sites, list | tuple) or not sites:
+            raise InvalidInput(f"sites is {sites!r}: give a list of oracles, one at least")
         self.failures: list[SiteFailure] = []
         self._sites = list(sites)
         self._on_failure = on_failure
         self._timeout = timeout
-        self._schema = merge_schemas([site.schema for site in sites])
+        self._schema = merge_schemas([schema_of(site) for site in sites])
         self._codes = [SiteCodes(site.schema, self._schema) for site in sites]
         self._failed: set[int] = set()
         self._n_batches = 0

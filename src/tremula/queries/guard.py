@@ -26,7 +26,7 @@ from tremula.queries.estimates import Estimates
 from tremula.queries.ledger import LedgerEntry, digest, path_in_words, question_from, question_in_json, rules_of
 from tremula.queries.ledger_file import LedgerFile, Record
 from tremula.queries.noisy_answers import noisy_answer
-from tremula.queries.oracle import Oracle
+from tremula.queries.oracle import Oracle, schema_of
 from tremula.queries.possible_cells import possible_cells
 from tremula.queries.privacy import DEFAULT_DEPTH, make_budget
 from tremula.queries.question import EVERYWHERE, UNKNOWN, Question, Schema
@@ -138,6 +138,7 @@ class GuardedOracle(ShownAsTable):
         public: Sequence[str] | str = (),
         single_split: bool = False,
     ) -> None:
+        schema_of(oracle)
         check_number("min_count", min_count, 0, whole=True)
         flags = {"allow_joint": allow_joint, "estimate": estimate, "shrink": shrink, "single_split": single_split}
         for name, flag in flags.items():
@@ -151,7 +152,7 @@ class GuardedOracle(ShownAsTable):
         self._oracle = oracle
         self._min_count = min_count
         self._round_to = round_to
-        self._key = key.encode() if isinstance(key, str) else key
+        self._key = key.encode("utf-8", "surrogatepass") if isinstance(key, str) else key
         self._allow_joint = allow_joint
         n_rows = _rows_per_person(oracle.schema, rows_per_person)
         self._budget = make_budget(oracle.schema, epsilon, delta, epsilon_per_table, n_rows, budget_depth, rho)

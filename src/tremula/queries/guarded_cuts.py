@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from tremula.errors import InvalidInput
-from tremula.parameters import check_number
-from tremula.queries.oracle import Oracle
+from tremula.parameters import check_number, read_names
+from tremula.queries.oracle import MOST_BINS, Oracle, schema_of
 from tremula.queries.question import EVERYWHERE, Question
 
 
@@ -41,10 +41,10 @@ def private_cuts(oracle: Oracle, n_bins: int, attributes: Sequence[str] | None =
     >>> len(cuts["x0"]), guarded.spent
     (3, 0.5)
     """
-    check_number("n_bins", n_bins, 2, whole=True)
-    schema = oracle.schema
+    check_number("n_bins", n_bins, 2, MOST_BINS, whole=True)
+    schema = schema_of(oracle)
     known = [attribute.name for attribute in schema.attributes if not attribute.is_nominal]
-    names = known if attributes is None else list(attributes)
+    names = known if attributes is None else read_names("attributes", attributes)
     for name in names:
         if name not in known:
             raise InvalidInput(f"the oracle has no numeric attribute {name!r}: it has {', '.join(known) or 'none'}")

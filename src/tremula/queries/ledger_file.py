@@ -10,10 +10,10 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from tremula.errors import FileDamaged, InvalidInput
+from tremula.persistence.atomic_write import file_path
 
 Record = dict[str, Any]
 
@@ -41,7 +41,7 @@ class LedgerFile:
     """
 
     def __init__(self, path: str | os.PathLike[str], rules: Record) -> None:
-        self.path = Path(path)
+        self.path = file_path(path)
         self._rules = json.loads(json.dumps(rules))
         self._end = 0
         self._identity: tuple[int, int] | None = None

@@ -8,8 +8,19 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tremula.errors import QueryRefused
+from tremula.errors import InvalidParameter, QueryRefused
 from tremula.queries.question import EVERYWHERE, UNKNOWN, Question, Schema
+
+MOST_RETRIES = 1000  # of one question, seconds apart
+MOST_BINS = 1_000_000  # of one attribute
+
+
+def schema_of(oracle: Any) -> Schema:
+    """Return the schema of an oracle; refuse what is none."""
+    schema = getattr(oracle, "schema", None)
+    if not isinstance(schema, Schema) or not hasattr(oracle, "count"):
+        raise InvalidParameter(f"oracle is of type {type(oracle).__name__}: give an oracle, such as an ArrayOracle")
+    return schema
 
 
 class Oracle(Protocol):

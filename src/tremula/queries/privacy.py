@@ -18,6 +18,9 @@ from tremula.parameters import check_number
 from tremula.queries.question import GRID, Question, Schema
 from tremula.queries.sql.path_covers import cover_paths
 
+MOST_DEPTH = 10_000  # of trees that a budget is divided among
+MOST_ROWS_PER_PERSON = 2**53
+
 DEFAULT_DEPTH = 8  # by default the budget suffices for trees of this depth, if all members have the same tree
 # Parts of a table's cost that pay for the number of rows, their sum and their sum of squares. The gain of a split and
 # the value of a leaf depend most on the sum; only the resampling of sums needs the squares.
@@ -106,8 +109,8 @@ def make_budget(
     rho: float | None = None,
 ) -> Budget | None:
     """Check a privacy budget and its noise; None without a budget."""
-    check_number("rows_per_person", rows_per_person, 1, whole=True)
-    check_number("budget_depth", depth, 1, whole=True)
+    check_number("rows_per_person", rows_per_person, 1, MOST_ROWS_PER_PERSON, whole=True)
+    check_number("budget_depth", depth, 1, MOST_DEPTH, whole=True)
     check_amounts(epsilon, delta, per_table, rho)
     if epsilon is None and rho is None:
         return None

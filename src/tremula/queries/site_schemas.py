@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tremula.errors import InvalidInput
+from tremula.errors import InvalidInput, InvalidParameter
+from tremula.parameters import check_number, read_numbers
+from tremula.queries.oracle import MOST_BINS
 from tremula.queries.question import EVERYWHERE, UNKNOWN, Attribute, Condition, Path, Question, Schema, joint_shape
 
 
@@ -90,16 +92,31 @@ def agree_on_cuts(cuts: Sequence[Sequence[float]], n_rows: Sequence[float], n_bi
     >>> agree_on_cuts([(1.0, 2.0, 3.0), (2.0, 4.0, 6.0)], [100, 100], 3)
     (2.0, 3.0)
     """
-    values = np.concatenate([np.asarray(site_cuts, dtype=np.float64) for site_cuts in cuts])
-    weights = np.concatenate(
-        [np.full(len(site_cuts), rows / max(len(site_cuts), 1)) for site_cuts, rows in zip(cuts, n_rows)]
-    )
+    check_number("n_bins", n_bins, 2, MOST_BINS, whole=True)
+    of_sites = _read_site_cuts(cuts)
+    rows = read_numbers("n_rows", n_rows, "a number of rows for each site")
+    if rows.shape != (len(of_sites),) or not (np.isfinite(rows) & (rows > 0)).all():
+        raise InvalidParameter(f"n_rows={n_rows!r} was given; expected a number of rows above 0 for each site")
+    values = np.concatenate(of_sites)
+    weights = np.concatenate([np.full(len(own), n / max(len(own), 1)) for own, n in zip(of_sites, rows)])
     if not len(values):
         return ()
     order = np.argsort(values, kind="stable")
     cumulative_share = np.cumsum(weights[order]) / weights.sum()
     places = np.searchsorted(cumulative_share, np.arange(1, n_bins) / n_bins - 1e-12)
     return tuple(np.unique(values[order][np.minimum(places, len(values) - 1)]).tolist())
+
+
+def _read_site_cuts(cuts: Any) -> list[NDArray[np.float64]]:
+    """Return the cuts of each site, which are finite numbers; there is one site at least."""
+    expected = "a list of numbers for each site, such as [[1.0, 2.0], [1.5]]"
+    is_list = isinstance(cuts, Sequence | np.ndarray) and not isinstance(cuts, str | bytes)
+    if not is_list or getattr(cuts, "ndim", 1) == 0 or len(cuts) == 0:
+        raise InvalidParameter(f"cuts={cuts!r} was given; expected {expected}")
+    of_sites = [read_numbers("cuts", site_cuts, expected) for site_cuts in cuts]
+    if not all(own.ndim == 1 and np.isfinite(own).all() for own in of_sites):
+        raise InvalidParameter(f"cuts={cuts!r} was given; expected {expected}, all finite")
+    return of_sites
 
 
 class SiteCodes:

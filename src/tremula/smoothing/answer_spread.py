@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tremula.errors import InvalidParameter, SamplingWarning, counted
-from tremula.parameters import check_choice, check_number
+from tremula.parameters import check_choice, check_number, read_numbers
+from tremula.parameters.table import MOST_DRAWS
 from tremula.smoothing.deviations import Deviations, Spread
 from tremula.smoothing.distribution import AnswerDistribution
 from tremula.smoothing.methods import Smoothed, Smoother, TreeSmoother
@@ -107,8 +108,8 @@ class AnswerSpreadMixin:
         AnswerDistribution
             Says for every row whether its quantiles are exact. Drawn ones have an interval that holds the true one.
         """
-        check_number("n_draws", n_draws, 1)
-        probabilities = np.atleast_1d(np.asarray(quantiles, dtype=np.float64))
+        check_number("n_draws", n_draws, 1, MOST_DRAWS)
+        probabilities = np.atleast_1d(read_numbers("quantiles", quantiles, "numbers above 0 and below 1"))
         if probabilities.ndim != 1 or not ((probabilities > 0) & (probabilities < 1)).all():
             raise InvalidParameter(f"quantiles={quantiles!r} were given; expected numbers above 0 and below 1")
         smoother, rows, noise = self._read(X, X_std)

@@ -26,6 +26,7 @@ from tremula.errors import (
     DecisionWarning,
     InvalidInput,
     InvalidParameter,
+    InvalidTarget,
     ModelChanged,
     SamplingWarning,
     counted,
@@ -68,7 +69,11 @@ SEARCH = Parameter(
 
 def _read_one_target(y: Any) -> Any:
     """Return the target as one column; refuse several."""
-    if y is None or np.asarray(y).ndim != 2:
+    try:
+        shape = () if y is None else np.shape(y)
+    except ValueError as error:
+        raise InvalidTarget(f"y is no list of values: give one for each row ({error})") from error
+    if len(shape) != 2 or shape[1] == 0:
         return y
     if np.shape(y)[1] > 1:
         raise InvalidInput(

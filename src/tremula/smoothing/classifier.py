@@ -19,7 +19,7 @@ from tremula.smoothing.certificate import UNITS, certified_radii, radii_in_unit,
 from tremula.smoothing.inner_estimator import check_target_type
 from tremula.smoothing.methods import METHODS, LinearSmoother
 from tremula.smoothing.noise.amounts import Noise
-from tremula.smoothing.sharp_certificate import SharpCertificate
+from tremula.smoothing.sharp_certificate import MOST_REGIONS, SharpCertificate
 from tremula.trees.cart import CARTClassifier
 
 Floats = NDArray[np.float64]
@@ -256,7 +256,7 @@ class DualPerturbClassifier(ClassifierMixin, DualPerturb):
         then the least noise of any tree. Models smoothed by sampling have no certificate.
         """
         check_choice("unit", unit, UNITS)
-        check_number("n_regions", n_regions, 0)
+        check_number("n_regions", n_regions, 0, MOST_REGIONS, whole=True)
         smoother, rows, noise = self._read(X, X_std)
         spread = self._spread(smoother, rows, noise)
         threshold = self._wrapped.threshold

@@ -118,7 +118,7 @@ def _check_scale(scale: ArrayLike | None, n_attributes: int) -> Floats:
         return np.ones(n_attributes)
     try:
         units = np.asarray(scale, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InvalidParameter(f"scale is {type(scale).__name__} without numbers: give one per attribute") from error
     if units.shape != (n_attributes,) or not (np.isfinite(units) & (units > 0)).all():
         raise InvalidParameter(

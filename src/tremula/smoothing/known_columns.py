@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -54,11 +55,13 @@ class KnownColumnsMixin:
             )
 
     def _check_columns(self, X: Any) -> None:
-        if isinstance(X, np.ndarray | list) and np.ndim(X) != 2:
-            try:
+        if isinstance(X, str | bytes | Mapping):
+            raise InvalidInput(f"X is of type {type(X).__name__}: give an array or a frame with one row for each case")
+        try:
+            if isinstance(X, np.ndarray | list) and np.ndim(X) != 2:
                 check_array(X, dtype=None, ensure_all_finite=False)
-            except ValueError as error:
-                raise InvalidInput(str(error)) from error
+        except ValueError as error:
+            raise InvalidInput(str(error)) from error
         try:
             validate_data(self, X, reset=False, skip_check_array=True)
         except ValueError as error:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 
 from tremula.data.target import read_further_target
-from tremula.parameters import check_number, with_parameters
+from tremula.parameters import check_flag, check_number, with_parameters
 from tremula.parameters.kinds import choice
 from tremula.parameters.table import AMOUNT_OF_NOISE
 from tremula.persistence.registry import storable
@@ -17,7 +17,7 @@ from tremula.smoothing.base import SEARCH, TUNING, DualPerturb
 from tremula.smoothing.certificate import certified_interval
 from tremula.smoothing.inner_estimator import check_target_type
 from tremula.smoothing.methods import METHODS, LinearSmoother
-from tremula.smoothing.sharp_certificate import SharpCertificate
+from tremula.smoothing.sharp_certificate import MOST_REGIONS, SharpCertificate
 from tremula.trees.cart import CARTRegressor
 
 Floats = NDArray[np.float64]
@@ -156,6 +156,7 @@ class DualPerturbRegressor(RegressorMixin, DualPerturb):
         -------
         array of shape (n_rows,), or a tuple of two such arrays
         """
+        check_flag("return_std", return_std)
         if not return_std:
             return self.smooth(X, X_std).answers[:, 0]
         values, deviations = self._with_deviations(X, X_std)
@@ -199,7 +200,7 @@ class DualPerturbRegressor(RegressorMixin, DualPerturb):
         low, high : arrays of shape (n_rows,)
         """
         check_number("radius", radius, 0.0)
-        check_number("n_regions", n_regions, 0)
+        check_number("n_regions", n_regions, 0, MOST_REGIONS, whole=True)
         smoother, rows, noise = self._read(X, X_std)
         spread = self._spread(smoother, rows, noise)
         if isinstance(smoother, LinearSmoother):

@@ -17,6 +17,7 @@ from tremula.smoothing.noise.amounts import Noise
 from tremula.trees.tree_sum import TreeSum
 
 Floats = NDArray[np.float64]
+MOST_REGIONS = 100_000  # into which a ball is divided
 
 
 class SharpCertificate:

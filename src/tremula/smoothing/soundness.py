@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from tremula.parameters import check_choice, check_number
+from tremula.parameters.table import MOST_DRAWS
 from tremula.persistence.soundness import require, require_labels, require_numbers
 from tremula.smoothing.methods import METHODS
 
 COMBINERS = ("average", "vote")
-MAX_DRAWS = 1_000_000  # of a model in a file: each takes memory for every attribute
 
 
 def check_wrapper(wrapper: Any) -> None:
@@ -29,7 +29,7 @@ def check_wrapper(wrapper: Any) -> None:
     check_choice("method", method, METHODS)
     check_choice("combine", combine, COMBINERS)
     check_number("tol", tol, 0.0)
-    check_number("n_draws", n_draws, 1, MAX_DRAWS, whole=True)
+    check_number("n_draws", n_draws, 1, MOST_DRAWS, whole=True)
     if wrapper._is_classifier:
         require_labels("classes", wrapper.classes_, sortable=True)
         known = getattr(wrapper.estimator_, "classes_", wrapper.classes_)

@@ -14,6 +14,7 @@ from tremula.data.encoding import ColumnEncoder
 from tremula.data.several_targets import check_one_target
 from tremula.data.table_input import TableInputMixin
 from tremula.errors import UnsupportedModel
+from tremula.parameters import check_flag, check_number
 from tremula.trees.export.plotting import plot_tree
 from tremula.trees.export.sql import export_sql
 from tremula.trees.export.text import export_dot, export_text
@@ -21,6 +22,8 @@ from tremula.trees.importances import attribute_importances
 from tremula.trees.member_sum import MemberSum, mean_of_members
 from tremula.trees.tree import Tree
 from tremula.trees.tree_sum import TreeSum, mean_of_trees
+
+MOST_DECIMALS = 300  # of thresholds and means; float64 has no more than 324
 
 
 class FittedTreeMixin(TableInputMixin):
@@ -149,6 +152,10 @@ class FittedTreeMixin(TableInputMixin):
 
     def _export(self, export: Callable[..., Any], **options: Any) -> Any:
         check_is_fitted(self)
+        for name, most in (("decimals", MOST_DECIMALS), ("max_depth", np.inf)):
+            if options[name] is not None:
+                check_number(name, options[name], 0, most, whole=True)
+        check_flag("show_weights", options.get("show_weights", True))
         check_one_target(self, "a tree as text, graph or figure")
         tree, answers = self._exported_tree()
         return export(tree, *self._names(), **options, answers=answers)

@@ -50,6 +50,13 @@ OWN_ROWS_ALONE = (
 NO_LEAVES = "its members are not tremula's trees, and the rows in their leaves are not known"
 
 
+def check_fitted(model: Any) -> None:
+    """Refuse what is no estimator, and one that was not fitted."""
+    if not hasattr(model, "fit"):
+        raise UnsupportedModel(f"model is of type {type(model).__name__}: give a fitted ensemble or tree")
+    check_is_fitted(model)
+
+
 def read_trained(model: Any, X: Any, y: Any, sample_weight: Any, n_jobs: int | None) -> TrainedMembers:
     """Read a fitted ensemble that has left rows out, and its training rows.
 
@@ -66,7 +73,7 @@ def read_trained(model: Any, X: Any, y: Any, sample_weight: Any, n_jobs: int | N
         return read_trained(model.best_estimator_, X, y, sample_weight, n_jobs)
     if isinstance(model, Pipeline):
         return _read_pipeline(model, X, y, sample_weight, n_jobs)
-    check_is_fitted(model)
+    check_fitted(model)
     check_one_target(model, "what is told from the rows that members left out")
     if hasattr(model, "_read_rows_of_fit"):
         return _read_own(model, X, y, sample_weight, n_jobs)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tremula.errors import InvalidParameter, UnsupportedModel, counted
-from tremula.parameters import check_choice, check_flag, check_number
+from tremula.parameters import check_choice, check_flag, check_jobs, check_number, read_numbers
 from tremula.uncertainty.intervals import METHODS as INTERVAL_METHODS
 from tremula.uncertainty.intervals import Intervals
 from tremula.uncertainty.label_sets import METHODS as SET_METHODS
@@ -67,6 +67,7 @@ class Uncertainty(ProvenStabilityMixin):
     """
 
     def __init__(self, model: Any, X: Any, y: Any, *, sample_weight: Any = None, n_jobs: int | None = None) -> None:
+        check_jobs("n_jobs", n_jobs)
         self.model = model
         self._trained = read_trained(model, X, y, sample_weight, n_jobs)
         if not _has_bounded_leaves(model):
@@ -320,7 +321,7 @@ def _check_coverage(coverage: float) -> None:
 
 def _read_quantiles(quantiles: ArrayLike, interpolation: str) -> Floats:
     check_choice("interpolation", interpolation, INTERPOLATIONS)
-    wanted = np.atleast_1d(np.asarray(quantiles, dtype=np.float64))
+    wanted = np.atleast_1d(read_numbers("quantiles", quantiles, "numbers between 0 and 1, as [0.05, 0.95]"))
     if wanted.ndim != 1 or not ((wanted >= 0.0) & (wanted <= 1.0)).all():
         raise InvalidParameter(f"quantiles={quantiles!r} was given; expected numbers between 0 and 1, as [0.05, 0.95]")
     return wanted

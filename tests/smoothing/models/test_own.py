@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier as TheirForest
 from sklearn.exceptions import NotFittedError
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -91,6 +92,16 @@ def test_levels_and_names_are_those_of_the_training() -> None:
     assert model.n_levels.tolist() == [0, 3, 0]
     with pytest.raises(ColumnMismatch, match="did you mean 'age'"):
         model.rows(FRAME.rename(columns={"age": "aged"}))
+
+
+@pytest.mark.parametrize("kind", ["category", "str", "bool"])
+def test_columns_named_by_numbers_have_noise(kind: str) -> None:
+    """`frame[0]` is a row of some frames, and sampling asked it for the type of a column."""
+    named = FRAME.assign(color=(FRAME["color"] == "red") if kind == "bool" else FRAME["color"].astype(kind))
+    numbered = named.set_axis([2, 1, 0], axis=1)
+    model = tm.DualPerturbRegressor(tm.CARTRegressor(max_depth=3), noise=0.3, method="sample", random_state=0)
+    expected = clone(model).fit(named, NUMBER).predict(named)
+    assert np.array_equal(model.fit(numbered, NUMBER).predict(numbered), expected)
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ from tremula.diagnostics.significance.registry import TESTS
 from tremula.display import ShortTable, ShownAsTable
 from tremula.errors import InvalidInput, InvalidParameter
 from tremula.folds import Rows, Split
-from tremula.parameters import check_choice, check_flag
+from tremula.parameters import check_choice, check_flag, check_jobs, read_names
 from tremula.seeds import make_generator
 
 
@@ -99,6 +99,7 @@ def compare(
     require_probabilities(named, scoring)
     generator = make_generator(random_state)
     fold_seed = None if random_state is None else int(generator.integers(2**31))
+    check_jobs("n_jobs", n_jobs)
     splits = make_splits(cv, X, target, groups, classes is not None, fold_seed)
     if classes is not None and not allow_missing_classes:
         refuse_missing_classes(splits, np.searchsorted(classes, target), classes)
@@ -273,7 +274,8 @@ class Comparison(ShownAsTable):
         if baseline is None:
             pairs = list(combinations(self.names, 2))
         else:
-            pairs = [(name, self.names[self.place(baseline)]) for name in self.names if name != baseline]
+            other = self.names[self.place(baseline)]
+            pairs = [(name, other) for name in self.names if name != other]
         results = [self.test(*pair, test=test, confidence=confidence) for pair in pairs]
         adjusted = adjust_p_values([result.p_value for result in results], correction)
         return [
@@ -283,10 +285,11 @@ class Comparison(ShownAsTable):
 
     def choose(self, names: Sequence[str]) -> Comparison:
         """Return the comparison of some of the methods, in this order; only their pairs are then corrected for."""
-        places = [self.place(name) for name in names]
+        chosen = read_names("names", names)
+        places = [self.place(name) for name in chosen]
         return replace(
             self,
-            names=list(names),
+            names=chosen,
             errors=self.errors[places],
             predictions=[self.predictions[place] for place in places],
             probabilities=[self.probabilities[place] for place in places],
@@ -294,6 +297,8 @@ class Comparison(ShownAsTable):
 
     def join(self, other: Comparison) -> Comparison:
         """Return one comparison of the methods of two, which must be of the same data, splits and scoring."""
+        if not isinstance(other, Comparison):
+            raise InvalidInput(f"other is of type {type(other).__name__}: give a Comparison")
         if self.scoring != other.scoring:
             raise InvalidInput(
                 f"one comparison is by {self.scoring!r}, the other by {other.scoring!r}: use one scoring"

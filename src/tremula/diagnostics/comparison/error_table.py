@@ -48,7 +48,7 @@ def read_results(results: Any, names: Sequence[str] | None, dataset_names: Seque
 
 def read_names(option: str, given: Any) -> list[str]:
     """Return names as a list, or raise an error if they are none."""
-    if isinstance(given, str) or not isinstance(given, Iterable):
+    if isinstance(given, str) or not isinstance(given, Iterable) or getattr(given, "ndim", 1) == 0:
         raise InvalidInput(f"{option} is {type(given).__name__}: give a list of names")
     return [str(name) for name in given]
 
@@ -93,7 +93,7 @@ def _read_array(results: Any) -> ErrorTable:
         raise InvalidInput(f"the errors have several columns of the same name: rename them ({error})") from error
     try:
         errors = np.asarray(frame.to_numpy() if isinstance(frame, nw.DataFrame) else results, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InvalidInput(
             f"the errors are not a table of numbers ({error}): give datasets in rows, methods in columns"
         ) from error

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 from tremula.errors import InvalidParameter, did_you_mean
 
@@ -15,7 +15,7 @@ def place_of(name: str, names: Sequence[str]) -> int:
     >>> place_of("bagging", ["C4.5", "bagging"])
     1
     """
-    if name not in names:
+    if not isinstance(name, Hashable) or name not in names:
         hint = did_you_mean(str(name), names) or ":"
         raise InvalidParameter(f"no method is called {name!r}{hint} there are {', '.join(map(repr, names))}")
     return names.index(name)

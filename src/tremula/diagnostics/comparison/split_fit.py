@@ -34,7 +34,7 @@ class Answer:
 def read_estimators(estimators: Estimators) -> dict[str, Any]:
     """Return estimators by name, none twice, all of one kind."""
     given = list(estimators.items()) if isinstance(estimators, Mapping) else estimators
-    pairs = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
+    pairs = list(given) if isinstance(given, Iterable) and not isinstance(given, str | np.ndarray) else [given]
     if not pairs or not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in pairs):
         first_type = type(pairs[0]).__name__ if pairs else "none"
         raise InvalidParameter(

@@ -25,7 +25,7 @@ def make_splits(cv: Any, X: Any, y: NDArray[Any], groups: Any, stratified: bool,
         cv = (RepeatedStratifiedKFold if stratified else RepeatedKFold)(n_splits=2, n_repeats=5, random_state=seed)
     elif isinstance(cv, int | np.integer):
         cv = _folds(int(cv), y, stratified, seed)
-    elif isinstance(cv, str) or not (hasattr(cv, "split") or isinstance(cv, Iterable)):
+    elif isinstance(cv, str | bytes) or not (hasattr(cv, "split") or _is_iterable(cv)):
         raise InvalidParameter(f"cv is {cv!r}: give a number of folds, {FIVE_BY_TWO!r}, a splitter or a list of splits")
     with no_warning_of_rare_classes():  # what matters is whether a class can be learned, which is checked
         given = list(cv.split(X, y, groups) if hasattr(cv, "split") else cv)
@@ -33,6 +33,10 @@ def make_splits(cv: Any, X: Any, y: NDArray[Any], groups: Any, stratified: bool,
     if not splits:
         raise InvalidParameter("cv gives no split: give at least one pair of rows to learn from and rows to test on")
     return splits
+
+
+def _is_iterable(given: Any) -> bool:
+    return isinstance(given, Iterable) and getattr(given, "ndim", 1) > 0
 
 
 def _folds(n_folds: int, y: NDArray[Any], stratified: bool, seed: int | None) -> list[Split]:

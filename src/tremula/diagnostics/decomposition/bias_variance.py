@@ -177,9 +177,9 @@ def bias_variance_curve(
     """
     require_estimator(estimator)
     known = estimator.get_params(deep=True)
-    if parameter not in known:
+    if not isinstance(parameter, str) or parameter not in known:
         check_choice("parameter", parameter, sorted(known))
-    if isinstance(values, str) or not isinstance(values, Iterable):
+    if isinstance(values, str) or not isinstance(values, Iterable) or getattr(values, "ndim", 1) == 0:
         raise InvalidParameter(f"values is {values!r}: give a list of values of the parameter")
     chosen = list(values)
     if not chosen:

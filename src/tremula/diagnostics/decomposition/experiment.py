@@ -24,7 +24,7 @@ from tremula.diagnostics.decomposition.retraining import Answers, Task, gather_a
 from tremula.diagnostics.decomposition.terms import CORRECTIONS, terms_left_out, terms_of
 from tremula.diagnostics.significance.intervals import check_confidence, interval_of
 from tremula.errors import InvalidParameter
-from tremula.parameters import check_choice, check_number
+from tremula.parameters import check_choice, check_jobs, check_number
 from tremula.seeds import RandomState, make_generator, make_root_seed
 
 LEAST = {"bias": -np.inf}  # an unbiased estimate of a bias near zero is often below it
@@ -110,6 +110,7 @@ def prepare(
     chosen = choose_loss(estimator, loss)
     check_choice("bias_correction", bias_correction, CORRECTIONS)
     check_number("n_models", n_models, FEWEST_MODELS, MOST_MODELS, whole=True)
+    check_jobs("n_jobs", n_jobs)
     check_number("least_probability", least_probability, 0.0, 0.5, above=True)
     confidence = check_confidence(confidence)
     random = make_generator(random_state)

@@ -112,7 +112,7 @@ def read_truth(loss: str, task: Task, rows: np.ndarray, truth: Any, noise: Any, 
 def _read_truth(given: Any) -> np.ndarray:
     try:
         known = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InvalidInput(f"truth is {type(given).__name__} without numbers: give numbers for each row") from error
     if known.ndim == 0:
         raise InvalidInput(f"truth is the number {known}: give numbers for each row")

@@ -26,7 +26,7 @@ from tremula.diagnostics.decomposition.retraining import (
 from tremula.diagnostics.decomposition.terms import spread_of_squares
 from tremula.diagnostics.significance.intervals import check_confidence, interval_of, interval_of_rows
 from tremula.display import ShortTable, ShownAsTable
-from tremula.parameters import check_number
+from tremula.parameters import check_jobs, check_number
 from tremula.seeds import RandomState, make_generator, make_root_seed
 from tremula.uncertainty.leave_one_out import RowDraw, largest_change
 
@@ -202,6 +202,7 @@ def stability(
     """
     require_estimator(estimator)
     check_number("n_models", n_models, FEWEST_MODELS, MOST_MODELS, whole=True)
+    check_jobs("n_jobs", n_jobs)
     confidence = check_confidence(confidence)
     random = make_generator(random_state)
     numeric = is_regressor(estimator)

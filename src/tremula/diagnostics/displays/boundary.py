@@ -205,7 +205,7 @@ def _two_columns(X: Any, features: Sequence[int]) -> tuple[list[str], np.ndarray
     frame = nw.from_native(X, eager_only=True)
     _check_features(features, len(frame.columns))
     names = [frame.columns[number] for number in features]
-    return names, np.column_stack([frame[name].to_numpy() for name in names]).astype(float)
+    return names, np.column_stack([frame[:, number].to_numpy() for number in features]).astype(float)
 
 
 def _check_features(features: Any, n_columns: int) -> None:

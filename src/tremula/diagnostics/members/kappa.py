@@ -123,7 +123,10 @@ def kappa_of(first: np.ndarray, second: np.ndarray, n_classes: int) -> np.ndarra
 
 
 def _read_truth(y: Any) -> np.ndarray:
-    truth = np.asarray(y)
+    try:
+        truth = np.asarray(y)
+    except ValueError as error:
+        raise InvalidTarget(f"y is no list of classes: give one class for each row ({error})") from error
     if truth.ndim != 1 or not len(truth):
         raise InvalidTarget(f"y has shape {truth.shape}: give one class for each of at least one row")
     known = is_present(truth) if truth.dtype.kind == "O" else truth == truth

@@ -29,7 +29,7 @@ def skillings_mack_test(errors: Floats) -> tuple[float, float]:
     """
     try:
         errors = np.asarray(errors, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InvalidInput(f"errors is {type(errors).__name__} without numbers: give datasets in rows") from error
     if errors.ndim != 2:
         raise InvalidInput(f"errors has {errors.ndim} dimensions: give a table, datasets in rows, methods in columns")

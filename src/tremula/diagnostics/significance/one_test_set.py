@@ -94,8 +94,11 @@ def _discordant_interval(
 
 
 def _read_marks(name: str, marks: ArrayLike) -> NDArray[np.bool_]:
-    array = np.asarray(marks)
-    if array.ndim != 1 or not len(array) or not np.isin(array, (0, 1)).all():
+    try:
+        array = np.asarray(marks)
+    except ValueError:  # lists of different lengths
+        array = np.empty((0, 0))
+    if array.ndim != 1 or not len(array) or array.dtype.kind == "V" or not np.isin(array, (0, 1)).all():
         raise InvalidInput(
             f"{name} must be one True (wrong) or False (right) for each row, such as `model.predict(X) != y`"
         )
@@ -144,7 +147,9 @@ def difference_of_proportions(
 
 
 def _share(name: str, wrong: int, n_rows: int) -> float:
-    whole = all(isinstance(count, Real) and float(count).is_integer() for count in (wrong, n_rows))
+    whole = all(
+        isinstance(count, Real) and abs(count) <= 2**53 and float(count).is_integer() for count in (wrong, n_rows)
+    )
     if not (whole and 0 <= wrong <= n_rows and n_rows > 0):
         raise InvalidInput(
             f"{name} is {wrong!r} of {n_rows!r} rows: give whole numbers, with 0 <= {name} <= rows and rows > 0"

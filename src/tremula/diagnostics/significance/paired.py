@@ -85,7 +85,7 @@ def read_floats(name: str, values: ArrayLike) -> Floats:
     """Return numbers as an array; raise if they are not numbers."""
     try:
         return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InvalidInput(f"{name} holds something that is not a number ({error}): give a list of numbers") from error
 
 

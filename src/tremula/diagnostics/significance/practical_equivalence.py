@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass
 from numbers import Real
 
@@ -68,7 +69,7 @@ def correlated_t_probabilities(
     >>> round(probabilities.worse, 3), round(probabilities.equal, 3)
     (0.844, 0.109)
     """
-    if not isinstance(region, Real) or not 0 <= float(region) < math.inf:
+    if not isinstance(region, Real) or not 0 <= region <= sys.float_info.max:
         raise InvalidParameter(f"region={region!r} was given; expected a number of 0 or more, such as 0.01 for a point")
     differences = read_pairs(a, b)
     mean, n_splits = float(differences.mean()), len(differences)

@@ -28,9 +28,11 @@ from tremula.ensembles.base.training import Drawing
 from tremula.errors import InvalidParameter
 from tremula.losses import squared_errors, zero_one_losses
 from tremula.parallel import train_members
-from tremula.parameters import check_number
+from tremula.parameters import check_jobs, check_number
 from tremula.seeds import RandomState, make_root_seed, member_generator
 from tremula.trees.tree import Tree
+
+MOST_REPEATS = 1_000_000  # of shuffling each attribute
 
 
 @dataclass(frozen=True, repr=False)
@@ -230,7 +232,8 @@ class PermutationImportancesMixin:
         """
         check_is_fitted(self, "members_")
         check_one_target(self, "permutation_importances")
-        check_number("n_repeats", n_repeats, 1, whole=True)
+        check_number("n_repeats", n_repeats, 1, MOST_REPEATS, whole=True)
+        check_jobs("n_jobs", n_jobs)
         if not self._draws_rows():
             raise InvalidParameter(
                 f"the members of {type(self).__name__} are trained on all rows, none is out of bag: use "

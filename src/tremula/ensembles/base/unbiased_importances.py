@@ -20,6 +20,7 @@ from tremula.display import ShortTable, ShownAsTable
 from tremula.ensembles.base.training import Drawing
 from tremula.errors import InvalidParameter, UnsupportedModel
 from tremula.parallel import map_members
+from tremula.parameters import check_jobs
 from tremula.perturb.special_bootstraps import BalancedBootstrap
 from tremula.perturb.synthetic import SyntheticMinority
 from tremula.perturb.weights import BalancedWeights
@@ -176,6 +177,7 @@ class UnbiasedImportancesMixin:
         """
         check_is_fitted(self, "members_")
         check_one_target(self, "unbiased_importances")
+        check_jobs("n_jobs", n_jobs)
         members: Sequence[Any] = self.members_
         if not self._draws_rows():
             raise InvalidParameter(f"the members of {type(self).__name__} are trained on all rows, none is out of bag")

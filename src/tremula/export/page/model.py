@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from tremula.errors import UnsupportedModel, counted
 from tremula.export.model import ExportedModel, read_exported
 from tremula.export.page.packing import describe_link, pack_arrays
+from tremula.parameters import check_text
 from tremula.trees.m5.model_tree import ModelTree
 from tremula.trees.structure import numeric_splits
 
@@ -56,6 +57,8 @@ def to_html(model: Any, *, title: str | None = None) -> str:
     """
     import jinja2
 
+    if title is not None:
+        check_text("title", title)
     exported = read_exported(model)
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),

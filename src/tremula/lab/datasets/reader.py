@@ -6,6 +6,7 @@ There is one way: a place becomes a table of typed columns (`tables`), these bec
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -37,6 +38,7 @@ from tremula.lab.datasets.inference import (
 from tremula.lab.datasets.registry import KnownDataset
 from tremula.lab.datasets.schema import columns_of, schema_of
 from tremula.lab.datasets.tables import is_table, open_table
+from tremula.parameters import check_choice
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,8 +109,9 @@ def load_dataset(
     >>> wine.X.shape, len(set(wine.y))
     ((178, 13), 3)
     """
-    if task not in (*TASKS, None):
-        raise InvalidParameter(f"task={task!r}: give 'classification', 'regression' or None")
+    check_choice("task", task, (*TASKS, None))
+    if not isinstance(name, str | os.PathLike) or isinstance(os.fspath(name), bytes):
+        raise InvalidParameter(f"name is of type {type(name).__name__}: give the name of a dataset or a file")
     reading = read_data(name, target, task=task, fetch=fetch)
     if reading.n_without_target:
         warnings.warn(next(note for note in reading.notes if "left out" in note), RowsLeftOut, stacklevel=2)

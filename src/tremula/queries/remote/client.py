@@ -12,8 +12,9 @@ from urllib.parse import urlsplit
 
 from numpy.typing import NDArray
 
-from tremula.errors import BudgetExhausted, InvalidInput, QueryFailed, QueryRefused
-from tremula.parameters import check_number
+from tremula.errors import BudgetExhausted, InvalidInput, InvalidParameter, QueryFailed, QueryRefused
+from tremula.parameters import check_number, check_text
+from tremula.queries.oracle import MOST_RETRIES
 from tremula.queries.question import Question, Schema
 from tremula.queries.remote.messages import (
     cells_asked,
@@ -31,6 +32,7 @@ MAX_SCHEMA = 64_000_000  # bytes
 CELL_BYTES = 32  # at most, of a number in an answer
 OTHER_BYTES = 1_000_000  # at most, of everything else in an answer
 PIECE = 65_536  # bytes read at once
+MOST_SECONDS = 1e6  # of a timeout
 LONGEST_PAUSE = 5.0  # seconds before a request is sent again
 REFUSALS = {"QueryRefused": QueryRefused, "BudgetExhausted": BudgetExhausted}
 
@@ -102,8 +104,11 @@ class RemoteOracle:
         ca_file: str | None = None,
         certificate: tuple[str, str] | None = None,
     ) -> None:
-        check_number("timeout", timeout, 0.0, above=True)
-        check_number("retries", retries, 0, whole=True)
+        check_text("url", url)
+        if token is not None and not (isinstance(token, str) and token.isascii() and token.isprintable()):
+            raise InvalidParameter("token is no text of ASCII characters in one line: give the token of the site")
+        check_number("timeout", timeout, 0.0, MOST_SECONDS, above=True)
+        check_number("retries", retries, 0, MOST_RETRIES, whole=True)
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise InvalidInput(f"{url!r} is no address of a site: give https://host:port")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tremula.errors import InvalidInput
+from tremula.parameters import check_text
 from tremula.queries.remote.client import RemoteOracle
 from tremula.queries.sql.database import table_or_opener
 from tremula.queries.sql.oracle import TableOracle
@@ -41,6 +42,9 @@ def connect(url: Any, table: str | None = None, *, target: str | None = None, **
     ...     oracle.schema.attributes[0].levels
     ('A', 'B')
     """
+    for name, given in (("table", table), ("target", target)):
+        if given is not None:
+            check_text(name, given)
     if isinstance(url, str) and url.startswith(("http://", "https://")):
         if table is not None or target is not None:
             raise InvalidInput(f"{url!r} is a site, which has its own table and target: leave them out")

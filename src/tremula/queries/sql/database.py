@@ -15,7 +15,15 @@ from urllib.parse import unquote
 from weakref import WeakKeyDictionary
 
 from tremula.data.column import show
-from tremula.errors import InvalidInput, MissingLibrary, QueryFailed, TremulaError, UnknownTable, did_you_mean
+from tremula.errors import (
+    InvalidInput,
+    InvalidParameter,
+    MissingLibrary,
+    QueryFailed,
+    TremulaError,
+    UnknownTable,
+    did_you_mean,
+)
 
 FILE_READERS: dict[str, tuple[str, dict[str, Any]]] = {
     # Without booleans: the classes yes and no keep their names.
@@ -216,7 +224,12 @@ class Database:
         self._open: Callable[[], Any] | None = table if callable(table) else None
         self._retries = retries
         self._limit = limit
-        self._take(table() if callable(table) else table)
+        opened = table() if callable(table) and not isinstance(table, type) else table
+        if not hasattr(opened, "get_backend"):
+            raise InvalidParameter(
+                f"the table is of type {type(opened).__name__}: give a table of ibis, or connect to a URL or a file"
+            )
+        self._take(opened)
         self.n_queries = 0
         self.on_query = on_query
         self._is_lost = False

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tremula.errors import InvalidInput
-from tremula.parameters import check_choice, check_number
+from tremula.errors import InvalidInput, InvalidParameter
+from tremula.parameters import check_choice, check_mapping, check_number, check_text, read_names
 from tremula.queries.arrays import DEFAULT_BINS, TASKS, ArrayOracle
 from tremula.queries.contributions import check_bounds
-from tremula.queries.domains import check_domain_names
+from tremula.queries.domains import check_cuts, check_domain_names, stated_levels
+from tremula.queries.oracle import MOST_BINS, MOST_RETRIES
 from tremula.queries.question import Path, Question, Schema, is_within, joint_shape
 from tremula.queries.sql.batch import Batch, expression_measures, read_outputs
 from tremula.queries.sql.columns import (
@@ -139,6 +140,13 @@ class TableOracle:
             "domains": domains,
             "classes": classes,
         }
+        check_text("target", target)
+        if attributes is not None:
+            attributes = read_names("attributes", attributes)
+        if person_id is not None:
+            check_text("person_id", person_id)
+        if classes is not None:
+            classes = stated_levels("target", classes)
         _check_options(self._options)
         bounds = None if target_bounds is None else check_bounds(target_bounds)
         self._limit = limit_contributions(target, attributes, person_id, rows_per_person, bounds, classes)
@@ -347,12 +355,18 @@ class TableOracle:
 
 def _check_options(options: Mapping[str, Any]) -> None:
     """Raise an error if an option of an oracle has an impossible value."""
-    check_number("n_bins", options["n_bins"], 2, whole=True)
+    check_number("n_bins", options["n_bins"], 2, MOST_BINS, whole=True)
     check_number("max_levels", options["max_levels"], 1, whole=True)
-    if options["cube_rows"] != AUTO:
+    if not (isinstance(options["cube_rows"], str) and options["cube_rows"] == AUTO):
         check_number("cube_rows", options["cube_rows"], 0, whole=True)
-    check_number("retries", options["retries"], 0, whole=True)
+    check_number("retries", options["retries"], 0, MOST_RETRIES, whole=True)
     check_choice("task", options["task"], TASKS)
+    read_names("categorical_features", options["categorical_features"])
+    check_cuts(options["cuts"])
+    if options["domains"] is not None:
+        check_mapping("domains", options["domains"])
+    if options["on_query"] is not None and not callable(options["on_query"]):
+        raise InvalidParameter(f"on_query is of type {type(options['on_query']).__name__}: give a function, or None")
     if options["form"] is not None:
         check_choice("form", options["form"], FORMS)
 

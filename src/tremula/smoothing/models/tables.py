@@ -63,13 +63,14 @@ def _labels(levels: NDArray[Any], codes: Floats) -> list[Any]:
 
 def _frame_like(frame: Any, encoder: ColumnEncoder, rows: Floats) -> Any:
     columns = []
-    for name, levels, values in zip(frame.columns, encoder.levels, rows.T):
+    for column, levels, values in zip(frame.iter_columns(), encoder.levels, rows.T):
+        name = column.name  # of any type in pandas: frame[name] would be a row if it is a number
         if levels is None:
             columns.append(nw.new_series(name, values, backend=frame.implementation))
             continue
-        labels, kind = _labels(levels, values), frame[name].dtype
+        labels, kind = _labels(levels, values), column.dtype
         if kind in (nw.Categorical, nw.Enum) and frame.implementation.is_pandas_like():
-            native = frame[name].to_native()  # its categories, which labels may not all have, and their type are kept
+            native = column.to_native()  # its categories, which labels may not all have, and their type are kept
             columns.append(nw.from_native(type(native)(labels, dtype=native.dtype, name=name), series_only=True))
             continue
         if kind.is_integer():  # which has no place for a missing value

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tremula.errors import InvalidInput, InvalidParameter, counted
+from tremula.parameters import read_numbers
 
 Floats = NDArray[np.float64]
 
@@ -53,10 +54,7 @@ class Noise:
 
 
 def _numbers(name: str, given: Any, expected: str) -> Floats:
-    try:
-        numbers = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InvalidParameter(f"{name}={given!r} was given; expected {expected}") from error
+    numbers = read_numbers(name, given, expected)
     if not np.isfinite(numbers).all() or (numbers < 0).any():
         wrong = numbers[~(np.isfinite(numbers) & (numbers >= 0))].flat[0]
         raise InvalidParameter(f"{name} holds {wrong}; expected {expected}, all finite and none negative")

@@ -17,6 +17,7 @@ from sklearn.base import clone
 
 from tremula.display import ShortTable, ShownAsTable
 from tremula.errors import InvalidParameter
+from tremula.parameters import check_text, read_numbers
 
 AMOUNTS = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
 
@@ -101,7 +102,7 @@ def tune_together(
     >>> pair.training_noise in (0.0, 0.1), pair.losses.shape, pair.model.predict(X[:2])
     (True, (2,), array([0, 0]))
     """
-    tried = sorted({float(amount) for amount in amounts})
+    tried = sorted(set(np.atleast_1d(read_numbers("amounts", amounts, "numbers such as [0.0, 0.1]")).ravel().tolist()))
     if not tried:
         raise InvalidParameter("amounts is empty: give amounts of noise on the training rows, such as [0.0, 0.1]")
     if getattr(wrapper, "noise", None) != "auto":
@@ -109,6 +110,7 @@ def tune_together(
             f"the wrapper has noise={getattr(wrapper, 'noise', None)!r}, so only one amount is left to choose: "
             "set noise='auto'"
         )
+    check_text("parameter", parameter)
     if parameter not in (wrapper.estimator.get_params() if wrapper.estimator is not None else {}):
         raise InvalidParameter(
             f"the wrapped estimator {type(wrapper.estimator).__name__} has no parameter {parameter!r}: wrap one that "

@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from tremula.errors import InvalidParameter
+from tremula.parameters import check_choice
 from tremula.trees.export.labels import Wording
 from tremula.trees.structure import ALL_BRANCHES, branch_shares, children_and_parents, depths_of
 from tremula.trees.tree import Tree
 
-OUTPUTS = ("class", "probabilities", "value")
 MISSING = ("shares", "none")
 # No number exceeds this one. NULL and NaN fail the comparison, whether an engine sorts NaN last or not at all.
 LARGEST = "1.7976931348623157e308"
@@ -73,13 +74,12 @@ def export_sql(
     """
     words = Wording(tree, feature_names, class_names, levels)
     if tree.n_outputs > 1 and not words.is_classifier:
-        raise ValueError(f"the tree has {tree.n_outputs} outputs, of several targets: export a tree of one target")
-    output = output or ("class" if words.is_classifier else "value")
-    if output not in OUTPUTS or (output == "value") == words.is_classifier:
-        expected = "'class' or 'probabilities'" if words.is_classifier else "'value'"
-        raise ValueError(f"output is {output!r}: choose {expected} for this tree")
-    if missing not in MISSING:
-        raise ValueError(f"missing is {missing!r}: choose one of {', '.join(map(repr, MISSING))}")
+        raise InvalidParameter(
+            f"the tree has {tree.n_outputs} outputs, of several targets: export a tree of one target"
+        )
+    output = ("class" if words.is_classifier else "value") if output is None else output
+    check_choice("output", output, ("class", "probabilities") if words.is_classifier else ("value",))
+    check_choice("missing", missing, MISSING)
     if output == "class":
         return class_expression(words, missing)
     expressions = value_expressions(words, missing)
