@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -142,16 +143,16 @@ def memory_table() -> Any:
     return ibis.duckdb.connect().create_table("rows", frame())
 
 
-def database_url() -> str:
-    """Write the table into a file of DuckDB in the present folder, and return its URL."""
+@cache
+def database_folder() -> TemporaryDirectory[str]:
+    """Return a folder with a file of DuckDB that has the table; it lasts as long as the process."""
     import duckdb
 
-    path = Path("rows.duckdb")
-    if not path.exists():
-        with duckdb.connect(str(path)) as connection:
-            connection.register("given", frame())
-            connection.execute("create table t as select * from given")
-    return f"duckdb://{path}"
+    folder = TemporaryDirectory()
+    with duckdb.connect(str(Path(folder.name, "rows.duckdb"))) as connection:
+        connection.register("given", frame())
+        connection.execute("create table t as select * from given")
+    return folder
 
 
 @cache
@@ -309,7 +310,9 @@ def query_calls() -> dict[str, Call]:
             queries.TableOracle, table=memory_table(), target="y", attributes=["a", "b"], categorical_features=(),
             max_levels=100, form=None, cube_rows=0, retries=0, on_query=None, **learner, **person,
         ),
-        "connect": function(queries.connect, url=database_url(), table="t", target="y"),
+        "connect": function(
+            queries.connect, url=f"duckdb://{database_folder().name}/rows.duckdb", table="t", target="y"
+        ),
         "estimate_error": function(
             queries.estimate_error, model=tm.SimulatedBaggingClassifier(n_estimators=2, random_state=0),
             oracle=queries.TableOracle(memory_table(), "y"), holdout=0.3, key="k", confidence=0.9,
@@ -450,6 +453,16 @@ def fit_estimator(cls: Any, /, **options: Any) -> Any:
     return cls(**options).fit(X, target).predict(X[:3])
 
 
+GROUPS = {
+    "models": model_calls,
+    "counts": query_calls,
+    "diagnostics": diagnostic_calls,
+    "perturbations": perturbation_calls,
+    "estimators": estimator_calls,
+}
+
+
+@cache
 def all_calls() -> dict[str, Call]:
     """Return all calls by name."""
-    return model_calls() | query_calls() | diagnostic_calls() | perturbation_calls() | estimator_calls()
+    return {name: call for make in GROUPS.values() for name, call in make().items()}

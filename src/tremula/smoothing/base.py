@@ -31,7 +31,7 @@ from tremula.errors import (
     SamplingWarning,
     counted,
 )
-from tremula.parameters import Parameter, check_parameters
+from tremula.parameters import Parameter, check_parameters, read_numbers
 from tremula.parameters.kinds import choice
 from tremula.seeds import make_root_seed
 from tremula.smoothing.answer_spread import AnswerSpreadMixin
@@ -40,7 +40,14 @@ from tremula.smoothing.decision_threshold import DecisionThreshold
 from tremula.smoothing.inner_estimator import is_fitted, train_clone
 from tremula.smoothing.known_columns import KnownColumnsMixin
 from tremula.smoothing.methods import NO_CERTIFICATE, Smoothed, Smoother, TreeSmoother
-from tremula.smoothing.noise.amounts import Noise, column_scales, level_shares, measurement_error, read_scale
+from tremula.smoothing.noise.amounts import (
+    AMOUNTS_OF_NOISE,
+    Noise,
+    column_scales,
+    level_shares,
+    measurement_error,
+    read_scale,
+)
 from tremula.smoothing.noise.search import SEARCHES
 from tremula.smoothing.noise.validation_rows import TUNINGS
 from tremula.smoothing.shrinkage_choice import ShrinkageChoiceMixin
@@ -204,7 +211,7 @@ class DualPerturb(KnownColumnsMixin, ShrinkageChoiceMixin, AnswerSpreadMixin, Ba
                 f"scoring='error' was given, which counts errors of the class of the largest share, but {name} has a "
                 "decision threshold: use scoring='log_loss'"
             )
-        is_used = isinstance(self.noise, str) or bool(np.any(self.noise))
+        is_used = isinstance(self.noise, str) or bool(read_numbers("noise", self.noise, AMOUNTS_OF_NOISE).any())
         n_others = self._wrapped.count_other_labels(X) if is_used and X is not None else 0
         if n_others:
             warnings.warn(

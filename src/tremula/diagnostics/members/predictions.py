@@ -49,7 +49,7 @@ def member_predictions(ensemble: Any, X: Any) -> np.ndarray:
     if isinstance(ensemble, Sequence):
         _check_classifiers(ensemble)
         return _stacked([np.asarray(member.predict(X)) for member in ensemble])
-    if not hasattr(ensemble, "fit"):
+    if isinstance(ensemble, type) or not hasattr(ensemble, "fit"):
         raise InvalidInput(
             f"{type(ensemble).__name__} was given: give a fitted ensemble, a list of fitted classifiers, or an array "
             "of predictions (n_members, n_rows)"

@@ -16,12 +16,13 @@ SINE_RANGE, SINE_NOISE = (0.0, 10.0), 0.2
 STANDARD_WAVEFORM_NOISE = 19
 """Attributes of noise alone that make of the 21 of a waveform the 40 of its second version."""
 
+MOST_ROWS = 2**40  # more than any memory holds
 Floats = NDArray[np.float64]
 
 
 def _begin(n_rows: int, random_state: Any) -> np.random.Generator:
-    if isinstance(n_rows, bool) or not isinstance(n_rows, int | np.integer) or n_rows < 1:
-        raise InvalidParameter(f"n_rows={n_rows!r}: give a whole number of at least 1")
+    if isinstance(n_rows, bool) or not isinstance(n_rows, int | np.integer) or not 1 <= n_rows <= MOST_ROWS:
+        raise InvalidParameter(f"n_rows={n_rows!r}: give a whole number from 1 to {MOST_ROWS:,}")
     return make_generator(random_state)
 
 

@@ -53,6 +53,9 @@ class Noise:
         return replace(self, sd=self.sd[number, 0] if self.sd.shape[1] == 1 else self.sd[number])
 
 
+AMOUNTS_OF_NOISE = "'auto', a number or one number per attribute"
+
+
 def _numbers(name: str, given: Any, expected: str) -> Floats:
     numbers = read_numbers(name, given, expected)
     if not np.isfinite(numbers).all() or (numbers < 0).any():
@@ -78,7 +81,7 @@ def read_amounts(name: str, given: Any, n_attributes: int, n_trees: int | None =
     >>> read_amounts("noise", 0.2, 3), read_amounts("noise", [0.1, 0.2], 2)
     (0.2, array([0.1, 0.2]))
     """
-    amounts = _numbers(name, given, "'auto', a number or one number per attribute")
+    amounts = _numbers(name, given, AMOUNTS_OF_NOISE)
     if amounts.ndim == 0:
         return float(amounts)
     if amounts.ndim == 2 and n_trees is None:
