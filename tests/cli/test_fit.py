@@ -109,6 +109,7 @@ def test_without_pandas_a_model_is_trained_and_answers(
         (("rows.csv", "--target", "age", "--task", "classification", "--cv", "9"), EXIT_BAD_INPUT, "9 folds"),
         (("rows.csv", "--out", "no/such/model.tremula"), EXIT_FILE_ERROR, "make it first"),
         (("rows.csv", "--jobs", "0"), EXIT_BAD_INPUT, "--jobs 0"),
+        (("rows.csv", "--jobs", "99999999999999999999"), EXIT_BAD_INPUT, "expected None, a whole number from 1 to"),
         (("nowhere.csv", "--out", "model.json"), EXIT_BAD_INPUT, "ends in .json"),
         (("nowhere.csv",), EXIT_BAD_INPUT, "no file 'nowhere.csv'"),
     ],
@@ -239,3 +240,26 @@ def test_numbers_have_no_probabilities(capsys: pytest.CaptureFixture[str]) -> No
     assert code_of("predict", "model.tremula", "costs.csv", "--probabilities") == EXIT_BAD_INPUT
     assert "leave out --probabilities" in capsys.readouterr().err
     assert code_of("predict", "nowhere.tremula", "costs.csv") == EXIT_FILE_ERROR
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("fit", "rows.csv", "--target", "outcome", "--method", "cart", "--out", "rows.csv"),
+        ("fit", "rows.csv", "--target", "outcome", "--method", "cart", "--out", "link.csv"),
+        ("predict", "model.tremula", "rows.csv", "--out", "rows.csv"),
+        ("query", "rows.csv", "--target", "outcome", "--out", "rows.csv"),
+        ("query", "rows.csv", "--target", "outcome", "--log", "rows.csv"),
+        ("smooth", "model.tremula", "--data", "rows.csv", "--out", "rows.csv"),
+        ("export", "model.tremula", "--to", "sql", "--out", "model.tremula"),
+    ],
+    ids=lambda words: " ".join(words),
+)
+def test_what_is_read_is_not_written_over(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    """`predict --out` with the name of the table left nothing of the table."""
+    Path("link.csv").symlink_to("rows.csv")
+    done("fit", "rows.csv", "--target", "outcome", "--method", "cart", "--out", "model.tremula")
+    before = Path("rows.csv").read_bytes(), Path("model.tremula").read_bytes()
+    assert code_of(*words) == EXIT_BAD_INPUT
+    assert "would be lost" in capsys.readouterr().err
+    assert (Path("rows.csv").read_bytes(), Path("model.tremula").read_bytes()) == before

@@ -69,7 +69,7 @@ def run_export(options: Mapping[str, Any]) -> None:
     given = SimpleNamespace(**options)
     writer = WRITERS[given.to]
     place = given.out or given.model.with_suffix(writer.ending)
-    check_place(place)
+    check_place(place, given.model)
     chosen = {name: options[name] for name in FORMAT_OPTIONS if options[name] is not None}
     _check_options(given.to, chosen)
     if given.keep is not None:

@@ -248,8 +248,10 @@ def check_ending(path: Path) -> None:
         )
 
 
-def check_place(path: Path) -> None:
-    """Raise an error before the work starts if a file cannot be written."""
+def check_place(path: Path, *read: str | Path) -> None:
+    """Raise an error before the work starts if a file cannot be written, or is one that the command reads."""
+    if os.path.exists(path) and any(os.path.exists(file) and os.path.samefile(path, file) for file in read):
+        raise InvalidParameter(f"{str(path)!r} is the file to read, which would be lost: give another name to write to")
     if path.is_dir():
         raise IsADirectoryError(f"{str(path)!r} is a folder: give the name of a file")
     folder = path.absolute().parent

@@ -47,11 +47,14 @@ TrustOption = Annotated[
 
 
 def check_task_and_jobs(task: str | None, jobs: int) -> None:
-    """Raise an error for an unknown task, and for zero jobs."""
+    """Raise an error for an unknown task, and for a number of jobs that joblib does not have."""
     if task not in (*TASKS, None):
         raise typer.BadParameter(f"--task {task} is not a task: give {' or '.join(TASKS)}")
     if jobs == 0:
         raise InvalidParameter("--jobs 0 is not possible: give 1 or more, or -1 for all processors")
+    from tremula.parameters import check_jobs  # not for --help, which should be quick
+
+    check_jobs("--jobs", jobs)
 
 
 def split_words(text: str | None, separator: str = ",") -> list[str]:

@@ -41,7 +41,7 @@ def run_prediction(options: Mapping[str, Any]) -> None:
     given = SimpleNamespace(**options)
     uncertain = UncertainAnswers.of(given.interval, given.label_set, given.quantiles, given.training)
     if given.out is not None:
-        _check_out(given.out)
+        _check_out(given.out, given.data, given.model)
     fitted = _as_estimator(load_model(given.model, given.trust))
     _check_question(fitted, given.model, given.data, given.probabilities)
     with open_table(given.data, given.table) as relation:
@@ -73,8 +73,8 @@ def _check_question(fitted: Any, model: Path, data: str, probabilities: bool) ->
         )
 
 
-def _check_out(out: Path) -> None:
-    check_place(out)
+def _check_out(out: Path, *read: str | Path) -> None:
+    check_place(out, *read)
     if out.suffix.lower() not in ENDINGS:
         raise InvalidParameter(f"--out {str(out)!r}: give a file that ends in {' or '.join(ENDINGS)}")
     if out.suffix.lower() == ".parquet":

@@ -39,7 +39,7 @@ def run_query(options: Mapping[str, Any]) -> None:
     """Learn from counts as the options say; they have the names of the parameters of the command."""
     given = SimpleNamespace(**options)
     address, name = _address(given.url, given.table)
-    files = _check_files(given.out, given.sql, given.log, given.ledger)
+    files = _check_files(given.url, given.out, given.sql, given.log, given.ledger)
     chosen, rules, learning = _choices(given)
     connecting: dict[str, Any] = {"cube_rows": _cube_rows(given.cube_rows)}
     check_budget(rules, connecting["cube_rows"])
@@ -113,12 +113,12 @@ def _query_log(log: Path | None) -> Iterator[list[str]]:
             write_atomically(log, ";\n\n".join([*sent, ""]).encode())
 
 
-def _check_files(out: Path, *others: Path | None) -> list[Path]:
+def _check_files(url: str, out: Path, *others: Path | None) -> list[Path]:
     """Return the files to write; raise an error if one cannot be written or is named twice."""
     check_ending(out)
     files = [out, *(file for file in others if file is not None)]
     for number, file in enumerate(files):
-        check_place(file)
+        check_place(file, url.rpartition("://")[2])
         if file.resolve() in [other.resolve() for other in files[:number]]:
             raise InvalidInput(f"{str(file)!r} is named for two files: give each its own name")
     return files

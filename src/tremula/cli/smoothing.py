@@ -51,7 +51,7 @@ def run_smoothing(options: Mapping[str, Any]) -> None:
     if given.classes is not None:
         names = np.array(split_words(given.classes))
     place = choose_place(model, given.model, given.out)
-    check_place(place)
+    check_place(place, given.data)
     is_classifier = _learns_classes(model)
     task = "classification" if is_classifier else "regression"
     reading = read_data(given.data, given.target or _trained_target(model), task=task)

@@ -37,7 +37,7 @@ def run_training(options: Mapping[str, Any]) -> None:
     """Train a method and save it; the options have the names of the parameters of the command."""
     given = SimpleNamespace(**options)
     check_task_and_jobs(given.task, given.jobs)
-    check_place(given.out)
+    check_place(given.out, given.data)
     check_ending(given.out)
     wanted_folds = None if given.cv is None else read_folds(given.cv)
     reading, notes = _read(given, in_time=wanted_folds is not None and wanted_folds.in_time)

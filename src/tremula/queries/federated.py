@@ -89,8 +89,10 @@ class FederatedOracle:
         if timeout is not None:
             check_number("timeout", timeout, 0.0, above=True)
         check_flag("secure", secure)
-        if not isinstance(sites, list | tuple) or not sites:
-            raise InvalidInput(f"sites is {sites!r}: give a list of oracles, one at least")
+        if not isinstance(sites, list | tuple):
+            raise InvalidInput(f"sites is of type {type(sites).__name__}: give a list of oracles")
+        if not sites:
+            raise InvalidInput("no sites were given: give at least one oracle")
         self.failures: list[SiteFailure] = []
         self._sites = list(sites)
         self._on_failure = on_failure

@@ -77,7 +77,7 @@ SEARCH = Parameter(
 def _read_one_target(y: Any) -> Any:
     """Return the target as one column; refuse several."""
     try:
-        shape = () if y is None else np.shape(y)
+        shape = () if y is None else np.asarray(y).shape
     except ValueError as error:
         raise InvalidTarget(f"y is no list of values: give one for each row ({error})") from error
     if len(shape) != 2 or shape[1] == 0:
