@@ -205,3 +205,10 @@ def test_a_closed_pipe_is_no_error() -> None:
     done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
     os.close(writing)
     assert (done.returncode, done.stderr) == (EXIT_BROKEN_PIPE, "")
+
+
+def test_a_closed_output_is_no_error() -> None:
+    """The shell's `>&-` leaves Python without an output, which was flushed all the same."""
+    command = [sys.executable, "-c", "from tremula.cli.entry import *; run_and_ignore_later_interrupts()", "--version"]
+    done = subprocess.run(["bash", "-c", '"$@" >&-', "bash", *command], stderr=subprocess.PIPE, text=True, check=False)
+    assert "Traceback" not in done.stderr

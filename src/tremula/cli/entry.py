@@ -41,7 +41,8 @@ def run_and_ignore_later_interrupts() -> None:
     finally:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         try:
-            sys.stdout.flush()
+            if sys.stdout is not None:  # as it is where the shell closed it
+                sys.stdout.flush()
         except BrokenPipeError:  # Python would complain of it when it flushes again
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             sys.exit(EXIT_BROKEN_PIPE)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from tremula.errors import InvalidParameter, did_you_mean
 
 LARGEST_COUNT = 2**53
-MOST_JOBS = 10_000  # more threads than any machine starts
+MOST_JOBS = 4_096  # as files may ask for
 
 
 def check_choice(name: str, given: Any, choices: Collection[Any]) -> None:
