@@ -75,7 +75,7 @@ def test_the_origin_of_cells_has_their_versions_cost_and_what_is_missing() -> No
     origin = Origin.of_cells("A paper.", "a command", kept)
     assert origin.versions == "tremula 0.9, numpy 2.0, scikit-learn 1.5, Python 3.11"
     assert origin.date == "2026-01-02"
-    assert origin.cost == "1.000 core-hours of training and prediction, by the clock"
+    assert origin.cost == "1.000 core-hours, by the clock"
     assert origin.partial == "2 of 3 cells are not measured"
 
 

@@ -40,7 +40,7 @@ def kept_cells(part: Part) -> KeptCells | None:
     experiment = part.experiment("default")
     path = cells_path(RESULTS, experiment)
     kept = read_cells(path, experiment) if path.exists() else None
-    return kept if kept and kept.cells else None
+    return kept if kept and kept.shown else None
 
 
 @pytest.mark.parametrize(("paper", "part"), PARTS)
