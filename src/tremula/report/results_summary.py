@@ -34,9 +34,9 @@ INDEX_COLUMNS = (
     "cells with smaller sizes in place of others", "core-hours of both", "core-hours left",
 )  # fmt: skip
 OWN_SIZES = (
-    "`tremula reproduce PAPER --full` has the sizes of the paper, and more repetitions of what goes beyond it; "
-    "`--splits` takes a part of it. Its cells, and what those that are not kept will take by the time of like cells of "
-    "the default budget:"
+    "`tremula reproduce PAPER --full` has all 100 splits of Frank and Pfahringer, and more repetitions of what goes "
+    "beyond the papers; `--splits` takes a part of it. Its cells, and what those that are not kept will take by the "
+    "time of like cells:"
 )
 
 

@@ -119,7 +119,7 @@ def n_splits(measured: dict[str, Measured]) -> str:
 
 
 def _notes(most_rows: int | None, datasets: Sequence[str], measured: dict[str, Measured]) -> list[str]:
-    rows = "all rows" if most_rows is None else f"at most {most_rows} rows, drawn once, of a dataset"
+    rows = "all rows, if not said otherwise" if most_rows is None else f"at most {most_rows} rows, drawn once"
     return [
         f"{n_splits(measured)} random splits of 90 % and 10 % (the paper: 100), {N_MEMBERS} members, {rows}; "
         f"{len(measured)} of {len(datasets)} datasets. The amount of noise is chosen in every training set by "
