@@ -82,6 +82,18 @@ def test_no_measured_number_is_typed_by_hand(name: str) -> None:
     assert set(typed) <= SETTINGS.get(name, set()), "link to a table, or generate the sentence"
 
 
+GUIDE = [*sorted((RESULTS.parent / "guide").glob("*.md")), RESULTS.parents[1] / "README.md"]
+
+
+@pytest.mark.parametrize("path", GUIDE, ids=lambda path: path.name)
+def test_a_sentence_of_the_guide_that_cites_a_paper_has_no_measured_number(path: Path) -> None:
+    text = path.read_text(encoding="utf-8").replace("\n", " ")
+    cited = re.compile(rf"results/({'|'.join(PUBLISHED)})")
+    sentences = [sentence for sentence in re.split(r"(?<=[.:;|]) ", text) if cited.search(sentence)]
+    typed = [sentence for sentence in sentences if re.search(r"(?<!C)\d+\.\d+|\d+ %|\d+ points?", sentence)]
+    assert not typed, "cite the page for the number: it changes with the cells"
+
+
 def test_files_of_cells_are_small() -> None:
     sizes = {path.name: path.stat().st_size for path in RESULTS.glob("*/*.parquet")}
     assert sizes
