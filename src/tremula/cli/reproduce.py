@@ -24,7 +24,7 @@ SplitsOption = Annotated[
     int | None, typer.Option(help="Only the first folds or splits of a dataset, so many.", show_default="all")
 ]
 QuickOption = Annotated[bool, typer.Option("--quick", help="Few datasets, folds and members; takes minutes.")]
-FullOption = Annotated[bool, typer.Option("--full", help="All splits, and more repetitions of what goes beyond the paper; takes up to days.")]
+FullOption = Annotated[bool, typer.Option("--full", help="All splits, more repetitions; takes up to days.")]
 ResultsOption = Annotated[Path, typer.Option(help="DuckDB file for the results.")]
 OutOption = Annotated[Path, typer.Option(help="Folder for Markdown, CSV and PNG files.")]
 JobsOption = Annotated[int, typer.Option(help="Number of cells measured in parallel; -1 uses all processors.")]

@@ -99,6 +99,7 @@ def _narrow(
     cells = [cell for _, experiment in chosen for cell in experiment.cells]
     _check_names(datasets, [cell.dataset for cell in cells], "dataset", UnknownDataset)
     _check_names(methods, [cell.method for cell in cells], "method", UnknownMethod)
+
     def is_wanted(cell: Cell) -> bool:
         named = (not datasets or cell.dataset in datasets) and (not methods or cell.method in methods)
         return named and (n_splits is None or cell.split < n_splits)

@@ -42,9 +42,7 @@ def estimate(default: Experiment, full: Experiment, path: Path) -> OwnSizes:
     """
     kept_default, kept_full = (read_cells(path, each) if path.exists() else no_cells(each) for each in (default, full))
     seconds = kept_default.mean_seconds
-    hours = (
-        kept_default.expected_hours(cell, seconds, cost_ratio(default, full, cell)) for cell in kept_full.missing
-    )
+    hours = (kept_default.expected_hours(cell, seconds, cost_ratio(default, full, cell)) for cell in kept_full.missing)
     return OwnSizes(len(full.cells), len(kept_full.cells), sum(hours, HoursLeft(0.0, 0)))
 
 

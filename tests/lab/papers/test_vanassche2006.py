@@ -203,7 +203,9 @@ def test_a_ratio_of_times_far_from_the_published_one_is_outside() -> None:
 def test_seconds_by_the_clock_give_way_to_processor_time_and_are_named() -> None:
     made = made_results("vote", {"SB": 0.1, "SB_stop": 0.1, "Bag": 0.1})
     timed = [
-        replace(each, outcome=replace(each.outcome, fit_seconds=0.2, processor_seconds=0.3)) if each.split == 0 else each
+        replace(each, outcome=replace(each.outcome, fit_seconds=0.2, processor_seconds=0.3))
+        if each.split == 0
+        else each
         for each in made
     ]
     assert mean_seconds(gather(made)[0]["vote"]) == ({"SB": 0.5, "SB_stop": 0.5, "Bag": 0.5}, True)

@@ -16,7 +16,16 @@ from tremula.lab.papers.dietterich2000.choices import (
     gather,
 )
 from tremula.lab.papers.dietterich2000.domains import DOMAINS, NOISE_RATES, NOISY_NAMES
-from tremula.lab.papers.dietterich2000.protocol import BAGGED, BOOSTED, C45, FEWER, METHODS, RANDOMIZED, SIZES, members_words
+from tremula.lab.papers.dietterich2000.protocol import (
+    BAGGED,
+    BOOSTED,
+    C45,
+    FEWER,
+    METHODS,
+    RANDOMIZED,
+    SIZES,
+    members_words,
+)
 from tremula.lab.papers.dietterich2000.published_errors import judge_published
 from tremula.lab.papers.dietterich2000.rules import TABLE2_RULES, TABLE3_RULES
 from tremula.lab.papers.paper import Budget, ShownTable

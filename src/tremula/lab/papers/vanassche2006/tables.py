@@ -183,7 +183,7 @@ def _notes(budget: Budget, failures: Sequence[str]) -> list[str]:
 
 
 def mean_seconds(methods: dict[str, Folds]) -> tuple[dict[str, float], bool]:
-    """Return the mean seconds of each method, of the folds whose processor time is known; of all folds if there is none.
+    """Return the mean seconds of each method, of the folds whose processor time is known, or of all if there are none.
 
     Returns
     -------

@@ -81,7 +81,13 @@ def seconds_table(measured: Mapping[str, tuple[Mapping[str, float], bool]], note
         *(f"{name} is" for name in names),
         "power",
     ]
-    return ShownTable("table1_seconds", "Seconds of training, and their ratios judged", columns, rows, [*notes, _clock_note(measured), *NOTES])
+    return ShownTable(
+        "table1_seconds",
+        "Seconds of training, and their ratios judged",
+        columns,
+        rows,
+        [*notes, _clock_note(measured), *NOTES],
+    )
 
 
 def _power(published: Mapping[str, Sequence[float]], dataset: str, place: int) -> str:
