@@ -9,7 +9,7 @@ import pytest
 
 from tremula.errors import InvalidParameter
 from tremula.lab.experiments.cell import Cell, Experiment, Outcome
-from tremula.lab.experiments.kept_cells import HoursLeft
+from tremula.lab.experiments.cell_costs import HoursLeft
 from tremula.lab.experiments.store import Store
 from tremula.lab.papers.judged_numbers import PUBLISHED
 from tremula.report.own_sizes import OwnSizes, estimate, own_sizes_table

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from tremula.lab.experiments.cell import Cell, Outcome
-from tremula.lab.experiments.kept_cells import HoursLeft, KeptCell, KeptCells
+from tremula.lab.experiments.cell_costs import HoursLeft
+from tremula.lab.experiments.kept_cells import KeptCell, KeptCells
 from tremula.lab.experiments.result import Result
 from tremula.lab.papers.judged_numbers import PUBLISHED, Count, JudgedNumbers, count_verdicts
 from tremula.report.results_summary import (

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tremula.lab.experiments.cell import Experiment
-from tremula.lab.experiments.kept_cells import HoursLeft, cost_ratio, no_cells, read_cells
+from tremula.lab.experiments.cell_costs import HoursLeft, cost_ratio
+from tremula.lab.experiments.kept_cells import no_cells, read_cells
 
 COLUMNS = ("paper", "cells of `--full`", "kept", "core-hours of the others, estimated")
 

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from tremula.errors import TremulaError
 from tremula.lab.experiments.cell import Experiment
-from tremula.lab.experiments.kept_cells import Cost, HoursLeft, KeptCells, no_cells, read_cells
+from tremula.lab.experiments.cell_costs import Cost, HoursLeft
+from tremula.lab.experiments.kept_cells import KeptCells, no_cells, read_cells
 from tremula.lab.papers import load_paper
 from tremula.lab.papers.judged_numbers import PUBLISHED, Count, count_verdicts
 from tremula.lab.papers.paper import Budget, ShownTable

@@ -11,8 +11,9 @@ import pytest
 
 from tremula import __version__
 from tremula.lab.experiments.cell import Cell, Experiment, Outcome
+from tremula.lab.experiments.cell_costs import Cost, cost_of
 from tremula.lab.experiments.duckdb_file import import_duckdb
-from tremula.lab.experiments.kept_cells import COLUMNS, Cost, KeptCell, KeptCellsError, cost_of, read_cells
+from tremula.lab.experiments.kept_cells import COLUMNS, KeptCellsError, read_cells
 from tremula.lab.experiments.result import Result
 from tremula.lab.experiments.run import run_experiment
 from tremula.lab.experiments.store import Store
@@ -114,13 +115,12 @@ def test_a_cell_that_times_nothing_has_the_seconds_of_the_whole(tmp_path: Path) 
 # --- processor time ---
 
 
-def kept(dataset: str, processor_seconds: float | None) -> KeptCell:
-    outcome = Outcome({}, 10, 1800.0, 1800.0, processor_seconds=processor_seconds)
-    return KeptCell(Result(Cell(dataset, "tree", 0), outcome), "3", "2", "1", "2026-01-02")
+def measured(dataset: str, processor_seconds: float | None) -> Result:
+    return Result(Cell(dataset, "tree", 0), Outcome({}, 10, 1800.0, 1800.0, processor_seconds=processor_seconds))
 
 
 def test_hours_are_by_processor_time_and_by_the_clock_where_it_is_not_known() -> None:
-    cells = [kept("iris", 360.0), kept("zoo", None)]
+    cells = [measured("iris", 360.0), measured("zoo", None)]
     assert cost_of(cells[:1]) == Cost(0.1, 1, 0)
     assert cost_of(cells[:1]).clock == "by processor time"
     assert cost_of(cells[1:]) == Cost(1.0, 1, 1)

@@ -5,8 +5,6 @@ A page is a function of its file, and a run starts with the cells in it. Names o
 
 from __future__ import annotations
 
-import json
-import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,8 +12,17 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
-from tremula.errors import InvalidParameter, TremulaError
+from tremula.errors import TremulaError
 from tremula.lab.experiments.cell import Cell, Experiment, Outcome
+from tremula.lab.experiments.cell_costs import (
+    Cost,
+    HoursLeft,
+    cost_of,
+    cost_ratio,
+    expected_hours,
+    mean_seconds,
+    settings_text,
+)
 from tremula.lab.experiments.duckdb_file import import_duckdb, quoted
 from tremula.lab.experiments.result import Result
 from tremula.lab.experiments.stored_rows import as_values
@@ -111,7 +118,7 @@ class KeptCells:
     @property
     def cost(self) -> Cost:
         """Hours of the cells, and how many of these are by the clock."""
-        return cost_of(self.shown)
+        return cost_of(self.results)
 
     @property
     def hours_left(self) -> HoursLeft:
@@ -129,81 +136,7 @@ class KeptCells:
     @cached_property
     def mean_seconds(self) -> dict[tuple[str, ...], float]:
         """Mean seconds of the cells of each dataset and method, and of each dataset."""
-        seconds: dict[tuple[str, ...], list[float]] = {}
-        for result in (cell.result for cell in self.cells):
-            for kind in ((result.dataset, result.method), (result.dataset,)):
-                seconds.setdefault(kind, []).append(result.seconds)
-        return {kind: math.fsum(like) / len(like) for kind, like in seconds.items()}
-
-
-@dataclass(frozen=True)
-class Cost:
-    """Hours of measured cells.
-
-    Attributes
-    ----------
-    hours : float
-        Processor time; of cells of earlier versions the seconds of fit and predict by the clock.
-    n_cells, n_by_clock : int
-        Number of cells, and of those whose seconds are by the clock.
-    """
-
-    hours: float
-    n_cells: int
-    n_by_clock: int
-
-    def __add__(self, other: Cost) -> Cost:
-        return Cost(self.hours + other.hours, self.n_cells + other.n_cells, self.n_by_clock + other.n_by_clock)
-
-    @property
-    def clock(self) -> str:
-        """Say by which clock the hours are."""
-        if not self.n_by_clock:
-            return "by processor time"
-        if self.n_by_clock == self.n_cells:
-            return "by the clock"
-        return f"{self.n_by_clock} of {self.n_cells} cells by the clock, the others by processor time"
-
-
-def cost_of(cells: Iterable[KeptCell]) -> Cost:
-    """Return the cost of cells that did not fail."""
-    results = [cell.result for cell in cells if cell.result.failure is None]
-    n_by_clock = sum(result.outcome.processor_seconds is None for result in results)
-    return Cost(math.fsum(result.seconds for result in results) / 3600, len(results), n_by_clock)
-
-
-@dataclass(frozen=True)
-class HoursLeft:
-    """An estimate of what missing cells will take.
-
-    Attributes
-    ----------
-    hours : float
-        Of the cells whose dataset has measured cells.
-    n_unknown : int
-        Number of cells whose dataset has none; they are not in `hours`.
-    """
-
-    hours: float
-    n_unknown: int
-
-    def __add__(self, other: HoursLeft) -> HoursLeft:
-        return HoursLeft(self.hours + other.hours, self.n_unknown + other.n_unknown)
-
-    def __str__(self) -> str:
-        unknown = f", and {self.n_unknown} cells of datasets with no measured cell" if self.n_unknown else ""
-        return f"{self.hours:.2f} core-hours{unknown}"
-
-
-def expected_hours(cell: Cell, seconds: Mapping[tuple[str, ...], float], ratio: float = 1.0) -> HoursLeft:
-    """Return what a cell will take by `KeptCells.mean_seconds`: its own kind, or its dataset, times a ratio."""
-    like = seconds.get((cell.dataset, cell.method), seconds.get((cell.dataset,)))
-    return HoursLeft(0.0, 1) if like is None else HoursLeft(ratio * like / 3600, 0)
-
-
-def settings_text(experiment: Experiment) -> str:
-    """Return the settings as a store and a file of cells hold them."""
-    return json.dumps(dict(experiment.settings), sort_keys=True, ensure_ascii=False)
+        return mean_seconds(cell.result for cell in self.cells)
 
 
 def no_cells(experiment: Experiment) -> KeptCells:
@@ -223,15 +156,6 @@ def with_stand_ins(kept: KeptCells, experiment: Experiment, smaller: KeptCells) 
     ratio = partial(cost_ratio, experiment.stand_in, experiment)
     places = {name: place for place, name in enumerate(dict.fromkeys(cell.dataset for cell in experiment.cells))}
     return replace(kept, stand_ins=stand_ins, sizes=sizes, smaller=smaller, ratio=ratio, places=places)
-
-
-def cost_ratio(smaller: Experiment | None, larger: Experiment, cell: Cell) -> float:
-    """Return how many times as long a cell takes with larger sizes, by the costs that both experiments expect."""
-    if smaller is None or settings_text(smaller) == settings_text(larger):
-        return 1.0
-    if larger.cost is None or smaller.cost is None:
-        raise InvalidParameter(f"experiment {larger.name!r} has no cost: give it one that grows with its settings")
-    return larger.cost(cell) / smaller.cost(cell)
 
 
 def read_cells(path: Path, experiment: Experiment) -> KeptCells:
