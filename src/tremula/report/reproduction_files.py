@@ -77,7 +77,7 @@ def stand_in_words(kept: KeptCells) -> str:
     if not names:
         return ""
     missing = {cell.dataset for cell in kept.missing}
-    of = "all datasets" if missing <= set(names) and not kept.cells else ", ".join(names)
+    of = "all datasets" if missing <= set(names) and not kept.cells else "; ".join(names)
     return f". In their place stand {len(kept.stand_ins)} cells with {kept.sizes}, of {of}"
 
 

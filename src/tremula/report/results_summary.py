@@ -176,7 +176,8 @@ def _cells_sentence(summary: PaperSummary) -> str:
     ]
     text = (
         f"**Partial**: {summary.n_kept} of {summary.n_wanted} cells of the default budget are kept; in place of "
-        f"others, {summary.n_stand_ins} cells with smaller sizes are shown. {command} {cost} "
+        f"others, {summary.n_stand_ins} cells with smaller sizes are shown. A page whose cells are not kept says so. "
+        f"{command} {cost} "
         f"The missing cells will take about {summary.hours_left}, by the mean time of measured cells of their dataset "
         "and method:"
     )
