@@ -116,7 +116,7 @@ def test_a_page_of_some_cells_says_first_what_is_missing(measure: Measure) -> No
     reproduce("tiny", "--retry")
     page = Path("reproduced/tiny/table1.md").read_text()
     assert "Partial" not in page
-    assert "- Cost: 0.000 core-hours of training and prediction, by the clock" in page
+    assert "- Cost: 0.000 core-hours, by processor time" in page
 
 
 def test_a_file_without_cells_is_told(measure: Measure, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,8 +9,7 @@ import pytest
 
 from tremula.errors import InvalidParameter
 from tremula.lab.experiments.cell import Cell, Experiment, Outcome
-from tremula.lab.experiments.kept_cells import HoursLeft
-from tremula.lab.experiments.run import run_experiment
+from tremula.lab.experiments.cell_costs import HoursLeft
 from tremula.lab.experiments.store import Store
 from tremula.lab.papers.judged_numbers import PUBLISHED
 from tremula.report.own_sizes import OwnSizes, estimate, own_sizes_table
@@ -29,9 +28,11 @@ def experiment(members: int, n_splits: int, *datasets: str) -> Experiment:
 
 @pytest.fixture
 def kept(tmp_path: Path) -> Path:
-    """Two cells of the default budget, kept."""
-    run_experiment(experiment(10, 1, "iris"), tmp_path / "store.duckdb")
-    Store(tmp_path / "store.duckdb").write_cells(experiment(10, 1, "iris"), tmp_path / "b.parquet")
+    """Two cells of the default budget, kept, with seconds by the clock."""
+    default, store = experiment(10, 1, "iris"), Store(tmp_path / "store.duckdb")
+    for cell in default.cells:
+        store.keep(default, cell, measure(cell))
+    store.write_cells(default, tmp_path / "b.parquet")
     return tmp_path / "b.parquet"
 
 
@@ -49,6 +50,12 @@ def test_datasets_that_were_never_measured_are_counted_apart(kept: Path) -> None
     sizes = estimate(experiment(10, 1, "iris"), experiment(10, 1, "iris", "zoo"), kept)
     assert sizes == OwnSizes(4, 2, HoursLeft(0.0, 2))
     assert own_sizes_table([("A", sizes)]).endswith("| A | 4 | 2 | 0.0, and 2 cells of datasets never measured |")
+
+
+def test_cells_of_smaller_sizes_take_less_in_proportion(kept: Path) -> None:
+    default = replace(experiment(40, 1, "iris"), stand_in=experiment(10, 1, "iris"))
+    full = replace(experiment(80, 1, "iris"), stand_in=experiment(10, 1, "iris"))
+    assert estimate(default, full, kept).left == HoursLeft(8 * (0.5 + 1.0), 0)
 
 
 def test_without_cells_nothing_is_estimated(tmp_path: Path) -> None:

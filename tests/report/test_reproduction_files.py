@@ -75,8 +75,23 @@ def test_the_origin_of_cells_has_their_versions_cost_and_what_is_missing() -> No
     origin = Origin.of_cells("A paper.", "a command", kept)
     assert origin.versions == "tremula 0.9, numpy 2.0, scikit-learn 1.5, Python 3.11"
     assert origin.date == "2026-01-02"
-    assert origin.cost == "1.000 core-hours of training and prediction, by the clock"
+    assert origin.cost == "1.000 core-hours, by the clock"
     assert origin.partial == "2 of 3 cells are not measured"
+
+
+def test_a_page_says_first_which_datasets_have_smaller_sizes() -> None:
+    cells = [
+        KeptCell(Result(Cell(name, "bagging", 0), Outcome({})), "3.11", "2.0", "1.5", "2026-01-02")
+        for name in ("iris", "zoo, noisy", "wine")
+    ]
+    missing = [cell.result.cell for cell in cells[:2]]
+    kept = KeptCells(cells[2:], 3, missing, stand_ins=cells[:2], sizes="10 members")
+    partial = Origin.of_cells("A paper.", "a command", kept).partial
+    assert partial.startswith("2 of 3 cells are not measured")
+    assert partial.endswith(". In their place stand 2 cells with 10 members, of iris; zoo, noisy")
+    none_kept = KeptCells([], 2, missing, stand_ins=cells[:2], sizes="10 members")
+    assert Origin.of_cells("A paper.", "a command", none_kept).partial.endswith("10 members, of all datasets")
+    assert not Origin.of_cells("A paper.", "a command", KeptCells(cells, 3)).partial
 
 
 def test_a_folder_that_cannot_be_made_is_an_error_of_files(tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ def kept_cells(part: Part) -> KeptCells | None:
     experiment = part.experiment("default")
     path = cells_path(RESULTS, experiment)
     kept = read_cells(path, experiment) if path.exists() else None
-    return kept if kept and kept.cells else None
+    return kept if kept and kept.shown else None
 
 
 @pytest.mark.parametrize(("paper", "part"), PARTS)
@@ -80,6 +80,18 @@ def test_no_measured_number_is_typed_by_hand(name: str) -> None:
     written = before + rest.partition(LAST_MARK)[2]
     typed = re.findall(r"(?<!C)\d+\.\d+|\d+ %|\d+ points?", written)
     assert set(typed) <= SETTINGS.get(name, set()), "link to a table, or generate the sentence"
+
+
+GUIDE = [*sorted((RESULTS.parent / "guide").glob("*.md")), RESULTS.parents[1] / "README.md"]
+
+
+@pytest.mark.parametrize("path", GUIDE, ids=lambda path: path.name)
+def test_a_sentence_of_the_guide_that_cites_a_paper_has_no_measured_number(path: Path) -> None:
+    text = path.read_text(encoding="utf-8").replace("\n", " ")
+    cited = re.compile(rf"results/({'|'.join(PUBLISHED)})")
+    sentences = [sentence for sentence in re.split(r"(?<=[.:;|]) ", text) if cited.search(sentence)]
+    typed = [sentence for sentence in sentences if re.search(r"(?<!C)\d+\.\d+|\d+ %|\d+ points?", sentence)]
+    assert not typed, "cite the page for the number: it changes with the cells"
 
 
 def test_files_of_cells_are_small() -> None:

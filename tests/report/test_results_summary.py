@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from tremula.lab.experiments.cell import Cell, Outcome
-from tremula.lab.experiments.kept_cells import HoursLeft, KeptCell, KeptCells
+from tremula.lab.experiments.cell_costs import HoursLeft
+from tremula.lab.experiments.kept_cells import KeptCell, KeptCells
 from tremula.lab.experiments.result import Result
 from tremula.lab.papers.judged_numbers import PUBLISHED, Count, JudgedNumbers, count_verdicts
 from tremula.report.results_summary import (
@@ -90,7 +91,7 @@ def test_a_section_names_what_holds_what_does_not_and_what_tells_little() -> Non
 
 def test_a_section_says_first_which_cells_are_missing_and_what_they_will_take() -> None:
     section = paper_section(summary(1))
-    assert section.startswith("**Partial**: 1 of 4 cells of the default budget are kept.")
+    assert section.startswith("**Partial**: 1 of 4 cells of the default budget are kept; in place of others, 0 cells")
     assert "will take about 1.50 core-hours," in section
     assert "\n- b: 1 of 4 cells; left: 1.50 core-hours\n" in section
 
@@ -113,8 +114,8 @@ def test_open_questions_are_listed_and_are_no_claims_of_the_paper() -> None:
 
 def test_the_index_has_a_row_for_each_paper() -> None:
     full, partial = index_section([summary(4), summary(1)]).split("\n")[2:4]
-    assert full.endswith("(geurts2001.md) | 10 | 3 | 1 | 2 | 2 | 2 of 3 | 4 of 4 | 2.00 | 0.00 |")
-    assert partial.endswith("| 1 of 4 | 0.50 | 1.50 |")
+    assert full.endswith("(geurts2001.md) | 10 | 3 | 1 | 2 | 2 | 2 of 3 | 4 of 4 | 0 | 2.00 | 0.00 |")
+    assert partial.endswith("| 1 of 4 | 0 | 0.50 | 1.50 |")
 
 
 def test_a_section_stands_between_its_marks() -> None:

@@ -24,7 +24,7 @@ SplitsOption = Annotated[
     int | None, typer.Option(help="Only the first folds or splits of a dataset, so many.", show_default="all")
 ]
 QuickOption = Annotated[bool, typer.Option("--quick", help="Few datasets, folds and members; takes minutes.")]
-FullOption = Annotated[bool, typer.Option("--full", help="The sizes of the paper; takes hours to days.")]
+FullOption = Annotated[bool, typer.Option("--full", help="All splits, more repetitions; takes up to days.")]
 ResultsOption = Annotated[Path, typer.Option(help="DuckDB file for the results.")]
 OutOption = Annotated[Path, typer.Option(help="Folder for Markdown, CSV and PNG files.")]
 JobsOption = Annotated[int, typer.Option(help="Number of cells measured in parallel; -1 uses all processors.")]
@@ -51,7 +51,8 @@ def reproduce(
     """Measure the tables and figures of a paper again and compare them with the published ones.
 
     Each result is stored immediately: if interrupted, run the same command again to resume. Without --quick or --full
-    a paper takes about an hour on two cores.
+    the sizes are those of the paper, which takes from minutes to several hours on two cores; the page of results has
+    the core-hours of each paper. Cells kept beside the pages of --out are not measured again.
     """
     options = dict(locals())
     from tremula.cli.reproduction import run_reproduction

@@ -6,7 +6,7 @@ The results are compared with the published ones.
 import json
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,7 +21,7 @@ from tremula.cli.options import split_words
 from tremula.errors import MissingLibrary, TremulaError, did_you_mean
 from tremula.lab.comparison.methods import UnknownMethod
 from tremula.lab.datasets import UnknownDataset
-from tremula.lab.experiments.cell import Experiment
+from tremula.lab.experiments.cell import Cell, Experiment
 from tremula.lab.experiments.kept_cells import KeptCells, no_cells, read_cells
 from tremula.lab.papers import PAPERS, find_parts, load_paper
 from tremula.lab.papers.paper import Budget, Paper, Part, ShownTable
@@ -99,18 +99,19 @@ def _narrow(
     cells = [cell for _, experiment in chosen for cell in experiment.cells]
     _check_names(datasets, [cell.dataset for cell in cells], "dataset", UnknownDataset)
     _check_names(methods, [cell.method for cell in cells], "method", UnknownMethod)
-    narrowed = []
-    for part, experiment in chosen:
-        left = [
-            cell
-            for cell in experiment.cells
-            if (not datasets or cell.dataset in datasets)
-            and (not methods or cell.method in methods)
-            and (n_splits is None or cell.split < n_splits)
-        ]
-        if left:
-            narrowed.append((part, replace(experiment, cells=left)))
-    return narrowed
+
+    def is_wanted(cell: Cell) -> bool:
+        named = (not datasets or cell.dataset in datasets) and (not methods or cell.method in methods)
+        return named and (n_splits is None or cell.split < n_splits)
+
+    narrowed = [(part, _limit(experiment, is_wanted)) for part, experiment in chosen]
+    return [(part, experiment) for part, experiment in narrowed if experiment.cells]
+
+
+def _limit(experiment: Experiment, is_wanted: Callable[[Cell], bool]) -> Experiment:
+    """Return an experiment, and what stands in for it, with some of the cells."""
+    stand_in = experiment.stand_in and _limit(experiment.stand_in, is_wanted)
+    return replace(experiment, cells=list(filter(is_wanted, experiment.cells)), stand_in=stand_in)
 
 
 def _check_names(names: Iterable[str], known: Sequence[str], kind: str, error: type[TremulaError]) -> None:

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tremula.errors import InvalidParameter
-from tremula.lab.experiments.cell import Cell, Experiment
-from tremula.lab.experiments.kept_cells import HoursLeft, expected_hours, no_cells, read_cells, settings_text
+from tremula.lab.experiments.cell import Experiment
+from tremula.lab.experiments.cell_costs import HoursLeft, cost_ratio
+from tremula.lab.experiments.kept_cells import no_cells, read_cells
 
 COLUMNS = ("paper", "cells of `--full`", "kept", "core-hours of the others, estimated")
 
@@ -43,17 +43,8 @@ def estimate(default: Experiment, full: Experiment, path: Path) -> OwnSizes:
     """
     kept_default, kept_full = (read_cells(path, each) if path.exists() else no_cells(each) for each in (default, full))
     seconds = kept_default.mean_seconds
-    hours = (expected_hours(cell, seconds, _ratio(cell, default, full)) for cell in kept_full.missing)
+    hours = (kept_default.expected_hours(cell, seconds, cost_ratio(default, full, cell)) for cell in kept_full.missing)
     return OwnSizes(len(full.cells), len(kept_full.cells), sum(hours, HoursLeft(0.0, 0)))
-
-
-def _ratio(cell: Cell, default: Experiment, full: Experiment) -> float:
-    """Return how many times as long a cell takes with the sizes of the paper."""
-    if settings_text(default) == settings_text(full):
-        return 1.0
-    if full.cost is None or default.cost is None:
-        raise InvalidParameter(f"experiment {full.name!r} has no cost: give it one that grows with its settings")
-    return full.cost(cell) / default.cost(cell)
 
 
 def own_sizes_table(rows: Sequence[tuple[str, OwnSizes]]) -> str:

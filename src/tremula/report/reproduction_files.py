@@ -37,7 +37,7 @@ class Origin:
     versions : str
         Versions of tremula and of the libraries it uses.
     cost : str
-        Core-hours of training and prediction.
+        Core-hours, and by which clock.
     partial : str
         What is missing; empty if nothing is.
     """
@@ -52,11 +52,12 @@ class Origin:
     @classmethod
     def of_cells(cls, citation: str, command: str, kept: KeptCells) -> Origin:
         """Return the origin of what is made of kept cells: their versions, the date of the last, and their cost."""
-        n_failed = sum(result.failure is not None for result in kept.results)
+        n_failed = sum(cell.result.failure is not None for cell in kept.cells)
         n_missing = kept.n_wanted - len(kept.cells) + n_failed
         left = f"; by the time of like cells they will take {kept.hours_left}" if kept.missing else ""
         partial = f"{n_missing} of {kept.n_wanted} cells are not measured{left}" if n_missing else ""
-        cost = f"{kept.core_hours:.3f} core-hours of training and prediction, by the clock"
+        partial += stand_in_words(kept)
+        cost = f"{kept.cost.hours:.3f} core-hours, {kept.cost.clock}"
         return cls(citation, command, kept.date, kept.versions, cost, partial)
 
     @property
@@ -68,6 +69,16 @@ class Origin:
             f"Versions: {self.versions}",
             f"Paper: {self.citation}",
         ]
+
+
+def stand_in_words(kept: KeptCells) -> str:
+    """Say which datasets are shown with smaller sizes; empty if none is."""
+    names = kept.stood_in_for
+    if not names:
+        return ""
+    missing = {cell.dataset for cell in kept.missing}
+    of = "all datasets" if missing <= set(names) and not kept.cells else "; ".join(names)
+    return f". In their place stand {len(kept.stand_ins)} cells with {kept.sizes}, of {of}"
 
 
 def show_cell(value: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -64,6 +65,22 @@ def test_full_sizes_are_the_papers() -> None:
     assert len(classes_experiment("full").cells) == 100 * 22 * 4
     assert len(numbers_experiment("full").cells) == 100 * 23 * 4
     assert classes_experiment("full").settings["members"] == 10
+
+
+def test_the_default_budget_has_25_splits_of_all_rows_and_fewer_rows_stand_in() -> None:
+    classes, numbers = classes_experiment("default"), numbers_experiment("default")
+    assert (len(classes.cells), len(numbers.cells)) == (25 * 22 * 4, 25 * 23 * 4)
+    assert classes.settings["most_rows"] is None
+    assert numbers.settings["most_rows"] is None
+    assert numbers.stand_in is not None
+    assert (len(numbers.stand_in.cells), numbers.stand_in.settings["most_rows"]) == (5 * 23 * 4, 1000)
+
+
+def test_a_note_names_the_datasets_with_fewer_rows() -> None:
+    made = [each for name in ("stock", "pyrim") for each in results_of(name, "rrse", {SMEARING: 0.5, BAGGING: 0.6})]
+    fewer = [replace(each, stands_in=each.dataset == "stock") for each in made]
+    assert any(note.endswith("stand in: stock.") for note in show_numbers(fewer, "default")[0].notes)
+    assert not any("stand in" in note for note in show_numbers(made, "default")[0].notes)
 
 
 def test_a_tenth_of_the_rows_tests_with_the_classes_evenly_spread() -> None:

@@ -23,7 +23,7 @@ from tremula.lab.papers.dietterich2000.protocol import (
     table1_experiment,
     table3_experiment,
 )
-from tremula.lab.papers.dietterich2000.tables import show_table1, show_table2, show_table3
+from tremula.lab.papers.dietterich2000.tables import show_table1, show_table2, show_table3, sizes_note
 from tremula.lab.papers.paper import Budget, ShownTable
 from tremula.lab.papers.published import read_published
 from tremula.lab.papers.variance_reduction.bagging import BAGGED as BAGGED_AND_PRUNED
@@ -147,7 +147,25 @@ def test_table_three_without_noise_has_cells_of_table_one() -> None:
 
 
 def test_budgets_are_not_mixed() -> None:
-    assert len({table1_experiment(budget).fingerprint for budget in BUDGETS}) == 3
+    quick, default, full = map(table1_experiment, BUDGETS)
+    assert default.fingerprint == full.fingerprint
+    assert default.stand_in is not None
+    assert len({each.fingerprint for each in (quick, default, default.stand_in)}) == 3
+
+
+def test_the_default_budget_has_the_sizes_of_the_paper_and_fewer_members_stand_in() -> None:
+    default = table1_experiment("default")
+    assert default.sizes == "200 randomized, 200 bagged and at most 100 boosted trees"
+    assert default.stand_in is not None
+    assert default.stand_in.cells == default.cells
+    assert default.stand_in.sizes == "50 randomized, 50 bagged and at most 40 boosted trees"
+
+
+def test_a_note_names_the_domains_with_fewer_members() -> None:
+    results = [replace(result, stands_in=result.dataset == "sonar") for result in made_results(["sonar", "glass"])]
+    assert "stand in on sonar." in sizes_note("default", results)
+    assert "stand in on all domains." in sizes_note("default", results[: len(results) // 2])
+    assert "stand in" not in sizes_note("default", results[len(results) // 2 :])
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from importlib import import_module
+from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any
 
@@ -20,7 +21,8 @@ from tests.lab.papers.open_question_examples import (
 from tremula.lab.papers import PAPERS
 from tremula.lab.papers.dietterich2000.protocol import BAGGED, BOOSTED, C45, RANDOMIZED
 from tremula.lab.papers.frank2006.protocol import BAGGING, PRUNED, UNPRUNED
-from tremula.lab.papers.rules import Finding, Rule, claims_table, exchanged, permuted
+from tremula.lab.papers.rules import CLAIM_COLUMNS, Finding, Rule, claims_table, exchanged, permuted
+from tremula.report.results_summary import read_tables
 
 STUDIES = ("default",)  # studies of our own judge no claims of others
 
@@ -300,6 +302,16 @@ def test_a_rule_rejects_some_shuffled_tables(name: str) -> None:
 
 def test_every_example_belongs_to_a_rule() -> None:
     assert set(EXAMPLES) == set(RULES)
+
+
+def test_every_claim_on_a_page_is_judged_by_one_of_these_rules() -> None:
+    results = Path(__file__).parents[3] / "docs" / "results"
+    for paper in (paper for paper in PAPERS if paper not in STUDIES):
+        tables = [table for table in read_tables(results / paper) if tuple(table.columns) == CLAIM_COLUMNS]
+        assert tables, paper
+        claims = tuple(rule.claim for name, rule in RULES.items() if name.startswith(paper))
+        for row in (row for table in tables for row in table.rows):
+            assert row[0].startswith(claims)  # after the claim there may be words on which form or reading was judged
 
 
 def test_leads_over_different_numbers_of_domains_are_not_compared() -> None:

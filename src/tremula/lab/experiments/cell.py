@@ -53,6 +53,8 @@ class Outcome:
         The seed used for the measurement.
     predictions : array or None
         Predictions for the test rows, stored only on request.
+    processor_seconds : float or None
+        Processor time of the whole cell, which a runner measures; None for cells of earlier versions.
     """
 
     values: Mapping[str, float]
@@ -62,6 +64,7 @@ class Outcome:
     size: int | None = None
     seed: int | None = None
     predictions: np.ndarray | None = field(default=None, compare=False)
+    processor_seconds: float | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,10 @@ class Experiment:
     cost : callable from Cell to float, optional
         Approximate duration of a cell relative to the others. The longest cells run first, and the remaining time is
         estimated from it.
+    sizes : str, default=""
+        The sizes in words, such as "50 members", where an experiment exists in several.
+    stand_in : Experiment, optional
+        The same with smaller sizes. Its cells are shown of a dataset of which it has more cells than this one.
     """
 
     name: str
@@ -87,6 +94,8 @@ class Experiment:
     cells: Sequence[Cell]
     measure: Callable[[Cell], Outcome]
     cost: Callable[[Cell], float] | None = None
+    sizes: str = ""
+    stand_in: Experiment | None = None
 
     @property
     def fingerprint(self) -> str:

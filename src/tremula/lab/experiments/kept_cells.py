@@ -5,17 +5,27 @@ A page is a function of its file, and a run starts with the cells in it. Names o
 
 from __future__ import annotations
 
-import json
-import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 from tremula.errors import TremulaError
 from tremula.lab.experiments.cell import Cell, Experiment, Outcome
+from tremula.lab.experiments.cell_costs import (
+    Cost,
+    HoursLeft,
+    cost_of,
+    cost_ratio,
+    expected_hours,
+    mean_seconds,
+    settings_text,
+)
 from tremula.lab.experiments.duckdb_file import import_duckdb, quoted
 from tremula.lab.experiments.result import Result
+from tremula.lab.experiments.stored_rows import as_values
 
 VERSION_COLUMNS = ("tremula", "python", "numpy", "scikit_learn")
 COLUMNS = (
@@ -57,89 +67,95 @@ class KeptCells:
         Number of cells of the experiment.
     missing : sequence of Cell
         Those that are not kept.
+    stand_ins : sequence of KeptCell
+        Cells with smaller sizes, of the datasets of which more of them are kept, see `Experiment.stand_in`.
+    sizes : str
+        The smaller sizes in words.
+    smaller : KeptCells or None
+        All cells with smaller sizes, by which the time of missing cells is estimated.
+    ratio : callable from Cell to float
+        How many times as long a cell takes as with the smaller sizes.
+    places : mapping of str to int
+        The order of the datasets, where cells stand in.
     """
 
     cells: Sequence[KeptCell]
     n_wanted: int
     missing: Sequence[Cell] = ()
+    stand_ins: Sequence[KeptCell] = ()
+    sizes: str = ""
+    smaller: KeptCells | None = None
+    ratio: Callable[[Cell], float] = field(default=lambda cell: 1.0, compare=False)
+    places: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def shown(self) -> list[KeptCell]:
+        """The cells that tables are made of: of each dataset those of the experiment, or those that stand in."""
+        names = self.stood_in_for
+        own = [cell for cell in self.cells if cell.result.dataset not in names]
+        return sorted([*own, *self.stand_ins], key=lambda cell: self.places.get(cell.result.dataset, 0))
+
+    @property
+    def stood_in_for(self) -> list[str]:
+        """Datasets that are shown with smaller sizes."""
+        return list(dict.fromkeys(cell.result.dataset for cell in self.stand_ins))
 
     @property
     def results(self) -> list[Result]:
-        """The results, with those that failed."""
-        return [cell.result for cell in self.cells]
+        """The results that tables are made of, with those that failed."""
+        return [cell.result for cell in self.shown]
 
     @property
     def versions(self) -> str:
         """The versions that measured the cells."""
-        return "; ".join(dict.fromkeys(cell.versions for cell in self.cells)) or "none"
+        return "; ".join(dict.fromkeys(cell.versions for cell in self.shown)) or "none"
 
     @property
     def date(self) -> str:
         """The date of the last cell."""
-        return max((cell.date for cell in self.cells), default="none")
+        return max((cell.date for cell in self.shown), default="none")
 
     @property
-    def core_hours(self) -> float:
-        """Hours of training and prediction."""
-        return math.fsum(map(_seconds, self.results)) / 3600
+    def cost(self) -> Cost:
+        """Hours of the cells, and how many of these are by the clock."""
+        return cost_of(self.results)
 
     @property
     def hours_left(self) -> HoursLeft:
         """Hours that the missing cells will take, by the mean of like cells: of their dataset and, if any, method."""
         seconds = self.mean_seconds
-        return sum((expected_hours(cell, seconds) for cell in self.missing), HoursLeft(0.0, 0))
+        return sum((self.expected_hours(cell, seconds) for cell in self.missing), HoursLeft(0.0, 0))
 
-    @property
+    def expected_hours(self, cell: Cell, seconds: Mapping[tuple[str, ...], float], ratio: float = 1.0) -> HoursLeft:
+        """Return what a cell will take: as long as like cells, or longer than those of smaller sizes by the ratio."""
+        expected = expected_hours(cell, seconds, ratio)
+        if expected.n_unknown and self.smaller is not None:
+            return expected_hours(cell, self.smaller.mean_seconds, ratio * self.ratio(cell))
+        return expected
+
+    @cached_property
     def mean_seconds(self) -> dict[tuple[str, ...], float]:
         """Mean seconds of the cells of each dataset and method, and of each dataset."""
-        seconds: dict[tuple[str, ...], list[float]] = {}
-        for result in self.results:
-            for kind in ((result.dataset, result.method), (result.dataset,)):
-                seconds.setdefault(kind, []).append(_seconds(result))
-        return {kind: math.fsum(like) / len(like) for kind, like in seconds.items()}
-
-
-@dataclass(frozen=True)
-class HoursLeft:
-    """An estimate of what missing cells will take.
-
-    Attributes
-    ----------
-    hours : float
-        Of the cells whose dataset has measured cells.
-    n_unknown : int
-        Number of cells whose dataset has none; they are not in `hours`.
-    """
-
-    hours: float
-    n_unknown: int
-
-    def __add__(self, other: HoursLeft) -> HoursLeft:
-        return HoursLeft(self.hours + other.hours, self.n_unknown + other.n_unknown)
-
-    def __str__(self) -> str:
-        unknown = f", and {self.n_unknown} cells of datasets with no measured cell" if self.n_unknown else ""
-        return f"{self.hours:.2f} core-hours{unknown}"
-
-
-def expected_hours(cell: Cell, seconds: Mapping[tuple[str, ...], float], ratio: float = 1.0) -> HoursLeft:
-    """Return what a cell will take by `KeptCells.mean_seconds`: its own kind, or its dataset, times a ratio."""
-    like = seconds.get((cell.dataset, cell.method), seconds.get((cell.dataset,)))
-    return HoursLeft(0.0, 1) if like is None else HoursLeft(ratio * like / 3600, 0)
-
-
-def _seconds(result: Result) -> float:
-    return result.fit_seconds + result.predict_seconds
-
-
-def settings_text(experiment: Experiment) -> str:
-    """Return the settings as a store and a file of cells hold them."""
-    return json.dumps(dict(experiment.settings), sort_keys=True, ensure_ascii=False)
+        return mean_seconds(cell.result for cell in self.cells)
 
 
 def no_cells(experiment: Experiment) -> KeptCells:
     """Return the kept cells of an experiment of which nothing is kept."""
     return KeptCells((), len(experiment.cells), experiment.cells)
+
+
+def with_stand_ins(kept: KeptCells, experiment: Experiment, smaller: KeptCells) -> KeptCells:
+    """Return kept cells with those of smaller sizes that stand in: of each dataset the ones of which more are kept."""
+    n_own, n_smaller = (Counter(cell.result.dataset for cell in each.cells) for each in (kept, smaller))
+    stand_ins = [
+        replace(cell, result=replace(cell.result, stands_in=True))
+        for cell in smaller.cells
+        if n_smaller[cell.result.dataset] > n_own[cell.result.dataset]
+    ]
+    sizes = experiment.stand_in.sizes if experiment.stand_in else ""
+    ratio = partial(cost_ratio, experiment.stand_in, experiment)
+    places = {name: place for place, name in enumerate(dict.fromkeys(cell.dataset for cell in experiment.cells))}
+    return replace(kept, stand_ins=stand_ins, sizes=sizes, smaller=smaller, ratio=ratio, places=places)
 
 
 def read_cells(path: Path, experiment: Experiment) -> KeptCells:
@@ -154,7 +170,15 @@ def read_cells(path: Path, experiment: Experiment) -> KeptCells:
     Returns
     -------
     KeptCells
+        With the cells of the same file that stand in for missing ones.
     """
+    kept = _read_own_cells(path, experiment)
+    if experiment.stand_in is None:
+        return kept
+    return with_stand_ins(kept, experiment, _read_own_cells(path, experiment.stand_in))
+
+
+def _read_own_cells(path: Path, experiment: Experiment) -> KeptCells:
     duckdb = import_duckdb()
     columns = ", ".join("map_keys(measured), map_values(measured)" if name == "measured" else name for name in COLUMNS)
     query = f"SELECT {columns} FROM read_parquet(?) WHERE experiment = ? AND settings = ?"
@@ -174,9 +198,8 @@ def read_cells(path: Path, experiment: Experiment) -> KeptCells:
 def _as_kept_cell(row: Sequence[Any]) -> KeptCell:
     _, _, dataset, method, split, names, numbers, *measures, failure, tremula, python, numpy, sklearn, date = row
     n_test, fit, predict, size, seed = measures
-    # Some versions of DuckDB turn NaN within a list into NULL.
-    values = {name: math.nan if number is None else number for name, number in zip(names, numbers)}
-    outcome = Outcome(values, n_test, fit, predict, size, seed)
+    values, processor_seconds = as_values(names, numbers)
+    outcome = Outcome(values, n_test, fit, predict, size, seed, processor_seconds=processor_seconds)
     result = Result(Cell(dataset, method, split), outcome, failure, tremula=tremula)
     return KeptCell(result, python, numpy, sklearn, str(date))
 

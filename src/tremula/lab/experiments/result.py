@@ -26,6 +26,8 @@ class Result:
     host : str
     pid : int
         The machine and the process that measured the cell.
+    stands_in : bool
+        Whether it was measured with smaller sizes than those of the experiment, see `Experiment.stand_in`.
 
     Examples
     --------
@@ -43,6 +45,7 @@ class Result:
     tremula: str = field(default=__version__, repr=False)
     host: str = field(default="", repr=False, compare=False)
     pid: int = field(default=0, repr=False, compare=False)
+    stands_in: bool = field(default=False, repr=False, compare=False)
 
     @property
     def dataset(self) -> str:
@@ -78,6 +81,12 @@ class Result:
     def predict_seconds(self) -> float:
         """Seconds spent in ``predict``."""
         return self.outcome.predict_seconds
+
+    @property
+    def seconds(self) -> float:
+        """Processor time of the cell; of a cell of an earlier version the seconds of fit and predict by the clock."""
+        by_clock = self.fit_seconds + self.predict_seconds
+        return by_clock if self.outcome.processor_seconds is None else self.outcome.processor_seconds
 
     @property
     def size(self) -> int | None:

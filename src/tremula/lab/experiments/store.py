@@ -20,9 +20,10 @@ from tremula import __version__
 from tremula.errors import InvalidParameter, did_you_mean
 from tremula.lab.experiments import claims
 from tremula.lab.experiments.cell import Cell, Experiment, Outcome
+from tremula.lab.experiments.cell_costs import settings_text
 from tremula.lab.experiments.claims import Runner
 from tremula.lab.experiments.duckdb_file import PATIENCE, DuckFile, StoreError
-from tremula.lab.experiments.kept_cells import copy_query, insertable, read_cells, settings_text
+from tremula.lab.experiments.kept_cells import copy_query, insertable, read_cells
 from tremula.lab.experiments.result import Result
 from tremula.lab.experiments.stored_rows import (
     FRAME_COLUMNS,

@@ -23,6 +23,7 @@ from tremula.lab.experiments.result import Result
 from tremula.persistence.stored_arrays import array_of
 
 FORMAT_VERSION = 1
+PROCESSOR_SECONDS = "processor_seconds"  # kept among the named numbers, so that earlier stores have the same tables
 SCHEMA = f"""
 CREATE TABLE format (version INTEGER, made_by VARCHAR);
 INSERT INTO format VALUES ({FORMAT_VERSION}, {quoted("tremula " + __version__)});
@@ -111,14 +112,27 @@ def is_complete(row: Sequence[Any], with_predictions: bool) -> bool:
     return failure is not None or asked_for_predictions or not with_predictions
 
 
+def as_values(names: Sequence[str], numbers: Sequence[float | None]) -> tuple[dict[str, float], float | None]:
+    """Return the named numbers of a stored cell, and apart from them its processor time, if it was measured.
+
+    Examples
+    --------
+    >>> as_values(["error", "processor_seconds"], [0.25, 1.5])
+    ({'error': 0.25}, 1.5)
+    """
+    # Some versions of DuckDB turn NaN within a list into NULL.
+    values = {name: math.nan if number is None else number for name, number in zip(names, numbers)}
+    processor_seconds = values.pop(PROCESSOR_SECONDS, None)
+    return values, processor_seconds
+
+
 def as_result(row: Sequence[Any]) -> Result:
     """Return the result in a row of `RESULT_COLUMNS`, which the predictions may follow."""
     dataset, method, split, failure, traceback, tremula, host, pid, names, numbers, *measures = row
-    # Some versions of DuckDB turn NaN within a list into NULL.
-    values = {name: math.nan if number is None else number for name, number in zip(names, numbers)}
+    values, processor_seconds = as_values(names, numbers)
     n_test, fit_seconds, predict_seconds, size, seed, *packed = measures
     predictions = unpack(packed[0]) if packed and packed[0] is not None else None
-    outcome = Outcome(values, n_test, fit_seconds, predict_seconds, size, seed, predictions)
+    outcome = Outcome(values, n_test, fit_seconds, predict_seconds, size, seed, predictions, processor_seconds)
     return Result(Cell(dataset, method, split), outcome, failure, traceback, tremula, host, pid)
 
 
@@ -126,9 +140,12 @@ def as_row(result: Result, with_predictions: bool) -> list[Any]:
     """Return the columns of a result that follow its key."""
     outcome = result.outcome
     predictions = outcome.predictions if with_predictions else None
-    numbers = list(map(float, outcome.values.values()))
+    named = {**outcome.values}
+    if outcome.processor_seconds is not None:
+        named[PROCESSOR_SECONDS] = outcome.processor_seconds
+    numbers = list(map(float, named.values()))
     return [
-        *(list(outcome.values), numbers, outcome.n_test, outcome.fit_seconds, outcome.predict_seconds),
+        *(list(named), numbers, outcome.n_test, outcome.fit_seconds, outcome.predict_seconds),
         *(outcome.size, outcome.seed, with_predictions, None if predictions is None else pack(predictions)),
         *(result.failure, result.traceback, platform.python_version(), np.__version__, sklearn.__version__),
         *(datetime.now(UTC).replace(tzinfo=None), result.host or platform.node(), result.pid or os.getpid()),

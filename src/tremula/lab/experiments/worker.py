@@ -18,7 +18,7 @@ from tremula.errors import TremulaError, is_interrupt
 from tremula.lab.experiments.cell import Cell, Outcome
 from tremula.lab.experiments.claims import this_host
 from tremula.lab.experiments.result import Result
-from tremula.lab.experiments.stored_rows import pack
+from tremula.lab.experiments.stored_rows import PROCESSOR_SECONDS, pack
 
 WATCH_SECONDS = 0.2  # how often a worker checks that its runner is alive
 WATCHED = threading.Event()
@@ -42,6 +42,12 @@ def _watch(parent: int) -> None:
     os._exit(1)
 
 
+def processor_seconds() -> float:
+    """Return the processor time of this process and of its children that have ended."""
+    times = os.times()
+    return time.process_time() + times.children_user + times.children_system
+
+
 def _checked(outcome: Outcome) -> Outcome:
     """Return the outcome with plain Python numbers; one that cannot be stored fails here and not in the store."""
     if not isinstance(outcome, Outcome):
@@ -49,6 +55,8 @@ def _checked(outcome: Outcome) -> Outcome:
     for name in outcome.values:
         if not isinstance(name, str):
             raise TypeError(f"measure returned a value with the name {name!r}: use strings as names")
+        if name == PROCESSOR_SECONDS:
+            raise ValueError(f"measure returned a value {name!r}, which the runner measures: use another name")
     if outcome.seed is not None and not 0 <= outcome.seed < 2**64:
         raise ValueError(f"measure used the seed {outcome.seed}: use one from 0 to 2**64 - 1")
     return replace(
@@ -96,10 +104,12 @@ class Worker:
             return Result(cell, failure=_describe(error), traceback=traceback.format_exc(), **origin)
 
     def _measure(self, cell: Cell) -> Outcome:
-        start = time.process_time()
+        start = processor_seconds()
         outcome = _checked(self.measure(cell))
+        seconds = processor_seconds() - start
+        outcome = replace(outcome, processor_seconds=seconds)
         if not outcome.fit_seconds and not outcome.predict_seconds:
-            outcome = replace(outcome, fit_seconds=time.process_time() - start)
+            outcome = replace(outcome, fit_seconds=seconds)
         if not self.keep_predictions:
             return replace(outcome, predictions=None)
         if outcome.predictions is not None:

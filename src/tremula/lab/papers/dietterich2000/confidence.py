@@ -7,7 +7,7 @@ default is 0.25.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,12 +15,12 @@ import numpy as np
 from tremula.diagnostics import paired_t_test
 from tremula.lab.experiments.cell import Cell, Experiment, Outcome
 from tremula.lab.experiments.result import Result, first_failures, group_by_split, shared_splits
-from tremula.lab.papers.dietterich2000.domains import FOLDS, load_table, split_of
-from tremula.lab.papers.dietterich2000.protocol import BAGGED, C45, METHODS, SEED, SIZES, build
+from tremula.lab.papers.dietterich2000.domains import FOLDS
+from tremula.lab.papers.dietterich2000.protocol import C45, FEWER, METHODS, SEED, SIZES, count_errors
 from tremula.lab.papers.dietterich2000.published_errors import PUBLISHED, judge_published
 from tremula.lab.papers.paper import Budget, ShownTable
 from tremula.lab.papers.rules import OPEN, Finding, Rows, Rule, claims_table
-from tremula.lab.papers.shared_protocol import seed_of, try_classifier
+from tremula.lab.papers.shared_protocol import seed_of
 
 CONFIDENCES: dict[str, float | None] = {"0.10": 0.10, "0.25": 0.25, "0.50": 0.50, "unpruned": None}
 PAPERS = "0.10"
@@ -40,20 +40,13 @@ class MeasureConfidence:
     def __call__(self, cell: Cell) -> Outcome:
         """Count errors."""
         method, name = CELL_METHODS[cell.method]
-        table = load_table(cell.dataset, SEED)
-        split = split_of(cell.dataset, table.y, cell.split, SEED)
         seed = seed_of(SEED, cell.dataset, cell.split, "confidence")
-        options = {"confidence": CONFIDENCES[name]}
-        model = build(method, "pruned", self.members[method], table.categorical_features, seed, options)
-        if method == BAGGED:
-            model.set_params(oob_score=False)
-        _, outcome = try_classifier(model, table.X, table.y, split, seed)
-        return replace(outcome, predictions=None)
+        return count_errors(cell, (method, "pruned"), self.members, seed, {"confidence": CONFIDENCES[name]})
 
 
 def confidence_experiment(budget: Budget) -> Experiment:
     """Return every confidence of every method on ten folds of eight domains."""
-    members = dict(SIZES["quick" if budget == "quick" else "default"].members)
+    members = dict(SIZES["quick"].members if budget == "quick" else FEWER)
     domains, n_folds = (("glass",), 2) if budget == "quick" else (DOMAINS, FOLDS)
     cells = [Cell(domain, method, fold) for domain in domains for fold in range(n_folds) for method in CELL_METHODS]
     settings = {"members": members, "seed": SEED}

@@ -71,7 +71,7 @@ def show_kohavi(results: Sequence[Result], budget: Budget) -> list[ShownFigure]:
         ShownFigure(
             f"kohavi_{_short(first)}_{_short(second)}",
             f"{first} against {second} in units of the error of {C45}; pruned or unpruned chosen on the test data. "
-            + sizes_note(budget),
+            + sizes_note(budget, results),
             partial(_draw_kohavi, measured, first, second, "test"),
         )
         for first, second in pairs

@@ -19,14 +19,13 @@ from tremula.lab.papers.dietterich2000.domains import (
     FOLDS,
     NOISE_DOMAINS,
     NOISY_NAMES,
-    load_table,
     noisy_name,
-    split_of,
 )
 from tremula.lab.papers.dietterich2000.protocol import (
     BAGGED,
     BOOSTED,
     CONFIDENCE,
+    FEWER,
     METHODS,
     RANDOMIZED,
     SEED,
@@ -35,6 +34,7 @@ from tremula.lab.papers.dietterich2000.protocol import (
     WORK,
     Sizes,
     build,
+    load_fold,
 )
 from tremula.lab.papers.dietterich2000.published_errors import PUBLISHED, TEN, judge_published
 from tremula.lab.papers.paper import Budget, ShownTable
@@ -43,7 +43,7 @@ from tremula.lab.papers.shared_protocol import count_nodes, seed_of
 
 ENSEMBLES = METHODS[1:]
 STAGES = {RANDOMIZED: (10, 20, 50, 100, 200), BAGGED: (10, 20, 50, 100, 200), BOOSTED: (10, 20, 40, 70, 100)}
-USUAL = {method: SIZES["default"].members[method] for method in ENSEMBLES}
+USUAL = {method: FEWER[method] for method in ENSEMBLES}
 NOISE = 20  # percent
 NOISE_FOLDS = 3
 # Of the default budget; --full has all folds and all nine domains with noise.
@@ -60,18 +60,15 @@ class MeasureStages:
     def __call__(self, cell: Cell) -> Outcome:
         """Count errors after each stage; an ensemble that ended before keeps its last number."""
         method, pruning = VARIANTS[cell.method]
-        table = load_table(cell.dataset, SEED)
-        train, test = split_of(cell.dataset, table.y, cell.split, SEED)
+        table, (train, test) = load_fold(cell)
         seed = seed_of(SEED, NOISY_NAMES[cell.dataset], cell.split)
         model = build(method, pruning, self.members[method], table.categorical_features, seed)
-        if method == BAGGED:
-            model.set_params(oob_score=False)
-        start = time.perf_counter()
+        start = time.process_time()
         model.fit(take_rows(table.X, train), table.y[train])
-        fitted = time.perf_counter()
+        fitted = time.process_time()
         staged = model.staged_predict(take_rows(table.X, test))
         wrong = [float(np.sum(answers != table.y[test])) for answers in staged]
-        predicted = time.perf_counter()
+        predicted = time.process_time()
         stages = [stage for stage in STAGES[method] if stage <= self.members[method]]
         values = {f"wrong {stage}": wrong[min(stage, len(wrong)) - 1] for stage in stages}
         return Outcome(

@@ -9,18 +9,18 @@ trees have the published errors.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from typing import Any
 
 from tremula.lab.experiments.cell import Cell, Experiment, Outcome
 from tremula.lab.experiments.result import Result, first_failures, group_by_split, shared_splits
-from tremula.lab.papers.dietterich2000.domains import FOLDS, load_table, n_splits, split_of
-from tremula.lab.papers.dietterich2000.protocol import BAGGED, C45, METHODS, RANDOMIZED, SEED, SIZES, build
+from tremula.lab.papers.dietterich2000.domains import FOLDS, n_splits
+from tremula.lab.papers.dietterich2000.protocol import C45, FEWER, METHODS, RANDOMIZED, SEED, SIZES, count_errors
 from tremula.lab.papers.dietterich2000.published_errors import PUBLISHED, TEN, judge_published
 from tremula.lab.papers.paper import Budget, ShownTable
-from tremula.lab.papers.shared_protocol import seed_of, try_classifier
+from tremula.lab.papers.shared_protocol import seed_of
 from tremula.lab.papers.verdict import Judgement
 
 CRITERIA = {"gain ratio": "gain_ratio", "gain": "gain"}
@@ -55,19 +55,13 @@ class MeasureReading:
         """Count errors of pruned or unpruned trees, as printed in the paper."""
         method, reading = CELL_METHODS[cell.method]
         pruning = "pruned" if PUBLISHED[cell.dataset, method]["pruned"] == "1" else "unpruned"
-        table = load_table(cell.dataset, SEED)
-        split = split_of(cell.dataset, table.y, cell.split, SEED)
         seed = seed_of(SEED, cell.dataset, cell.split, "reading")
-        model = build(method, pruning, self.members[method], table.categorical_features, seed, READINGS[reading])
-        if method == BAGGED:
-            model.set_params(oob_score=False)
-        _, outcome = try_classifier(model, table.X, table.y, split, seed)
-        return replace(outcome, predictions=None)
+        return count_errors(cell, (method, pruning), self.members, seed, READINGS[reading])
 
 
 def readings_experiment(budget: Budget) -> Experiment:
     """Return single trees of every reading, and ensembles of the candidates, fold by fold."""
-    members = dict(SIZES["quick" if budget == "quick" else "default"].members)
+    members = dict(SIZES["quick"].members if budget == "quick" else FEWER)
     domains = ("glass",) if budget == "quick" else TEN
     cells = [
         Cell(domain, method, fold)
@@ -107,7 +101,7 @@ def distance(judgement: Judgement) -> float:
 
     Examples
     --------
-    >>> round(distance(judge_published(0.0615, 20000, PUBLISHED["letter", BAGGED])), 1)
+    >>> round(distance(judge_published(0.0615, 20000, PUBLISHED["letter", "bagged C4.5"])), 1)
     1.9
     """
     low, high = judgement.interval

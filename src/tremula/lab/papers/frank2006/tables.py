@@ -15,6 +15,8 @@ from tremula.diagnostics import corrected_t_test
 from tremula.lab.experiments.result import Result, first_failures, group_by_split, shared_splits
 from tremula.lab.papers.frank2006.protocol import (
     CLASSES,
+    FEWER_ROWS,
+    FEWER_SPLITS,
     N_MEMBERS,
     NUMBERS,
     SIZES,
@@ -117,13 +119,24 @@ def n_splits(measured: dict[str, Measured]) -> str:
 
 
 def _notes(most_rows: int | None, datasets: Sequence[str], measured: dict[str, Measured]) -> list[str]:
-    rows = "all rows" if most_rows is None else f"at most {most_rows} rows, drawn once, of a dataset"
+    rows = "all rows, if not said otherwise" if most_rows is None else f"at most {most_rows} rows, drawn once"
     return [
         f"{n_splits(measured)} random splits of 90 % and 10 % (the paper: 100), {N_MEMBERS} members, {rows}; "
         f"{len(measured)} of {len(datasets)} datasets. The amount of noise is chosen in every training set by "
         "cross-validation of five folds on 0, 0.05, ... 0.3, of equal ones the smaller.",
         "Another method's number that is significantly worse or better than that of smearing is marked so: corrected "
         "resampled t test, two-sided, 5 %. ± is the standard deviation over splits.",
+    ]
+
+
+def _fewer_rows(results: Sequence[Result]) -> list[str]:
+    """Say which datasets are shown with fewer rows than the budget has."""
+    fewer = list(dict.fromkeys(result.dataset for result in results if result.stands_in))
+    if not fewer:
+        return []
+    return [
+        f"Not yet measured on so many splits of all rows, so that {FEWER_SPLITS} splits of at most {FEWER_ROWS} rows, "
+        f"drawn once, stand in: {', '.join(fewer)}."
     ]
 
 
@@ -159,6 +172,7 @@ def show_numbers(results: Sequence[Result], budget: Budget) -> list[ShownTable]:
         rules=NUMBER_RULES,
         most_rows=SIZES[budget].most_rows[1],
         notes=[
+            *_fewer_rows(results),
             "Root relative squared error in percent: 100 is the error of the mean target of the training rows.",
             "The paper does not list its 23 datasets: these are those of Torgo's collection with numeric attributes "
             "alone, without diabetes-numeric, which has 43 rows.",

@@ -147,10 +147,10 @@ class MeasureModel:
         """Count errors, or measure the root relative squared error."""
         seed = seed_of(SEED, cell.dataset, cell.split, "other")
         measure = _measure_numbers if cell.dataset in NUMBER_PROBLEMS else _measure_classes
-        start = time.perf_counter()
+        start = time.process_time()
         values = measure(cell, seed)
         n_test = int(values.pop("n_test"))
-        return Outcome(values, n_test, time.perf_counter() - start, seed=seed)
+        return Outcome(values, n_test, time.process_time() - start, seed=seed)
 
 
 def _n_divisions(method: str, budget: Budget) -> int:

@@ -61,6 +61,7 @@ def _columns(results: Sequence[Result]) -> Folds:
         "n_test": np.array([float(result.n_test) for result in results]),
         "size": np.array([float(result.size or 0) for result in results]),
         "seconds": np.array([result.fit_seconds for result in results]),
+        "by_clock": np.array([result.outcome.processor_seconds is None for result in results]),
     }
 
 
@@ -181,11 +182,18 @@ def _notes(budget: Budget, failures: Sequence[str]) -> list[str]:
     ]
 
 
-def _mean_seconds(measured: dict[str, dict[str, Folds]]) -> dict[str, dict[str, float]]:
-    return {
-        name: {method: float(folds["seconds"].mean()) for method, folds in methods.items()}
-        for name, methods in measured.items()
-    }
+def mean_seconds(methods: dict[str, Folds]) -> tuple[dict[str, float], bool]:
+    """Return the mean seconds of each method, of the folds whose processor time is known, or of all if there are none.
+
+    Returns
+    -------
+    seconds : dict of str to float
+    by_clock : bool
+        Whether they are by the clock, as cells of earlier versions are.
+    """
+    by_clock = np.any([folds["by_clock"] for folds in methods.values()], axis=0)
+    chosen = slice(None) if by_clock.all() else ~by_clock
+    return {method: float(folds["seconds"][chosen].mean()) for method, folds in methods.items()}, bool(by_clock.all())
 
 
 def show_table1(results: Sequence[Result], budget: Budget) -> list[ShownTable]:
@@ -229,5 +237,5 @@ def show_table1(results: Sequence[Result], budget: Budget) -> list[ShownTable]:
             _judged_size_rows(measured),
             [*notes, SIZE_NOTE],
         ),
-        seconds_table(_mean_seconds(measured), notes),
+        seconds_table({name: mean_seconds(methods) for name, methods in measured.items()}, notes),
     ]
