@@ -55,8 +55,8 @@ def trees(url: Any, working_table: bool, target: str, **options: Any) -> list[An
         url, "visits", target=target, attributes=ATTRIBUTES, n_bins=6, working_table=working_table, **options
     ) as oracle:
         assert oracle.working_table_refusal == (None if working_table else "working_table is False")
-        model = kind(6, random_state=0, n_joint_features=2).fit(oracle)
-        return [*model.members_, *kind(3, max_features=2, random_state=1).fit(oracle).members_]
+        model = kind(3, max_depth=3, random_state=0, n_joint_features=2).fit(oracle)
+        return [*model.members_, *kind(3, max_depth=4, max_features=2, random_state=1).fit(oracle).members_]
 
 
 def visits() -> pd.DataFrame:
@@ -122,6 +122,16 @@ def test_no_text_of_a_statement_is_too_long(tmp_path: Path, monkeypatch: pytest.
         assert "longer than 500" in str(oracle.working_table_refusal)
     with pytest.raises(QueryFailed, match=r"longer than 500.*use working_table='auto'"):
         deep_fit(url, [], working_table=True)
+
+
+def test_a_depth_with_too_many_copies_of_rows_does_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    url = duckdb_file(tmp_path, visits())
+    expected = deep_fit(url, usual := [])
+    monkeypatch.setattr("tremula.queries.sql.working_table.MAX_BYTES", 300 * 16)  # one copy of each row
+    assert deep_fit(url, sent := []) == expected
+    assert not any("unnest(a)" in sql for sql in usual)
+    assert any("unnest(a)" in sql for sql in sent)
+    assert any(sql.startswith("CREATE") for sql in sent)
 
 
 @pytest.mark.parametrize("n_levels", [200, 900])

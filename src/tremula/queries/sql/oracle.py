@@ -32,7 +32,7 @@ from tremula.queries.sql.held_out import HeldOutRows
 from tremula.queries.sql.identifiers import find_identifiers
 from tremula.queries.sql.parts import Part, count_different_rows
 from tremula.queries.sql.query_forms import BEST_FORM, FORMS
-from tremula.queries.sql.siblings import Difference, are_exact, find_differences
+from tremula.queries.sql.siblings import Difference, are_exact, count_copies, find_differences
 from tremula.queries.sql.working_table import MAX_SQL, WORKING_TABLES, WorkingTable
 
 MAX_PATHS = 4000  # of one query; larger batches are divided
@@ -147,18 +147,25 @@ class TableOracle:
             "classes": classes,
         }
         _check_options(self._options)
-        bounds = None if target_bounds is None else check_bounds(target_bounds)
-        self._limit = limit_contributions(target, attributes, person_id, rows_per_person, bounds, classes)
-        self._database = Database(table, retries, on_query, self._limit)
-        self._form = FORMS[form or BEST_FORM.get(self._database.engine, "group by")]
-        self._read_schema(target, attributes, bounds)
         self._answers: dict[Question, NDArray[Any]] = {}
         self._known: dict[Path, tuple[frozenset[int], NDArray[Any]]] = {}
         self._parents: dict[Path, Path] = {}
         self._cube_choice = CubeChoice(cube_rows)
         self._cube: ArrayOracle | None = None
-        choice = False if working_table == AUTO and form is not None else working_table
-        self._working = WorkingTable(self._database, self._schema, self._columns, choice)
+        self._open(table, target, attributes)
+
+    def _open(self, table: Any, target: str, attributes: Sequence[str] | None) -> None:
+        """Open the table, and read its schema."""
+        options = self._options
+        bounds = None if options["target_bounds"] is None else check_bounds(options["target_bounds"])
+        persons = options["person_id"], options["rows_per_person"]
+        self._limit = limit_contributions(target, attributes, *persons, bounds, options["classes"])
+        self._database = Database(table, options["retries"], options["on_query"], self._limit)
+        form, choice = options["form"], options["working_table"]
+        self._form = FORMS[form or BEST_FORM.get(self._database.engine, "group by")]
+        self._read_schema(target, attributes, bounds)
+        has_form = choice == AUTO and form is not None
+        self._working = WorkingTable(self._database, self._schema, self._columns, False if has_form else choice)
 
     def _read_schema(self, target: str, attributes: Sequence[str] | None, bounds: tuple[float, float] | None) -> None:
         """Query the classes, and the levels and quantiles of the columns that are not stated."""
@@ -284,8 +291,12 @@ class TableOracle:
                 self._parents[question.path] = question.parent
         if margins and self._cube_choice.pays(self._database, self._schema):
             return self._count_in_memory(questions)
-        if margins and self._working.is_ready():
-            self._keep(self._count_in_session(margins, [question.path for question in questions if not question.joint]))
+        paths = [question.path for question in questions if not question.joint]
+        n_copies = count_copies(
+            self._schema, {*paths, *(question.path for question in margins)}, self._parents, self._known
+        )
+        if margins and self._working.is_ready() and self._working.has_room(n_copies):
+            self._keep(self._count_in_session(margins, paths))
             margins = []
         for first in range(0, len(margins), MAX_PATHS):
             if self._cube_choice.pays(self._database, self._schema):

@@ -37,6 +37,8 @@ ENGINES = ("duckdb", "postgres", "pyspark", "sqlite")
 MAX_SQL = 100_000  # bytes of one query or statement; a batch that needs more is divided
 MAX_ANSWER = 20_000_000  # numbers of the answers to one query of counts
 MIN_CHUNK = 4000  # questions of one query
+BYTES_OF_WORD = 8
+MAX_BYTES = 8_000_000_000  # of the copies of rows at one depth
 INLINE_SHARE = 3  # a statement has up to this share of its bytes for a table of numbers; larger ones are tables
 SPARE_SQL = 1000  # bytes of a statement around a table of numbers
 
@@ -92,6 +94,10 @@ class WorkingTable:
                 return False  # other queries open the connection again
             self._refuse(f"{engine} did not make a temporary table: {error}", error)
         return self.refusal is None
+
+    def has_room(self, n_copies: float) -> bool:
+        """Whether the table may have so many copies of rows; otherwise queries do without it at this depth."""
+        return n_copies * (len(self._layout.words) + 1) * BYTES_OF_WORD <= MAX_BYTES
 
     def _refuse(self, reason: str, error: Exception | None) -> None:
         if self._choice is True:
