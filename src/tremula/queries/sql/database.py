@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary
 
 from tremula.data.column import show
 from tremula.errors import InvalidInput, MissingLibrary, QueryFailed, TremulaError, UnknownTable, did_you_mean
+from tremula.queries.sql.sessions import run_in_spark
 
 FILE_READERS: dict[str, tuple[str, dict[str, Any]]] = {
     # Without booleans: the classes yes and no keep their names.
@@ -311,10 +312,10 @@ class Database:
             with self.backend.con.transaction(), self.backend.con.cursor() as cursor:
                 cursor.execute("SET LOCAL enable_nestloop = off")
                 cursor.execute(sql)
-        elif self.engine == "sqlite":
-            self.backend.con.execute(sql)
+        elif self.engine == "pyspark":
+            run_in_spark(self.backend._session, sql)
         else:
-            self.backend._session.sql(sql)
+            self.backend.con.execute(sql)
 
     def _make_source_known(self) -> None:
         if self.n_queries == 0 and isinstance(self.source.op(), self.ibis.expr.operations.InMemoryTable):

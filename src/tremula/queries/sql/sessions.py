@@ -1,10 +1,10 @@
-"""Settings of a database's session that hold while some statements are run."""
+"""Settings and cached views of a database's session."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tremula.queries.sql.database import Database
@@ -26,3 +26,18 @@ def large_groups(database: Database) -> Iterator[None]:
         yield
     finally:
         connection.execute(f"SET {DENSE_GROUPS} = {before}")
+
+
+def run_in_spark(session: Any, sql: str) -> None:
+    """Run ``CACHE TABLE name AS query``, or ``UNCACHE TABLE name``, which drops the view as well.
+
+    As an SQL statement, the view would be its text, and invalid once a view that it is made of is dropped.
+    """
+    command, _, name, *query = sql.split(" ", 3)
+    if command == "CACHE":
+        frame = session.sql(query[0].removeprefix("AS ")).cache()
+        frame.count()  # fills the cache
+        frame.createOrReplaceTempView(name)
+    else:
+        session.table(name).unpersist()
+        session.catalog.dropTempView(name)

@@ -114,7 +114,7 @@ def create_sql(engine: str, name: str, select: str) -> str:
 def drop_sql(engine: str, name: str) -> list[str]:
     """Return the statements that drop a temporary table."""
     if engine == "pyspark":
-        return [f"UNCACHE TABLE IF EXISTS {name}", f"DROP VIEW IF EXISTS {name}"]
+        return [f"UNCACHE TABLE {name}"]
     return [f"DROP TABLE IF EXISTS {name}"]
 
 
