@@ -170,6 +170,20 @@ def test_what_is_in_the_session_is_put_back() -> None:
     assert connection.con.execute("SELECT COUNT(*) FROM visits").fetchone() == (300,)
 
 
+def test_oracles_that_share_a_session_have_tables_of_their_own(tmp_path: Path) -> None:
+    connection = ibis.duckdb.connect()
+    connection.con.register("frame", visits())
+    connection.con.execute("CREATE TABLE visits AS SELECT * FROM frame")
+    oracles = [
+        TableOracle(backend.table("visits"), "again", [name], n_bins=4)
+        for backend, name in ((connection, "size"), (ibis.duckdb.from_connection(connection.con), "colour"))
+    ]
+    for oracle in oracles:
+        assert oracle.count([Question((), (0,))])[0].sum() == 300
+    names = connection.con.execute("SELECT table_name FROM duckdb_tables() WHERE temporary ORDER BY ALL").fetchall()
+    assert names == [("tremula_0_0",), ("tremula_1_0",)]
+
+
 def test_counts_are_those_of_the_first_question() -> None:
     connection = ibis.duckdb.connect()
     connection.con.register("frame", visits())

@@ -35,6 +35,8 @@ def run_in_spark(session: Any, sql: str) -> None:
     """
     command, _, name, *query = sql.split(" ", 3)
     if command == "CACHE":
+        if session.catalog.tableExists(name):
+            raise ValueError(f"the view {name} already exists")
         frame = session.sql(query[0].removeprefix("AS ")).cache()
         frame.count()  # fills the cache
         frame.createOrReplaceTempView(name)

@@ -6,7 +6,6 @@ the table is as old as its first count, and is made anew where the session was l
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -39,6 +38,8 @@ MAX_ANSWER = 20_000_000  # numbers of the answers to one query of counts
 MIN_CHUNK = 4000  # questions of one query
 BYTES_OF_WORD = 8
 MAX_BYTES = 8_000_000_000  # of the copies of rows at one depth
+MAX_NAMES = 1000
+ALREADY_THERE = "already exists"  # in the message of every engine
 INLINE_SHARE = 3  # a statement has up to this share of its bytes for a table of numbers; larger ones are tables
 SPARE_SQL = 1000  # bytes of a statement around a table of numbers
 
@@ -65,7 +66,7 @@ class WorkingTable:
     ) -> None:
         self._database, self._schema, self._columns = database, schema, columns
         self._choice = choice
-        self._name = f"tremula_{secrets.token_hex(4)}"
+        self._name = ""  # which the names of all its tables begin with
         self._opening = 0  # of the database, in which the table was made
         self._n_tables = 0
         self._root = self._current = ""  # names of tables: of all rows at the root, and on the paths asked about last
@@ -108,9 +109,20 @@ class WorkingTable:
         """Make the table of codes in the present session."""
         self._opening = 0
         self._layout = Layout(self._database, self._schema, self._columns)
-        self._root = self._current = self._create(self._layout.rows_sql(self._database.table))
+        self._root = self._current = self._create_root(self._layout.rows_sql(self._database.table))
         self._paths = [EVERYWHERE]
         self._opening = self._database.n_openings
+
+    def _create_root(self, select: str) -> str:
+        """Make the first table, under the first name that is free: several oracles may share a session."""
+        for number in range(MAX_NAMES):
+            self._name, self._n_tables = f"tremula_{number}", 0
+            try:
+                return self._create(select)
+            except Exception as error:  # each engine has errors of its own
+                if ALREADY_THERE not in str(error):
+                    raise
+        raise QueryFailed(f"the session has {MAX_NAMES} working tables: close the oracles that are done")
 
     def _create(self, select: str) -> str:
         name = f"{self._name}_{self._n_tables}"
