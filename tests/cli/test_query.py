@@ -67,7 +67,8 @@ def test_a_dry_run_tells_the_queries_and_writes_nothing(hospital: Path, capsys: 
         ("again", "nominal"), ("ward", "nominal"), ("age", "numeric"),
     ]  # fmt: skip
     assert (told["column_queries"], told["queries_per_depth"], told["queries_planned"]) == (3, 1, 13)
-    assert "unnest(a)" in told["root_queries"][0]
+    assert told["root_queries"][0].startswith("SELECT n, ")
+    assert told["working_table"].startswith("CREATE TEMPORARY TABLE tremula_0_0 AS ")
     assert list(Path().iterdir()) == []
 
 
@@ -75,7 +76,8 @@ def test_a_dry_run_in_words_shows_the_query(hospital: Path, capsys: pytest.Captu
     printed = query(capsys, f"{hospital}/hospital.duckdb#visits", *SMALL, "--dry-run")
     assert "About 13 queries" in printed
     assert "with 20% of the rows held out inside the database" in printed
-    assert "unnest(a)" in printed
+    assert "makes a temporary table of numbers" in printed
+    assert "GROUP BY n, k" in printed
     assert "Only the names and types" in printed
 
 
@@ -83,7 +85,9 @@ def test_the_plan_is_what_is_asked_and_the_model_predicts(hospital: Path, capsys
     words = (f"{hospital}/hospital.duckdb", "--table", "visits", *SMALL, "--log", "log.sql", "--sql", "model.sql")
     told = as_json(capsys, *words)
     assert told["queries_sent"] == told["queries_planned"]
-    assert Path("log.sql").read_text().count(";\n") == told["queries_sent"]
+    log = Path("log.sql").read_text().split(";\n\n")[:-1]
+    assert sum(not sql.startswith(("CREATE", "DROP")) for sql in log) == told["queries_sent"]
+    assert told["working_table_refusal"] is None
     model = tm.load("model.tremula")
     expected = model.predict(VISITS[["ward", "age"]])
     assert (expected == VISITS["again"]).mean() > 0.9
@@ -244,7 +248,18 @@ def test_a_fit_that_fails_leaves_its_ledger_and_log(hospital: Path, capsys: pyte
     suppressed = sum(entry["suppressed"] for entry in entries)
     assert suppressed > 0
     assert f"{suppressed} cells with too few rows were suppressed: lower --min-count" in told
-    assert "unnest(a)" in Path("log.sql").read_text()
+    assert "GROUP BY n, k" in Path("log.sql").read_text()
+
+
+def test_without_a_working_table(hospital: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = (f"{hospital}/hospital.duckdb#visits", *SMALL, "--log", "log.sql")
+    told = as_json(capsys, *words, "--working-table", "no")
+    expected = tm.load("model.tremula").members_
+    assert "CREATE" not in Path("log.sql").read_text()
+    assert (told["working_table"], told["working_table_refusal"]) == (None, "working_table is False")
+    as_json(capsys, *words, "--working-table", "yes")
+    assert "CREATE" in Path("log.sql").read_text()
+    assert tm.load("model.tremula").members_ == expected
 
 
 def test_a_column_named_twice_is_asked_about_once(hospital: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -54,6 +54,10 @@ def in_duckdb(table: pd.DataFrame, target: str) -> TableOracle:
     return oracle_of_table(duckdb_table(table), target)
 
 
+def in_duckdb_by_lists(table: pd.DataFrame, target: str) -> TableOracle:
+    return oracle_of_table(duckdb_table(table), target, working_table=False)
+
+
 def in_duckdb_by_group(table: pd.DataFrame, target: str) -> TableOracle:
     return oracle_of_table(duckdb_table(table), target, form="group by")
 
@@ -68,6 +72,12 @@ def in_sqlite(table: pd.DataFrame, target: str) -> TableOracle:
     return oracle_of_table(connection.table("visits"), target, categorical_features=["flag"])
 
 
+def in_sqlite_by_group(table: pd.DataFrame, target: str) -> TableOracle:
+    connection = ibis.sqlite.connect()
+    table.to_sql("visits", connection.con, index=False)
+    return oracle_of_table(connection.table("visits"), target, categorical_features=["flag"], working_table=False)
+
+
 def federated(table: pd.DataFrame, target: str) -> FederatedOracle:
     """Three sites, of three engines; each lacks some level or class."""
     cuts = {"size": array_oracle(table, target).schema.attributes[1].cuts}
@@ -76,8 +86,9 @@ def federated(table: pd.DataFrame, target: str) -> FederatedOracle:
     return FederatedOracle([oracle_of_table(duckdb_table(part), target, cuts=cuts) for part in parts])
 
 
-OF_CLASSES = [array_oracle, of_ad_tree, guarded, in_duckdb, in_duckdb_by_group, from_a_cube, in_sqlite, federated]
-OF_NUMBERS = [array_oracle, guarded, in_duckdb, in_duckdb_by_group, from_a_cube, in_sqlite, federated]
+IN_DATABASES = [in_duckdb, in_duckdb_by_lists, in_duckdb_by_group, from_a_cube, in_sqlite, in_sqlite_by_group]
+OF_CLASSES = [array_oracle, of_ad_tree, guarded, *IN_DATABASES, federated]
+OF_NUMBERS = [array_oracle, guarded, *IN_DATABASES, federated]
 
 
 def assert_same_answers(make: Maker, target: str, seed: int) -> None:
@@ -131,9 +142,9 @@ def postgres() -> Iterator[Any]:
 
 
 @pytest.mark.postgres
-@pytest.mark.parametrize("form", ["cell lists", "grouping sets", "group by"])
+@pytest.mark.parametrize("form", [None, "cell lists", "grouping sets", "group by"])
 @pytest.mark.parametrize("target", ["again", "cost"])
-def test_postgres(postgres: Any, target: str, form: str) -> None:
+def test_postgres(postgres: Any, target: str, form: str | None) -> None:
     opened = []
 
     def make(table: pd.DataFrame, target: str) -> TableOracle:
@@ -158,6 +169,8 @@ def test_postgres(postgres: Any, target: str, form: str) -> None:
 @pytest.mark.parametrize(
     ("target", "form"),
     [
+        ("again", None),
+        ("cost", None),
         ("again", "stack"),
         ("cost", "stack"),
         ("again", "cell lists"),
@@ -165,7 +178,7 @@ def test_postgres(postgres: Any, target: str, form: str) -> None:
         ("again", "grouping sets"),
     ],
 )
-def test_spark(spark: Any, tmp_path: Path, target: str, form: str) -> None:
+def test_spark(spark: Any, tmp_path: Path, target: str, form: str | None) -> None:
     def make(table: pd.DataFrame, target: str) -> TableOracle:
         table.to_parquet(tmp_path / "visits.parquet")
         return oracle_of_table(ibis.pyspark.connect(spark).read_parquet(tmp_path / "visits.parquet"), target, form=form)
@@ -184,7 +197,7 @@ def test_no_row_of_partitioned_files_reaches_the_driver(
     spark.read.parquet(str(tmp_path / "visits.parquet")).repartition(4).write.parquet(str(tmp_path / "visits"))
     assert len(list((tmp_path / "visits").glob("*.parquet"))) == 4
     fetched: list[Any] = []
-    for method in ("_run", "_run_sql"):
+    for method in ("_run", "run_sql"):
         run = getattr(Database, method)
 
         def record(self: Any, *words: Any, run: Any = run) -> Any:
@@ -199,6 +212,6 @@ def test_no_row_of_partitioned_files_reaches_the_driver(
     assert model.members_ == tm.SimulatedBaggingClassifier(2, max_depth=2, random_state=0).fit(alone).members_
     in_spark = fetched[: oracle.n_queries]
     forms = {tuple(answer.column_names) for answer in in_spark}
-    assert forms == {("label",), ("level",), ("value",), ("n", "attribute", "value", "y", "c")}
+    assert forms == {("label",), ("level",), ("value",), ("n", "v", "c")}
     assert max(answer.num_rows for answer in in_spark) < 100
     assert not any("patient" in str(answer.to_pylist()) for answer in in_spark)

@@ -270,7 +270,9 @@ def test_a_plan_limits_persons_as_its_queries_do() -> None:
     table = ibis.duckdb.connect().create_table("visits", visits())
     plan = plan_queries(table, None, "cost", person_id="who", rows_per_person=2, target_bounds=BOUNDS)
     assert [column.name for column in plan.columns] == ["colour", "size", "again"]
-    assert "PARTITION BY" in plan.root_queries[0]
+    assert "PARTITION BY" in str(plan.working_table)
+    options = {"person_id": "who", "rows_per_person": 2, "target_bounds": BOUNDS, "working_table": False}
+    assert "PARTITION BY" in plan_queries(table, None, "cost", **options).root_queries[0]
 
 
 SERVE = "import sys; from tremula.cli.main import run; run(sys.argv[1:])"

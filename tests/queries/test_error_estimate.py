@@ -130,7 +130,7 @@ def test_only_counts_of_predictions_leave(url: str, target: str, monkeypatch: py
     answers: list[Any] = []
     from tremula.queries.sql import database
 
-    for name in ("_run", "_run_sql"):
+    for name in ("_run", "run_sql"):
         run = getattr(database.Database, name)
 
         def record(self: Any, *words: Any, run: Any = run) -> Any:

@@ -8,6 +8,7 @@ import tremula as tm
 from tremula.errors import UnknownTable
 from tremula.queries import connect
 from tremula.queries.sql.plan import plan_queries
+from tremula.queries.sql.working_sql import is_statement
 
 LINES = ["ward,age,fee", *(f"{'AB'[number % 2]},{number % 9},{number / 7:.3f}" for number in range(60))]
 
@@ -27,7 +28,18 @@ def test_as_many_queries_as_are_sent(target: str, kind: str, file: str) -> None:
         learner = tm.SimulatedBaggingClassifier if kind == "nominal" else tm.SimulatedBaggingRegressor
         learner(n_estimators=2, max_depth=1, random_state=0).fit(oracle)
     assert plan.target.kind == kind
-    assert plan.n_queries(max_depth=1) == len(sent) == oracle.n_queries
+    statements = [sql for sql in sent if is_statement(sql)]
+    assert plan.n_queries(max_depth=1) == len(sent) - len(statements) == oracle.n_queries
+    assert [sql.partition(" ")[0] for sql in statements] == ["CREATE", "DROP"]
+    assert plan.working_table is not None
+
+
+def test_without_a_working_table(file: str) -> None:
+    plan, sent = plan_queries(file, None, "ward", working_table=False), []
+    with connect(file, target="ward", working_table=False, on_query=sent.append) as oracle:
+        tm.SimulatedBaggingClassifier(n_estimators=2, max_depth=1, random_state=0).fit(oracle)
+    assert plan.working_table is None
+    assert plan.n_queries(max_depth=1) == len(sent)
 
 
 def test_the_queries_about_columns_are_those_sent(file: str) -> None:

@@ -78,7 +78,7 @@ def test_differences_are_the_counts_themselves(seed: int) -> None:
 def test_a_table_that_changes_between_batches_gives_no_negative_count() -> None:
     connection = ibis.duckdb.connect()
     connection.create_table("visits", numeric_table(100))
-    oracle = TableOracle(connection.table("visits"), "again", n_bins=2)
+    oracle = TableOracle(connection.table("visits"), "again", n_bins=2, working_table=False)
     everything = tuple(range(4))
     oracle.count([Question(EVERYWHERE, everything)])
     connection.con.execute("INSERT INTO visits SELECT * FROM visits")

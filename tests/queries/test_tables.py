@@ -284,6 +284,8 @@ def test_hostile_names_are_only_names(engine: str) -> None:
     assert oracle.count([Question(path, (1, 0), joint=True)])[0].sum() == 2
     model = tm.SimulatedBaggingClassifier(n_estimators=2, random_state=0).fit(oracle)
     assert model.predict(frame[[column, 'n"0']]).shape == (4,)
+    assert any(name.startswith("tremula_") for name in table_names(connection))
+    oracle.close()
     assert table_names(connection) == sorted(["other", table_name])
 
 
@@ -322,7 +324,7 @@ def test_answers_are_the_same_whether_identical_rows_are_counted_first(
 ) -> None:
     monkeypatch.setattr("tremula.queries.sql.batch.MAX_DISTINCT", max_distinct)
     table, sent = random_table(1), []
-    oracle = TableOracle(ibis.memtable(table), "again", ATTRIBUTES, n_bins=4, on_query=sent.append)
+    oracle = TableOracle(ibis.memtable(table), "again", ATTRIBUTES, n_bins=4, on_query=sent.append, working_table=False)
     model = tm.SimulatedBaggingClassifier(n_estimators=5, max_depth=3, random_state=0)
     assert model.fit(oracle).members_ == model.fit(rows_oracle(table)).members_
     assert ('COUNT(*) AS "w"' in sent[-1]) == (max_distinct > 0)
@@ -377,7 +379,7 @@ def test_a_batch_that_is_too_long_is_divided_by_paths_and_then_by_attributes(
 
 def test_the_different_rows_are_fetched_once_counts_cost_more() -> None:
     table, sent = deep_table(), []
-    oracle = TableOracle(ibis.memtable(table), "again", cube_rows="auto", on_query=sent.append)
+    oracle = TableOracle(ibis.memtable(table), "again", cube_rows="auto", on_query=sent.append, working_table=False)
     before = len(sent)
     model = tm.SimulatedBaggingClassifier(10, max_depth=1, random_state=0).fit(oracle)
     assert not any("unnest(a)" not in sql for sql in sent[before + 1 :])  # the first counts the rows
@@ -389,7 +391,9 @@ def test_the_different_rows_are_fetched_once_counts_cost_more() -> None:
 def test_a_table_of_too_many_values_is_not_fetched_unasked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tremula.queries.sql.cube.MAX_AUTO_CELLS", 400 * 13 - 1)
     sent: list[str] = []
-    oracle = TableOracle(ibis.memtable(deep_table()), "again", cube_rows="auto", on_query=sent.append)
+    oracle = TableOracle(
+        ibis.memtable(deep_table()), "again", cube_rows="auto", on_query=sent.append, working_table=False
+    )
     before = len(sent)
     tm.SimulatedBaggingClassifier(5, random_state=0).fit(oracle)
     assert all("unnest(a)" in sql for sql in sent[before + 1 :])
@@ -412,7 +416,7 @@ def test_sums_from_different_rows_do_not_depend_on_their_order(cube_rows: Any, m
 def test_the_rows_are_read_once_in_a_query() -> None:
     connection, sent = ibis.duckdb.connect(), []
     put(connection, "visits", random_table(1))
-    oracle = TableOracle(connection.table("visits"), "again", ATTRIBUTES, on_query=sent.append)
+    oracle = TableOracle(connection.table("visits"), "again", ATTRIBUTES, on_query=sent.append, working_table=False)
     crossing = [narrow((), 0, 0, 0), narrow((), 2, 0, 0), narrow((), 1, 0, 3)]
     oracle.count([Question(path, (0, 1, 2, 3)) for path in crossing])
     assert sent[-1].count('"visits"') == 1

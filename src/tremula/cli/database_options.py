@@ -1,5 +1,6 @@
 """Options shared by ``tremula query`` and ``tremula serve``: the table to count in."""
 
+from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -23,6 +24,24 @@ TaskOfCounts = Annotated[TaskOrAuto, typer.Option(help="Task; auto uses the type
 Bins = Annotated[
     int | None,
     typer.Option(min=2, help="Number of bins of a numeric column.", show_default="32; 8 with a privacy budget"),
+]
+
+
+class WorkingTableChoice(Enum):
+    """Whether counting uses a temporary table of the database's session."""
+
+    AUTO = "auto"
+    YES = "yes"
+    NO = "no"
+
+
+WORKING_TABLES = {WorkingTableChoice.AUTO: "auto", WorkingTableChoice.YES: True, WorkingTableChoice.NO: False}
+WorkingTableOption = Annotated[
+    WorkingTableChoice,
+    typer.Option(
+        help="Let the database's session keep a temporary table with numbers for the values and paths of rows, which "
+        "makes counting faster; auto does without where the role may only read."
+    ),
 ]
 
 

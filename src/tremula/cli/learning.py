@@ -25,6 +25,7 @@ from tremula.queries.ledger import LedgerEntry
 from tremula.queries.oracle import Oracle
 from tremula.queries.privacy import epsilon_for
 from tremula.queries.sql.held_out import HeldOutRows
+from tremula.queries.sql.working_sql import is_statement
 
 ALL_ROWS, TRAINING_ROWS, HELD_OUT_ROWS = "all", "not held out", "held out"
 
@@ -94,8 +95,9 @@ class Learning:
             "classes": None if oracle.schema.classes is None else [str(label) for label in oracle.schema.classes],
             "members": len(model.members_),
             "mean_leaves": sum(tree.n_leaves for tree in model.members_) / len(model.members_),
-            "queries_sent": len(sent),
+            "queries_sent": sum(not is_statement(sql) for sql in sent),
             "identifiers": identifiers,
+            "working_table_refusal": counted.working_table_refusal,
             "different_rows_fetched": counted.has_fetched_rows,
             "seconds": round(seconds, 3),
             "seconds_of_estimate": round(time.perf_counter() - start - seconds, 3),

@@ -5,7 +5,16 @@ from typing import Annotated
 
 import typer
 
-from tremula.cli.database_options import Bins, Columns, DatabaseTable, Nominal, TargetColumn, TaskOfCounts
+from tremula.cli.database_options import (
+    Bins,
+    Columns,
+    DatabaseTable,
+    Nominal,
+    TargetColumn,
+    TaskOfCounts,
+    WorkingTableChoice,
+    WorkingTableOption,
+)
 from tremula.cli.guard_options import (
     BudgetDepthOption,
     DeltaOption,
@@ -99,6 +108,7 @@ def query(
     rows_per_person: RowsPerPersonOption = 1,
     target_bounds: TargetBoundsOption = None,
     cube_rows: CubeRowsOption = "0",
+    working_table: WorkingTableOption = WorkingTableChoice.AUTO,
     holdout: HoldoutOption = None,
     dry_run: DryRunOption = False,
     out: OutOption = Path("model.tremula"),

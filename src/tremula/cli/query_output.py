@@ -38,6 +38,7 @@ def describe_plan(plan: Plan, learning: Learning, has_private_cuts: bool = False
         "holdout": learning.share,
         "queries_planned": planned,
         "root_queries": list(plan.root_queries),
+        "working_table": plan.working_table,
         "not_covered": public_by_budget(rules["public"]) if has_budget(rules) else PUBLIC,
     }
 
@@ -58,11 +59,21 @@ def print_plan(report: Mapping[str, Any], plan: Plan) -> None:
         table.add_row(column.name, column.type, column.kind, asked)
     console.print(table, soft_wrap=False)
     console.print(
+        f"{_of_working_table(plan)}"
         f"About {report['queries_planned']} queries: {plan.column_queries} for these, then {plan.queries_per_depth} "
         f"for each depth of all trees together, by {plan.form}; more if there are many different paths."
         f"{_of_holdout(report)} The database returns counts by path, value and class, {_of_rows(report)}. "
         f"{report['not_covered']}",
         markup=False,
+    )
+
+
+def _of_working_table(plan: Plan) -> str:
+    if plan.working_table is None:
+        return ""
+    return (
+        "The session of the database makes a temporary table of numbers for the values of each row, if it may "
+        "(--working-table no does without). "
     )
 
 
@@ -107,6 +118,8 @@ def print_asked(report: Mapping[str, Any]) -> None:
         f"trees, {report['mean_leaves']:.1f} leaves on average.",
         markup=False,
     )
+    if report["working_table"] and report["working_table_refusal"]:
+        console.print(f"There was no working table: {report['working_table_refusal']}", markup=False)
     if report["different_rows_fetched"]:
         console.print("The counts of all different rows were fetched, and the last questions answered from these.")
     for sentence in in_words(report["error_estimate"]):

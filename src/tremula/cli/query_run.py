@@ -13,7 +13,7 @@ from typing import Any
 from rich.console import Console
 
 from tremula.cli.budget_tables import check_budget, check_stated, levels_as_text, stated_kinds
-from tremula.cli.database_options import SCHEMES, column_choices, database_address
+from tremula.cli.database_options import SCHEMES, WORKING_TABLES, column_choices, database_address
 from tremula.cli.guard_rules import default_bins, has_budget, read_domains, read_limits, read_rules
 from tremula.cli.holdout import read_holdout
 from tremula.cli.learning import Learning, counting
@@ -76,6 +76,7 @@ def _choices(given: SimpleNamespace) -> tuple[dict[str, Any], dict[str, Any], Le
     chosen = column_choices(given.columns, given.nominal, bins, given.task)
     chosen |= read_limits(given.person_id, given.rows_per_person, given.target_bounds)
     chosen |= read_domains(given.domains, given.target)
+    chosen["working_table"] = WORKING_TABLES[given.working_table]
     rules = read_rules(
         given.min_count, given.round_to, given.epsilon, given.delta, given.budget_depth, given.ledger_file,
         given.rho, given.public,

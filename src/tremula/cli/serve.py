@@ -5,7 +5,16 @@ from typing import Annotated
 
 import typer
 
-from tremula.cli.database_options import Bins, Columns, DatabaseTable, Nominal, TargetColumn, TaskOfCounts
+from tremula.cli.database_options import (
+    Bins,
+    Columns,
+    DatabaseTable,
+    Nominal,
+    TargetColumn,
+    TaskOfCounts,
+    WorkingTableChoice,
+    WorkingTableOption,
+)
 from tremula.cli.guard_options import (
     BudgetDepthOption,
     DeltaOption,
@@ -104,6 +113,7 @@ def serve(
     max_questions: MaxQuestionsOption = None,
     audit: AuditOption = None,
     cube_rows: CubeRowsOption = 0,
+    working_table: WorkingTableOption = WorkingTableChoice.AUTO,
     group: GroupOption = None,
     group_key: GroupKeyOption = None,
     group_missing: GroupMissingOption = 0,

@@ -10,7 +10,7 @@ from typing import Any
 from rich.console import Console
 
 from tremula.cli.budget_tables import public_by_budget
-from tremula.cli.database_options import column_choices, database_address
+from tremula.cli.database_options import WORKING_TABLES, column_choices, database_address
 from tremula.cli.guard_rules import default_bins, has_budget, make_guard, read_domains, read_limits, read_rules
 from tremula.errors import InvalidInput
 from tremula.queries import connect
@@ -42,6 +42,7 @@ def run_site(options: Mapping[str, Any]) -> None:
     choices = column_choices(given.columns, given.nominal, bins, given.task) | {
         "cuts": None if given.cuts is None else _read_cuts(given.cuts),
         "cube_rows": given.cube_rows,
+        "working_table": WORKING_TABLES[given.working_table],
         **read_limits(given.person_id, given.rows_per_person, given.target_bounds),
         **read_domains(given.domains, given.target),
     }

@@ -72,12 +72,12 @@ def _listed_sql(batch: Batch, table: Any) -> str:
     make, *_ = LISTS.get(batch.database.engine, ARRAYS)
     rows = batch.database.compile_once(("valued rows", *batch.used), lambda: batch.valued_rows(table))
     starts = batch.schema.starts
-    cells = ", ".join(_cell_sql(batch, attribute, int(starts[attribute])) for attribute in batch.used)
-    y = "y" if batch.schema.classes is None else f"{_class_sql(batch)} AS y"
+    cells = ", ".join(cell_sql(batch, attribute, int(starts[attribute])) for attribute in batch.used)
+    y = "y" if batch.schema.classes is None else f"{class_sql(batch)} AS y"
     return f"SELECT {make.format(cells)} AS a, {', '.join([*batch.weights, y])} FROM ({rows}) AS valued"
 
 
-def _cell_sql(batch: Batch, attribute: int, start: int) -> str:
+def cell_sql(batch: Batch, attribute: int, start: int) -> str:
     """Return the SQL of the cell of a row's value."""
     column, name = batch.columns[attribute], f"a{attribute}"
     if column.number_of is None:
@@ -86,7 +86,8 @@ def _cell_sql(batch: Batch, attribute: int, start: int) -> str:
     return _number_sql(batch, name, numbers, start + column.attribute.n_values)
 
 
-def _class_sql(batch: Batch) -> str:
+def class_sql(batch: Batch) -> str:
+    """Return the SQL of the number of a row's class; a negative number for a class that the schema does not have."""
     assert batch.schema.classes is not None
     numbers = {label: number for number, label in enumerate(batch.schema.classes)}
     return _number_sql(batch, "y", numbers, OTHER_CLASS)

@@ -24,6 +24,7 @@ from tremula.errors import (
     UnknownTable,
     did_you_mean,
 )
+from tremula.queries.sql.sessions import run_in_spark
 
 FILE_READERS: dict[str, tuple[str, dict[str, Any]]] = {
     # Without booleans: the classes yes and no keep their names.
@@ -208,7 +209,9 @@ class Database:
     source : ibis table
         The table itself.
     n_queries : int
-        Number of queries sent so far.
+        Number of queries sent so far whose answers are fetched; statements of a working table have none.
+    n_openings : int
+        Number of times that the table was opened; what was made in the session before is lost.
     on_query : callable or None
         Called with the SQL of each query before it is sent.
     """
@@ -224,6 +227,7 @@ class Database:
         self._open: Callable[[], Any] | None = table if callable(table) else None
         self._retries = retries
         self._limit = limit
+        self.n_openings = 0
         opened = table() if callable(table) and not isinstance(table, type) else table
         if not hasattr(opened, "get_backend"):
             raise InvalidParameter(
@@ -235,6 +239,7 @@ class Database:
         self._is_lost = False
 
     def _take(self, opened: Any) -> None:
+        self.n_openings += 1
         self._compiled: dict[Hashable, str] = {}
         self.source = self.table = opened
         if self._limit is not None:
@@ -279,7 +284,14 @@ class Database:
 
     def fetch_sql(self, make: Callable[[Any], str], max_length: float = inf) -> Any:
         """Run the SQL that `make` writes for the table, and return a pyarrow table."""
-        return self._ask(lambda: self._run_sql(make(self.table), max_length))
+        return self._ask(lambda: self.run_sql(make(self.table), max_length))
+
+    def in_session(self, work: Callable[[], Any], is_retried: bool = True) -> Any:
+        """Return the result of some statements of one session; they are all run again after a lost connection."""
+        if is_retried:
+            return self._ask(work)
+        with _lock_of(self.backend):
+            return work()
 
     def _run(self, expression: Any, max_length: float) -> Any:
         if self.on_query is not None or max_length < inf:
@@ -288,9 +300,9 @@ class Database:
             self.n_queries += 1
         return self.backend.to_pyarrow(expression)
 
-    def _run_sql(self, sql: str, max_length: float) -> Any:
-        if self.n_queries == 0 and isinstance(self.source.op(), self.ibis.expr.operations.InMemoryTable):
-            self.backend.to_pyarrow(self.source.limit(0))  # the engine knows a table in memory from here on
+    def run_sql(self, sql: str, max_length: float = inf) -> Any:
+        """Run a query in the present session, and return a pyarrow table."""
+        self._make_source_known()
         self._announce(sql, max_length)
         if self.engine == "duckdb":
             # ibis would parse the SQL, which takes longer than the query itself if it has a thousand paths.
@@ -301,9 +313,42 @@ class Database:
             return _fetch_from_sqlite(self.backend, sql)
         return self.backend.sql(sql).to_pyarrow()
 
-    def _announce(self, sql: str, max_length: float) -> None:
+    def execute(self, sql: str, max_length: float = inf) -> None:
+        """Run a statement that returns nothing in the present session."""
+        self._make_source_known()
+        self._check_length(sql, max_length)
+        if self.on_query is not None:
+            self.on_query(sql)
+        if self.engine == "duckdb":
+            self.backend.con.execute(sql)
+        elif self.engine == "postgres":
+            with self.backend.con.transaction(), self.backend.con.cursor() as cursor:
+                cursor.execute("SET LOCAL enable_nestloop = off")
+                cursor.execute(sql)
+        elif self.engine == "pyspark":
+            run_in_spark(self.backend._session, sql)
+        else:
+            self.backend.con.execute(sql)
+
+    def _make_source_known(self) -> None:
+        if self.n_queries == 0 and isinstance(self.source.op(), self.ibis.expr.operations.InMemoryTable):
+            self.backend.to_pyarrow(self.source.limit(0))  # the engine knows a table in memory from here on
+
+    def is_alive(self) -> bool:
+        """Whether the session answers."""
+        try:
+            with suppress(AttributeError):
+                self.backend.raw_sql("SELECT 1").close()
+        except Exception:  # each engine has errors of its own
+            return False
+        return True
+
+    def _check_length(self, sql: str, max_length: float) -> None:
         if len(sql.encode()) > max_length:
             raise QueryTooLong(f"a query of {len(sql.encode()):,} bytes is longer than {max_length:,}")
+
+    def _announce(self, sql: str, max_length: float) -> None:
+        self._check_length(sql, max_length)
         self.n_queries += 1
         if self.on_query is not None:
             self.on_query(sql)

@@ -33,10 +33,10 @@ from tremula.queries.sql.held_out import HeldOutRows
 from tremula.queries.sql.identifiers import find_identifiers
 from tremula.queries.sql.parts import Part, count_different_rows
 from tremula.queries.sql.query_forms import BEST_FORM, FORMS
-from tremula.queries.sql.siblings import Difference, are_exact, find_differences
+from tremula.queries.sql.siblings import Difference, are_exact, count_copies, find_differences
+from tremula.queries.sql.working_table import MAX_SQL, WORKING_TABLES, WorkingTable
 
 MAX_PATHS = 4000  # of one query; larger batches are divided
-MAX_SQL = 100_000  # bytes of one query; a batch that needs more is divided
 MAX_SHARE = 0.9  # of the rows that can be held out
 MAX_ALIKE = 0.05  # share of rows that are like an earlier one, up to which rows alike are held out together
 
@@ -70,6 +70,11 @@ class TableOracle:
         the table has, if it has at most 200 million values. This is many times faster for deep trees, but this process
         then has every different row: use it where the table may be read, as beside the database of a site that
         `tremula serve` answers for. 0 never does this.
+    working_table : {"auto"} or bool, default="auto"
+        Whether the session of the database keeps a temporary table with the numbers of all values and of the paths that
+        rows are on, so that no query computes them anew. Rows do not leave the database. All counts are then those of
+        the table as it was at the first one. "auto" does without where the engine or the role does not allow it, as in
+        a transaction that only reads, or where `form` is given; True raises an error then. See `working_table_refusal`.
     retries : int, default=2
         Number of times that a failed query is sent again, on a new connection.
     on_query : callable or None, default=None
@@ -116,6 +121,7 @@ class TableOracle:
         cuts: Mapping[str, Sequence[float]] | None = None,
         form: str | None = None,
         cube_rows: int | str = 0,
+        working_table: str | bool = "auto",
         retries: int = 2,
         on_query: Callable[[str], None] | None = None,
         person_id: str | None = None,
@@ -132,6 +138,7 @@ class TableOracle:
             "cuts": cuts,
             "form": form,
             "cube_rows": cube_rows,
+            "working_table": working_table,
             "retries": retries,
             "on_query": on_query,
             "person_id": person_id,
@@ -146,18 +153,27 @@ class TableOracle:
         if person_id is not None:
             check_text("person_id", person_id)
         if classes is not None:
-            classes = stated_levels("target", classes)
+            self._options["classes"] = stated_levels("target", classes)
         _check_options(self._options)
-        bounds = None if target_bounds is None else check_bounds(target_bounds)
-        self._limit = limit_contributions(target, attributes, person_id, rows_per_person, bounds, classes)
-        self._database = Database(table, retries, on_query, self._limit)
-        self._form = FORMS[form or BEST_FORM.get(self._database.engine, "group by")]
-        self._read_schema(target, attributes, bounds)
         self._answers: dict[Question, NDArray[Any]] = {}
         self._known: dict[Path, tuple[frozenset[int], NDArray[Any]]] = {}
         self._parents: dict[Path, Path] = {}
         self._cube_choice = CubeChoice(cube_rows)
         self._cube: ArrayOracle | None = None
+        self._open(table, target, attributes)
+
+    def _open(self, table: Any, target: str, attributes: Sequence[str] | None) -> None:
+        """Open the table, and read its schema."""
+        options = self._options
+        bounds = None if options["target_bounds"] is None else check_bounds(options["target_bounds"])
+        persons = options["person_id"], options["rows_per_person"]
+        self._limit = limit_contributions(target, attributes, *persons, bounds, options["classes"])
+        self._database = Database(table, options["retries"], options["on_query"], self._limit)
+        form, choice = options["form"], options["working_table"]
+        self._form = FORMS[form or BEST_FORM.get(self._database.engine, "group by")]
+        self._read_schema(target, attributes, bounds)
+        has_form = choice == AUTO and form is not None
+        self._working = WorkingTable(self._database, self._schema, self._columns, False if has_form else choice)
 
     def _read_schema(self, target: str, attributes: Sequence[str] | None, bounds: tuple[float, float] | None) -> None:
         """Query the classes, and the levels and quantiles of the columns that are not stated."""
@@ -196,7 +212,7 @@ class TableOracle:
 
     @property
     def n_queries(self) -> int:
-        """Number of queries sent so far."""
+        """Number of queries sent so far whose answers were fetched; statements of a working table have none."""
         return self._database.n_queries
 
     @property
@@ -204,8 +220,14 @@ class TableOracle:
         """Whether the counts of all different rows were fetched; see `cube_rows`."""
         return self._cube is not None
 
+    @property
+    def working_table_refusal(self) -> str | None:
+        """Why queries do without a working table; None if there is one, or if nothing was counted yet."""
+        return self._working.refusal
+
     def close(self) -> None:
-        """Close the connection, if `connect` opened it; cached answers stay available."""
+        """Drop the working table, and close the connection, if `connect` opened it; cached answers stay available."""
+        self._working.close()
         self._database.close()
 
     def __enter__(self) -> TableOracle:
@@ -275,6 +297,15 @@ class TableOracle:
         for question in (*new, *margins):
             if question.path != question.parent and is_within(question.path, question.parent):
                 self._parents[question.path] = question.parent
+        if margins and self._cube_choice.pays(self._database, self._schema):
+            return self._count_in_memory(questions)
+        paths = [question.path for question in questions if not question.joint]
+        n_copies = count_copies(
+            self._schema, {*paths, *(question.path for question in margins)}, self._parents, self._known
+        )
+        if margins and self._working.is_ready() and self._working.has_room(n_copies):
+            self._keep(self._count_in_session(margins, paths))
+            margins = []
         for first in range(0, len(margins), MAX_PATHS):
             if self._cube_choice.pays(self._database, self._schema):
                 return self._count_in_memory(questions)
@@ -305,6 +336,16 @@ class TableOracle:
         find_ancestors(self._cube, questions, self._parents)
         return self._cube.count(questions)
 
+    def _count_in_session(self, questions: Sequence[Question], paths: Sequence[Path]) -> dict[Question, NDArray[Any]]:
+        """Answer questions by the working table; further questions may lead on from the paths."""
+        answers = self._working.count(questions, paths, self._parents)
+        is_asked = _asked_cells(self._schema, questions)
+        for answer, asked in zip(answers.values(), is_asked):
+            if not asked.all():
+                answer[~asked] = 0
+            self._cube_choice.add(int(np.count_nonzero(answer)))
+        return answers
+
     def _count_margins(self, questions: Sequence[Question]) -> dict[Question, NDArray[Any]]:
         parts = _divided(questions)
         batch = Batch(
@@ -329,6 +370,8 @@ class TableOracle:
         return dict(zip(questions, answers))
 
     def _count_joint(self, question: Question) -> NDArray[Any]:
+        if self._working.is_in_use:
+            return self._working.count_joint(question)
         names = [f"a{attribute}" for attribute in question.attributes]
 
         def grouped(table: Any) -> Any:
@@ -359,6 +402,8 @@ def _check_options(options: Mapping[str, Any]) -> None:
     check_number("max_levels", options["max_levels"], 1, whole=True)
     if not (isinstance(options["cube_rows"], str) and options["cube_rows"] == AUTO):
         check_number("cube_rows", options["cube_rows"], 0, whole=True)
+    if not isinstance(options["working_table"], bool):
+        check_choice("working_table", options["working_table"], WORKING_TABLES)
     check_number("retries", options["retries"], 0, MOST_RETRIES, whole=True)
     check_choice("task", options["task"], TASKS)
     read_names("categorical_features", options["categorical_features"])

@@ -72,8 +72,8 @@ def walk_paths(paths: Sequence[Path], parents: Mapping[Path, Path], schema: Sche
     >>> walk.places
     {0: 0, 1: 1}
     """
-    before = _predecessors(paths, parents)
-    by_depth = _paths_by_depth(before)
+    before = predecessors(paths, parents)
+    by_depth = paths_by_depth(before)
     asked = set(paths)
     numbers: dict[Path, int] = {EVERYWHERE: 0}
     levels: list[tuple[Step, ...]] = []
@@ -104,24 +104,32 @@ def small_table(engine: str, name: str, columns: str, rows: Sequence[Sequence[in
     """
     if engine != "duckdb":
         values = ", ".join(f"({', '.join(map(str, row))})" for row in rows)
+        if engine == "sqlite":  # a table has no aliases of columns
+            names = ", ".join(f"column{place} AS {column}" for place, column in enumerate(columns, start=1))
+            return f"(SELECT {names} FROM (VALUES {values})) AS {name}"
         return f"(VALUES {values}) AS {name}({', '.join(columns)})"
     lists = (f"[{','.join(map(str, values))}]" for values in zip(*rows, strict=True))
     unnested = (f"unnest(CAST('{words}' AS INTEGER[])) AS {column}" for words, column in zip(lists, columns))
     return f"(SELECT {', '.join(unnested)}) AS {name}"
 
 
-def _predecessors(paths: Sequence[Path], parents: Mapping[Path, Path]) -> dict[Path, Path]:
+def predecessors(paths: Sequence[Path], parents: Mapping[Path, Path]) -> dict[Path, Path]:
     """Return the path before each path of a walk; it has one condition less, or a wider one."""
     before: dict[Path, Path] = {}
     for path in paths:
         while path and path not in before:
-            parent = parents.get(path)
-            before[path] = parent if parent is not None and _added(path, parent) is not None else path[:-1]
+            before[path] = predecessor(path, parents)
             path = before[path]
     return before
 
 
-def _added(path: Path, parent: Path) -> Condition | None:
+def predecessor(path: Path, parents: Mapping[Path, Path]) -> Path:
+    """Return the path before a path: its parent, or the path without its last condition."""
+    parent = parents.get(path)
+    return parent if parent is not None and added_condition(path, parent) is not None else path[:-1]
+
+
+def added_condition(path: Path, parent: Path) -> Condition | None:
     """Return the condition of a path that its parent lacks; None if it is not one, or the parent is not wider."""
     added = [condition for condition in path if condition not in parent]
     removed = [condition for condition in parent if condition not in path]
@@ -137,7 +145,8 @@ def _values(paths: Iterable[Path]) -> dict[int, set[int]]:
     return dict(sorted(values.items()))
 
 
-def _paths_by_depth(before: Mapping[Path, Path]) -> list[list[Path]]:
+def paths_by_depth(before: Mapping[Path, Path]) -> list[list[Path]]:
+    """Return paths by the number of steps from the root, given the path before each path."""
     depths: dict[Path, int] = {EVERYWHERE: 0}
     for path in before:
         chain = [path]
@@ -160,7 +169,7 @@ def _steps_to(
     ends: dict[tuple[int, int], int] = {}  # of nominal splits: where the first level leads
     next_number = 0
     for path in paths:
-        condition = _added(path, before[path])
+        condition = added_condition(path, before[path])
         assert condition is not None
         start, (attribute, first, last) = numbers[before[path]], condition
         n_values = schema.attributes[attribute].n_values

@@ -21,6 +21,7 @@ from tremula.queries.sql.columns import MAX_LEVELS, QueriedColumn, column_names,
 from tremula.queries.sql.contributions import Limit, limit_contributions
 from tremula.queries.sql.database import Database, table_or_opener
 from tremula.queries.sql.query_forms import BEST_FORM, FORMS
+from tremula.queries.sql.working_table import WorkingTable
 
 PLACEHOLDER = "placeholder {}"  # for the levels and classes in planned queries
 
@@ -53,6 +54,9 @@ class Plan:
         Number of queries for one depth of all trees together; more are sent if it has thousands of different paths.
     root_queries : tuple of str
         SQL of the queries for the root, with placeholder levels and cuts.
+    working_table : str or None
+        SQL of the statement that makes a temporary table before the first depth, with placeholder levels and cuts; a
+        further statement replaces it before each other depth. None if queries do without.
     """
 
     engine: str
@@ -62,6 +66,7 @@ class Plan:
     column_queries: int
     queries_per_depth: int
     root_queries: tuple[str, ...]
+    working_table: str | None = None
 
     def n_queries(self, max_depth: int | None) -> int | None:
         """Return the minimum number of queries if the trees reach a depth; None if the depth is not limited."""
@@ -82,6 +87,7 @@ def plan_queries(
     target_bounds: Sequence[float] | None = None,
     domains: Mapping[str, Any] | None = None,
     classes: Sequence[Any] | None = None,
+    working_table: str | bool = "auto",
 ) -> Plan:
     r"""Plan the queries that `connect` and a fit will send.
 
@@ -89,8 +95,8 @@ def plan_queries(
     ----------
     url, table, target, attributes, categorical_features, n_bins, task, form, person_id, rows_per_person
         As in `connect`.
-    target_bounds, domains, classes
-        As in `connect`.
+    target_bounds, domains, classes, working_table
+        As in `connect`; whether a role may make temporary tables is not known before it is tried.
 
     Examples
     --------
@@ -124,7 +130,11 @@ def plan_queries(
         for name, kind, own in zip([target, *names], [target_kind, *kinds], queries)
     ]
     schema = Schema(tuple(column.attribute for column in columns), target, labels)
-    root_queries = _root_queries(database, schema, columns, chosen_form)
+    statement = None
+    if working_table is True or (working_table == "auto" and form is None):
+        statement, root_queries = _working_queries(database, schema, columns)
+    if statement is None:
+        root_queries = _root_queries(database, schema, columns, chosen_form)
     database.close()
     return Plan(
         engine=database.engine_name,
@@ -134,7 +144,20 @@ def plan_queries(
         column_queries=sum(map(len, queries)),
         queries_per_depth=len(root_queries),
         root_queries=tuple(root_queries),
+        working_table=statement,
     )
+
+
+def _working_queries(
+    database: DryRunDatabase, schema: Schema, columns: Sequence[QueriedColumn]
+) -> tuple[str | None, list[str]]:
+    """Return the statement that makes a working table, and the queries for the root; None if there is none."""
+    working = WorkingTable(database, schema, columns, "auto")
+    if not working.is_ready():
+        return None, []
+    (statement,) = database.take_queries()
+    working.count([Question(EVERYWHERE, tuple(range(len(schema.attributes))))], [], {})
+    return statement, database.take_queries()
 
 
 def _root_queries(database: DryRunDatabase, schema: Schema, columns: Sequence[QueriedColumn], form: str) -> list[str]:
@@ -162,6 +185,16 @@ class DryRunDatabase(Database):
         expression = make(self.table)
         self._queries.append(self.compile(expression))
         return _placeholder_rows(expression.schema())
+
+    def run_sql(self, sql: str, max_length: float = inf) -> Any:
+        """Record the query, and return no rows."""
+        self._queries.append(sql)
+        return _EmptyResult()
+
+    def execute(self, sql: str, max_length: float = inf) -> None:
+        """Record the statement."""
+        self._check_length(sql, max_length)
+        self._queries.append(sql)
 
     def fetch_sql(self, make: Callable[[Any], str], max_length: float = inf) -> Any:
         """Record the query, and return no rows."""

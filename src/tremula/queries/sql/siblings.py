@@ -6,14 +6,14 @@ full: most of their branches are leaves, which nobody else asks about.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tremula.queries.question import Condition, Path, Question, Schema, narrow
+from tremula.queries.question import EVERYWHERE, Condition, Path, Question, Schema, narrow
 
 MAX_SIBLING = 0.25  # rows of a sibling that nobody else asks about, by those of the branch that is left out
 Known = Mapping[Path, tuple[frozenset[int], NDArray[Any]]]  # attributes that were asked about, and their counts
@@ -117,6 +117,23 @@ def _small_sibling(schema: Schema, difference: Difference, known: Known) -> Ques
     if n_other > MAX_SIBLING * n_own:
         return None
     return Question(difference.sibling, needed, parent=question.parent)
+
+
+def count_copies(schema: Schema, paths: Iterable[Path], parents: Mapping[Path, Path], known: Known) -> float:
+    """Return the number of rows on some paths together, by the counts of the paths before; 0 if the root is unknown."""
+    if EVERYWHERE not in known:
+        return 0.0
+    asked, of_root = known[EVERYWHERE]
+    copies, n_rows = 0.0, float(_rows(schema, of_root, min(asked, default=0)).sum())
+    for path in paths:
+        parent = parents.get(path, path)
+        added = [condition for condition in path if condition not in parent]
+        attributes, counts = known.get(parent, (frozenset(), None))
+        if counts is None or len(added) != 1 or added[0].attribute not in attributes:
+            copies += n_rows
+        else:
+            copies += float(_rows(schema, counts, added[0].attribute)[added[0].first : added[0].last + 1].sum())
+    return copies
 
 
 def _rows(schema: Schema, counts: NDArray[Any], attribute: int) -> NDArray[Any]:
