@@ -186,7 +186,8 @@ IN_PLACE int judge_coded_attribute(CodedTree *tree, OpenNode *node, int64_t attr
     }
     if (node->n_rows <= MAX_COMPARED) {
         if (criterion == CODED_VARIANCE) return judge_few_numbers(tree, node, attribute, width);
-        if (is_narrow) return judge_few_narrow(tree, node, attribute, width);
+        if (is_narrow && node->n_classes <= MOST_PACKED) return judge_few_narrow(tree, node, attribute, width, 1);
+        if (is_narrow) return judge_few_narrow(tree, node, attribute, width, 0);
         return judge_few_of_classes(tree, node, attribute, width, criterion);
     }
     if (n_codes > MAX_CELL_CODES && is_worth_bins(node, criterion)) {
@@ -197,7 +198,8 @@ IN_PLACE int judge_coded_attribute(CodedTree *tree, OpenNode *node, int64_t attr
         return 1;
     }
     if (criterion == CODED_VARIANCE) return judge_sorted_numbers(tree, node, attribute, width);
-    if (is_narrow) return judge_sorted_narrow(tree, node, attribute, width);
+    if (is_narrow && node->n_classes <= MOST_PACKED) return judge_sorted_narrow(tree, node, attribute, width, 1);
+    if (is_narrow) return judge_sorted_narrow(tree, node, attribute, width, 0);
     return judge_sorted_classes(tree, node, attribute, width, criterion);
 }
 

@@ -1,9 +1,8 @@
 /* The best cut by Gini's index in nodes whose squared weight fits into 32 bits: many cuts are judged at a time.
  *
- * Of sorted rows, the sums on either side of each cut are noted, and judged together. Cells of a histogram are in the
- * order of classes, then of codes: rows left of each cut are running sums over the codes of a class, whose squares are
- * summed over the classes. All sums are whole numbers, hence those of
- * `coded_classes.h`, and so is the arithmetic of a cut.
+ * Cells of a histogram are in the order of classes, then of codes: rows left of each cut are running sums over the codes
+ * of a class, whose squares are summed over the classes. All sums are whole numbers, hence those of `coded_classes.h`,
+ * and so is the arithmetic of a cut.
  */
 #ifndef TREMULA_CODED_HISTOGRAM_H
 #define TREMULA_CODED_HISTOGRAM_H
@@ -118,100 +117,6 @@ NOT_IN_PLACE int judge_narrow_cells(CodedTree *tree, OpenNode *node, int64_t att
     if (best_code >= 0)
         node->best = (CodedCut){within - node->within, NAN, attribute, best_code, 0, within >= node->weight};
     return has_cut != 0;
-}
-
-/* ---- sorted rows */
-
-#define CUT_BLOCK 64            /* cuts between sorted rows that are judged together */
-
-typedef struct {                /* the cuts behind rows of a block */
-    uint32_t codes[CUT_BLOCK + 1];
-    int32_t weights[CUT_BLOCK]; /* left of each cut */
-    int32_t left[CUT_BLOCK], right[CUT_BLOCK];      /* sums of squared counts on either side */
-} CutBlock;
-
-typedef struct {
-    int32_t weight, left, right;
-    int32_t total, least;
-    int64_t best_code;
-    double bar, slack, within;
-} NarrowWalk;
-
-IN_PLACE NarrowWalk begin_narrow_walk(const CodedTree *tree, const OpenNode *node) {
-    memset(tree->left, 0, node->n_classes * sizeof(uint32_t));
-    return (NarrowWalk){0, 0, (int32_t)node->term, (int32_t)node->total, (int32_t)node->least, -1,
-                        node->best.worth + node->within + node->slack, node->slack, 0.0};
-}
-
-/* Moves one row to the left, and notes the sums. */
-IN_PLACE void pass_narrow_row(const CodedTree *tree, NarrowWalk *walk, CutBlock *block, int p, uint32_t mark,
-                              uint32_t code) {
-    uint32_t number = mark >> CLASS_SHIFT_OF_MARK, left = tree->left[number];
-    int32_t count = (int32_t)(mark & COUNT_MASK), right = (int32_t)(tree->totals[number] - left);
-    tree->left[number] = left + (uint32_t)count;
-    walk->weight += count;
-    walk->left += count * (2 * (int32_t)left + count);
-    walk->right -= count * (2 * right - count);
-    block->codes[p] = code;
-    block->weights[p] = walk->weight;
-    block->left[p] = walk->left;
-    block->right[p] = walk->right;
-}
-
-/* Judges the cuts behind n rows; `codes` has one more. */
-IN_PLACE void judge_cut_block(NarrowWalk *walk, const CutBlock *block, int n) {
-    double product[CUT_BLOCK], scaled[CUT_BLOCK];
-    int is_above = 0;
-    for (int p = 0; p < n; p++) {
-        double first = block->weights[p], second = walk->total - block->weights[p];
-        product[p] = first * second;
-        scaled[p] = (double)block->left[p] * second + (double)block->right[p] * first;
-        is_above |= scaled[p] > walk->bar * product[p];
-    }
-    for (int p = 0; is_above && p < n; p++)
-        if (scaled[p] > walk->bar * product[p] && block->codes[p] != block->codes[p + 1] &&
-            block->weights[p] >= walk->least && walk->total - block->weights[p] >= walk->least) {
-            walk->within = scaled[p] / product[p];
-            walk->bar = walk->within + walk->slack;
-            walk->best_code = block->codes[p];
-        }
-}
-
-IN_PLACE void end_narrow_walk(OpenNode *node, const NarrowWalk *walk, int64_t attribute) {
-    if (walk->best_code >= 0)
-        node->best = (CodedCut){walk->within - node->within, NAN, attribute, walk->best_code, 0, walk->within >= node->weight};
-}
-
-/* Few rows, sorted by comparing each with each. Returns whether the codes differ. */
-IN_PLACE int judge_few_narrow(CodedTree *tree, OpenNode *node, int64_t attribute, int width) {
-    int n = (int)node->n_rows;
-    uint8_t order[MAX_COMPARED];
-    uint32_t codes[MAX_COMPARED];
-    CutBlock block;
-    if (!order_few_rows(tree, node, attribute, width, codes, order)) return 0;
-    NarrowWalk walk = begin_narrow_walk(tree, node);
-    for (int p = 0; p < n; p++) pass_narrow_row(tree, &walk, &block, p, tree->node_marks[order[p]], codes[order[p]]);
-    judge_cut_block(&walk, &block, n - 1);
-    end_narrow_walk(node, &walk, attribute);
-    return 1;
-}
-
-/* Many rows, sorted by their codes. Returns whether the codes differ. */
-IN_PLACE int judge_sorted_narrow(CodedTree *tree, OpenNode *node, int64_t attribute, int width) {
-    const uint64_t *keys = sort_node(tree, node, attribute, width, tree->node_marks);
-    CutBlock block;
-    if (keys == NULL) return 0;
-    NarrowWalk walk = begin_narrow_walk(tree, node);
-    for (int64_t start = 0; start < node->n_rows - 1; start += CUT_BLOCK) {
-        int64_t left = node->n_rows - 1 - start;
-        int n = (int)(left < CUT_BLOCK ? left : CUT_BLOCK);
-        for (int p = 0; p < n; p++)
-            pass_narrow_row(tree, &walk, &block, p, (uint32_t)keys[start + p], (uint32_t)(keys[start + p] >> 32));
-        block.codes[n] = (uint32_t)(keys[start + n] >> 32);
-        judge_cut_block(&walk, &block, n);
-    }
-    end_narrow_walk(node, &walk, attribute);
-    return 1;
 }
 
 #endif

@@ -206,9 +206,12 @@ IN_PLACE uint32_t code_of_row(const CodedTree *tree, const OpenNode *node, int64
 
 /* Whether the rows of the node have different codes; usually the first few tell. */
 IN_PLACE int codes_differ(const CodedTree *tree, const OpenNode *node, int64_t attribute, int width) {
-    uint32_t first = code_of_row(tree, node, 0, attribute, width);
-    for (int64_t i = 1; i < node->n_rows; i++)
-        if (code_of_row(tree, node, i, attribute, width) != first) return 1;
+    const uint8_t *codes = codes_of(tree, node, attribute);
+    const uint32_t *rows = node->rows;
+    int64_t n = node->n_rows, stride = tree->table.stride;
+    uint32_t first = code_at(codes + rows[0] * stride, width);
+    for (int64_t i = 1; i < n; i++)
+        if (code_at(codes + rows[i] * stride, width) != first) return 1;
     return 0;
 }
 
