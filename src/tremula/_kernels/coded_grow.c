@@ -191,8 +191,7 @@ IN_PLACE int judge_coded_attribute(CodedTree *tree, OpenNode *node, int64_t attr
         return judge_class_cells(tree, node, attribute, width, criterion);
     }
     if (node->n_rows <= MAX_COMPARED) {
-        if (criterion == CODED_VARIANCE && is_exact) return judge_few_pairs(tree, node, attribute, width);
-        if (criterion == CODED_VARIANCE) return judge_sorted_numbers(tree, node, attribute, width);
+        if (criterion == CODED_VARIANCE) return judge_few_pairs(tree, node, attribute, width);     /* 64 * 65535 are exact */
         if (is_narrow && node->n_classes <= MOST_PACKED) return judge_few_narrow(tree, node, attribute, width, 1);
         if (is_narrow) return judge_few_narrow(tree, node, attribute, width, 0);
         return judge_few_of_classes(tree, node, attribute, width, criterion);
