@@ -239,6 +239,51 @@ def test_weights_whose_squares_have_more_than_31_bits(
     assert_same(coded, listed)
 
 
+# Sums of targets of 30 bits are exact in doubles up to a weight of 2^23.
+@pytest.mark.usefixtures("processor")
+@pytest.mark.parametrize("total", [2**23 - 1, 2**23, 2**23 + 1, 9_500_000])
+@pytest.mark.parametrize("n_rows", [150, 700, 1500])
+def test_weights_whose_sums_of_targets_are_no_doubles(n_rows: int, total: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    weights = np.full(n_rows, total // n_rows)
+    weights[: total - weights.sum()] += 1
+    assert weights.sum() == total
+    assert weights.max() <= grow_coded.MAX_COUNT
+    table = large_table(n_rows, 0)._replace(weights=weights.tolist())
+    for name in ("variance", "variance, two a side", "variance, forest"):
+        coded, listed = grow_both(monkeypatch, table, RULES[name])
+        assert len(listed.nodes) > 9
+        assert_same(coded, listed)
+
+
+def table_of_common_values(n_rows: int, n_classes: int, seed: int) -> Table:
+    """Columns in which most rows have one value, and others that only the last row has."""
+    random = np.random.default_rng([seed, n_rows, n_classes])
+    values = random.integers(1, 60, size=(n_rows, 5)) * (random.random((n_rows, 5)) < [0.02, 0.1, 0.3, 0.6, 1.0])
+    values = np.column_stack([values, np.arange(n_rows) == n_rows - 1])
+    signal = (values > 0) @ [3.0, 2.0, 1.0, 1.0, 0.0, 5.0] + values[:, 4] / 60 + random.normal(scale=0.5, size=n_rows)
+    targets = np.digitize(signal, np.quantile(signal, np.arange(1, n_classes) / n_classes)) if n_classes else signal
+    weights = random.poisson(1.0, n_rows)
+    weights[-1] = 1
+    numbers = targets if n_classes else np.round(targets * 64) / 64
+    return Table(values.astype(float).tolist(), [0] * 6, numbers.tolist(), weights.tolist(), n_classes)
+
+
+# Up to four classes are counted in one word.
+@pytest.mark.usefixtures("processor")
+@pytest.mark.parametrize("n_classes", [0, 2, 3, 4, 5])
+@pytest.mark.parametrize("n_rows", [50, 120, 400, 3000])
+def test_columns_in_which_most_rows_have_one_value(
+    n_rows: int, n_classes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    criterion = "gini" if n_classes else "variance"
+    for seed in range(3):
+        table = table_of_common_values(n_rows, n_classes, seed)
+        for name in (criterion, f"{criterion}, two a side"):
+            coded, listed = grow_both(monkeypatch, table, RULES[name])
+            assert len(listed.nodes) > 5
+            assert_same(coded, listed)
+
+
 # One row for each of many values, or few values: bins of several rows, of one, and of none, beside pure ones.
 @pytest.mark.usefixtures("processor")
 @pytest.mark.parametrize("n_classes", [2, 3, 26])

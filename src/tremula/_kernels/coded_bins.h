@@ -7,7 +7,7 @@
 #ifndef TREMULA_CODED_BINS_H
 #define TREMULA_CODED_BINS_H
 
-#include "coded_histogram.h"
+#include "coded_cuts.h"
 
 #define ROWS_PER_BIN 4          /* see `narrow_shift` */
 #define FEW_KEYS 24             /* sorted by insertion */

@@ -5,7 +5,7 @@
 #include "coded_levels.h"
 #include "coded_two.h"
 
-#define FEW_VALUES 48          /* rows whose values are looked up all at once, */
+#define FEW_VALUES 8            /* rows whose values are looked up all at once, */
 #define NEAR_VALUES 64          /* unless there are at most so many to search */
 #define FEW_CODES 12            /* whose range is found one by one */
 #define NEAR_STEPS 3            /* values tried from where the threshold would be if they were evenly spread */
@@ -32,6 +32,14 @@ IN_PLACE Code gathered_code(const uint8_t *address) {
 
 IN_PLACE int64_t whole_vectors(int64_t n) { return (n + FILLED - 1) & ~(FILLED - 1); }
 
+/* Compares the first lanes with as many others. */
+IN_PLACE void halve_lanes(Code *least, Code *largest, int64_t n) {
+    for (int64_t k = 0; k < n; k++) {
+        least[k] = least[k + n] < least[k] ? least[k + n] : least[k];
+        largest[k] = largest[k + n] > largest[k] ? largest[k + n] : largest[k];
+    }
+}
+
 /* The least and the largest of some codes, which fill whole vectors; lane by lane, as these are compared. */
 IN_PLACE void find_range(const Code *codes, int64_t n_filled, Code range[2]) {
     Code least[LANES], largest[LANES];
@@ -41,12 +49,13 @@ IN_PLACE void find_range(const Code *codes, int64_t n_filled, Code range[2]) {
             least[k] = codes[i + k] < least[k] ? codes[i + k] : least[k];
             largest[k] = codes[i + k] > largest[k] ? codes[i + k] : largest[k];
         }
+    halve_lanes(least, largest, LANES / 2);
+    if (LANES > 4) halve_lanes(least, largest, LANES / 4);
+    if (LANES > 8) halve_lanes(least, largest, LANES / 8);
+    if (LANES > 16) halve_lanes(least, largest, LANES / 16);
+    halve_lanes(least, largest, 1);
     range[0] = least[0];
     range[1] = largest[0];
-    for (int64_t k = 1; k < LANES; k++) {
-        range[0] = least[k] < range[0] ? least[k] : range[0];
-        range[1] = largest[k] > range[1] ? largest[k] : range[1];
-    }
 }
 
 /* The same of few codes: most nodes have no more. */

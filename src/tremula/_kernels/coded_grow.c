@@ -83,6 +83,11 @@ IN_PLACE void open_numbers(CodedTree *tree, OpenNode *node) {
         node->sum += (int64_t)target * mark;
     }
     node->within = (double)node->sum * (double)node->sum / (double)node->total;
+    if (tree->rules.random_threshold) return;
+    for (int64_t i = 0; i < node->n_rows; i++) {
+        double weight = (int32_t)tree->node_marks[i];
+        tree->node_pairs[i] = (NumberPair){(double)tree->node_targets[i] * weight, weight};
+    }
 }
 
 /* Copies the codes of a small node side by side; its rows become numbers in the copy. */
@@ -173,20 +178,22 @@ IN_PLACE int judge_weighted_attribute(CodedTree *tree, OpenNode *node, int64_t a
 /* Judges the cuts of a numeric attribute. Returns whether its codes differ in the node. */
 IN_PLACE int judge_coded_attribute(CodedTree *tree, OpenNode *node, int64_t attribute, int width, int criterion) {
     int64_t n_codes = tree->table.n_codes[attribute];
-    int is_narrow = criterion == CODED_GINI && node->total <= MAX_NARROW;
+    int is_narrow = criterion == CODED_GINI && node->total <= MAX_NARROW, is_exact = node->total <= MAX_EXACT;
     if (node->best.is_perfect) return codes_differ(tree, node, attribute, width);
     if (node->n_rows == 2) {
         if (criterion == CODED_VARIANCE) return judge_pair_of_numbers(tree, node, attribute, width);
         return judge_pair(tree, node, attribute, width, criterion);
     }
     if (is_worth_cells(node, n_codes, is_narrow)) {
+        if (criterion == CODED_VARIANCE && is_exact) return judge_pair_cells(tree, node, attribute, width);
         if (criterion == CODED_VARIANCE) return judge_number_cells(tree, node, attribute, width);
         if (is_narrow) return judge_narrow_cells(tree, node, attribute);
         return judge_class_cells(tree, node, attribute, width, criterion);
     }
     if (node->n_rows <= MAX_COMPARED) {
-        if (criterion == CODED_VARIANCE) return judge_few_numbers(tree, node, attribute, width);
-        if (is_narrow) return judge_few_narrow(tree, node, attribute, width);
+        if (criterion == CODED_VARIANCE) return judge_few_pairs(tree, node, attribute, width);     /* 64 * 65535 are exact */
+        if (is_narrow && node->n_classes <= MOST_PACKED) return judge_few_narrow(tree, node, attribute, width, 1);
+        if (is_narrow) return judge_few_narrow(tree, node, attribute, width, 0);
         return judge_few_of_classes(tree, node, attribute, width, criterion);
     }
     if (n_codes > MAX_CELL_CODES && is_worth_bins(node, criterion)) {
@@ -196,8 +203,10 @@ IN_PLACE int judge_coded_attribute(CodedTree *tree, OpenNode *node, int64_t attr
         else judge_class_bins(tree, node, attribute, width);
         return 1;
     }
+    if (criterion == CODED_VARIANCE && is_exact) return judge_sorted_pairs(tree, node, attribute, width);
     if (criterion == CODED_VARIANCE) return judge_sorted_numbers(tree, node, attribute, width);
-    if (is_narrow) return judge_sorted_narrow(tree, node, attribute, width);
+    if (is_narrow && node->n_classes <= MOST_PACKED) return judge_sorted_narrow(tree, node, attribute, width, 1);
+    if (is_narrow) return judge_sorted_narrow(tree, node, attribute, width, 0);
     return judge_sorted_classes(tree, node, attribute, width, criterion);
 }
 

@@ -1,15 +1,15 @@
 /* The best cut by Gini's index in nodes whose squared weight fits into 32 bits: many cuts are judged at a time.
  *
- * Of sorted rows, the sums on either side of each cut are noted, and judged together. Cells of a histogram are in the
- * order of classes, then of codes: rows left of each cut are running sums over the codes of a class, whose squares are
- * summed over the classes. All sums are whole numbers, hence those of
- * `coded_classes.h`, and so is the arithmetic of a cut.
+ * Cells of a histogram are in the order of classes, then of codes: rows left of each cut are running sums over the codes
+ * of a class, whose squares are summed over the classes. All sums are whole numbers, hence those of `coded_classes.h`,
+ * and so is the arithmetic of a cut.
  */
 #ifndef TREMULA_CODED_HISTOGRAM_H
 #define TREMULA_CODED_HISTOGRAM_H
 
 #include "coded_classes.h"
 
+#define COMMON_ROWS 8           /* rows at the start of a node with one code, where most of the others may have it, too */
 #define MAX_NARROW 46340        /* the largest weight whose square is below 2^31 */
 #if defined(__GNUC__)
 #define CUTS 8                  /* judged at a time */
@@ -19,31 +19,50 @@ typedef uint32_t Sums __attribute__((vector_size(32), may_alias, aligned(4)));
 typedef uint32_t Sums;
 #endif
 
-#define TURNS 4                 /* histograms that are filled in turn: a row need not wait for the one before it, */
-#define TURN_CODES (2 * MAX_CELL_CODES / TURNS)         /* of at most so many codes */
+/* Lists the rows whose code is not that of row 0, from one of them on, and their codes; returns how many there are. */
+NOT_IN_PLACE int64_t list_other_codes(CodedTree *tree, const OpenNode *node, int64_t attribute, int64_t start) {
+    const uint8_t *codes = codes_of(tree, node, attribute);
+    const uint32_t *rows = node->rows;
+    uint64_t *listed = tree->keys;
+    int64_t n = node->n_rows, stride = tree->table.stride, ahead = node->is_local ? 0 : AHEAD, n_listed = 0;
+    uint32_t first = code_at(codes + rows[0] * stride, CODE_WIDTH);
+    for (int64_t i = start; i < n; i++) {
+        uint32_t code = code_at(codes + rows[i] * stride, CODE_WIDTH);
+        PREFETCH(codes + rows[i + ahead] * stride);
+        listed[n_listed] = (uint64_t)code << 32 | (uint32_t)i;
+        n_listed += code != first;
+    }
+    return n_listed;
+}
 
 /* Counts the rows by class and by code, or bin of 2^shift codes. Compiled apart: other loops leave few registers. */
 IN_PLACE void fill_cells_by_class(CodedTree *tree, const OpenNode *node, int64_t attribute, int shift,
                                   int64_t n_codes) {
     const uint8_t *codes = codes_of(tree, node, attribute);
     const uint32_t *rows = node->rows, *marks = tree->node_marks;
-    int64_t n = node->n_rows, stride = tree->table.stride, n_cells = n_codes * node->n_classes, i = 0;
-    int64_t ahead = node->is_local ? 0 : AHEAD;
+    int64_t n = node->n_rows, stride = tree->table.stride, ahead = node->is_local ? 0 : AHEAD;
     uint32_t *cells = (uint32_t *)tree->cells;
-    int64_t step = n > TURNS * n_cells && n_codes <= TURN_CODES ? n_cells : 0;
-    memset(cells, 0, (step ? TURNS : 1) * n_cells * sizeof(uint32_t));
-    for (; i <= n - TURNS; i += TURNS)
-        for (int turn = 0; turn < TURNS; turn++) {
-            uint32_t mark = marks[i + turn], code = code_at(codes + rows[i + turn] * stride, CODE_WIDTH) >> shift;
-            PREFETCH(codes + rows[i + turn + ahead] * stride);
-            cells[turn * step + (mark >> CLASS_SHIFT_OF_MARK) * n_codes + code] += mark & COUNT_MASK;
-        }
-    for (; i < n; i++) {
-        uint32_t code = code_at(codes + rows[i] * stride, CODE_WIDTH) >> shift;
-        cells[(marks[i] >> CLASS_SHIFT_OF_MARK) * n_codes + code] += marks[i] & COUNT_MASK;
+    memset(cells, 0, n_codes * node->n_classes * sizeof(uint32_t));
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t mark = marks[i], code = code_at(codes + rows[i] * stride, CODE_WIDTH) >> shift;
+        PREFETCH(codes + rows[i + ahead] * stride);
+        cells[(mark >> CLASS_SHIFT_OF_MARK) * n_codes + code] += mark & COUNT_MASK;
     }
-    for (int turn = 1; step && turn < TURNS; turn++)
-        for (int64_t cell = 0; cell < n_cells; cell++) cells[cell] += cells[turn * step + cell];
+}
+
+/* The same where many rows have the code of row 0: its counts are what the others leave. */
+NOT_IN_PLACE void fill_other_codes(CodedTree *tree, const OpenNode *node, int64_t attribute, int64_t n_codes,
+                                   int64_t start) {
+    uint32_t *cells = (uint32_t *)tree->cells, *rest = cells + code_of_row(tree, node, 0, attribute, CODE_WIDTH);
+    int64_t n_listed = list_other_codes(tree, node, attribute, start);
+    memset(cells, 0, n_codes * node->n_classes * sizeof(uint32_t));
+    for (int64_t k = 0; k < node->n_classes; k++) rest[k * n_codes] = tree->totals[k];
+    for (int64_t p = 0; p < n_listed; p++) {
+        uint32_t mark = tree->node_marks[(uint32_t)tree->keys[p]];
+        int64_t of_class = (mark >> CLASS_SHIFT_OF_MARK) * n_codes;
+        cells[of_class + (int64_t)(tree->keys[p] >> 32)] += mark & COUNT_MASK;
+        rest[of_class] -= mark & COUNT_MASK;
+    }
 }
 
 NOT_IN_PLACE void fill_codes_by_class(CodedTree *tree, const OpenNode *node, int64_t attribute, int64_t n_codes) {
@@ -95,19 +114,18 @@ NOT_IN_PLACE int judge_narrow_cells(CodedTree *tree, OpenNode *node, int64_t att
     int64_t n_codes = (tree->table.n_codes[attribute] + CUTS - 1) / CUTS * CUTS, best_code = -1;
     uint32_t total = (uint32_t)node->total, least = (uint32_t)node->least, *cells = (uint32_t *)tree->cells, before = 0;
     double bar = node->best.worth + node->within + node->slack, within = 0.0;
-    uint32_t has_cut = 0;
+    int64_t other = first_other_code(tree, node, attribute, CODE_WIDTH);
     Cuts cuts;
-    fill_codes_by_class(tree, node, attribute, n_codes);
+    if (other == node->n_rows) return 0;
+    if (other < COMMON_ROWS) fill_codes_by_class(tree, node, attribute, n_codes);
+    else fill_other_codes(tree, node, attribute, n_codes, other);
     add_up_codes(cells, node->n_classes, n_codes);
     for (int64_t first = 0; before < total; first += CUTS) {
         int64_t is_above = 0;
         sum_cuts(tree, node, cells + first, n_codes, &cuts);
         if (cuts.weight[CUTS - 1] == before) continue;                  /* no row has one of these codes */
         before = cuts.weight[CUTS - 1];
-        for (int i = 0; i < CUTS; i++) {
-            has_cut |= (cuts.weight[i] != 0) & (cuts.weight[i] != total);
-            is_above |= -(int64_t)(cuts.scaled[i] > bar * cuts.product[i]);
-        }
+        for (int i = 0; i < CUTS; i++) is_above |= -(int64_t)(cuts.scaled[i] > bar * cuts.product[i]);
         for (int i = 0; is_above && i < CUTS; i++)
             if (cuts.scaled[i] > bar * cuts.product[i] && cuts.weight[i] >= least && total - cuts.weight[i] >= least) {
                 within = cuts.scaled[i] / cuts.product[i];
@@ -117,100 +135,6 @@ NOT_IN_PLACE int judge_narrow_cells(CodedTree *tree, OpenNode *node, int64_t att
     }
     if (best_code >= 0)
         node->best = (CodedCut){within - node->within, NAN, attribute, best_code, 0, within >= node->weight};
-    return has_cut != 0;
-}
-
-/* ---- sorted rows */
-
-#define CUT_BLOCK 64            /* cuts between sorted rows that are judged together */
-
-typedef struct {                /* the cuts behind rows of a block */
-    uint32_t codes[CUT_BLOCK + 1];
-    int32_t weights[CUT_BLOCK]; /* left of each cut */
-    int32_t left[CUT_BLOCK], right[CUT_BLOCK];      /* sums of squared counts on either side */
-} CutBlock;
-
-typedef struct {
-    int32_t weight, left, right;
-    int32_t total, least;
-    int64_t best_code;
-    double bar, slack, within;
-} NarrowWalk;
-
-IN_PLACE NarrowWalk begin_narrow_walk(const CodedTree *tree, const OpenNode *node) {
-    memset(tree->left, 0, node->n_classes * sizeof(uint32_t));
-    return (NarrowWalk){0, 0, (int32_t)node->term, (int32_t)node->total, (int32_t)node->least, -1,
-                        node->best.worth + node->within + node->slack, node->slack, 0.0};
-}
-
-/* Moves one row to the left, and notes the sums. */
-IN_PLACE void pass_narrow_row(const CodedTree *tree, NarrowWalk *walk, CutBlock *block, int p, uint32_t mark,
-                              uint32_t code) {
-    uint32_t number = mark >> CLASS_SHIFT_OF_MARK, left = tree->left[number];
-    int32_t count = (int32_t)(mark & COUNT_MASK), right = (int32_t)(tree->totals[number] - left);
-    tree->left[number] = left + (uint32_t)count;
-    walk->weight += count;
-    walk->left += count * (2 * (int32_t)left + count);
-    walk->right -= count * (2 * right - count);
-    block->codes[p] = code;
-    block->weights[p] = walk->weight;
-    block->left[p] = walk->left;
-    block->right[p] = walk->right;
-}
-
-/* Judges the cuts behind n rows; `codes` has one more. */
-IN_PLACE void judge_cut_block(NarrowWalk *walk, const CutBlock *block, int n) {
-    double product[CUT_BLOCK], scaled[CUT_BLOCK];
-    int is_above = 0;
-    for (int p = 0; p < n; p++) {
-        double first = block->weights[p], second = walk->total - block->weights[p];
-        product[p] = first * second;
-        scaled[p] = (double)block->left[p] * second + (double)block->right[p] * first;
-        is_above |= scaled[p] > walk->bar * product[p];
-    }
-    for (int p = 0; is_above && p < n; p++)
-        if (scaled[p] > walk->bar * product[p] && block->codes[p] != block->codes[p + 1] &&
-            block->weights[p] >= walk->least && walk->total - block->weights[p] >= walk->least) {
-            walk->within = scaled[p] / product[p];
-            walk->bar = walk->within + walk->slack;
-            walk->best_code = block->codes[p];
-        }
-}
-
-IN_PLACE void end_narrow_walk(OpenNode *node, const NarrowWalk *walk, int64_t attribute) {
-    if (walk->best_code >= 0)
-        node->best = (CodedCut){walk->within - node->within, NAN, attribute, walk->best_code, 0, walk->within >= node->weight};
-}
-
-/* Few rows, sorted by comparing each with each. Returns whether the codes differ. */
-IN_PLACE int judge_few_narrow(CodedTree *tree, OpenNode *node, int64_t attribute, int width) {
-    int n = (int)node->n_rows;
-    uint8_t order[MAX_COMPARED];
-    uint32_t codes[MAX_COMPARED];
-    CutBlock block;
-    if (!order_few_rows(tree, node, attribute, width, codes, order)) return 0;
-    NarrowWalk walk = begin_narrow_walk(tree, node);
-    for (int p = 0; p < n; p++) pass_narrow_row(tree, &walk, &block, p, tree->node_marks[order[p]], codes[order[p]]);
-    judge_cut_block(&walk, &block, n - 1);
-    end_narrow_walk(node, &walk, attribute);
-    return 1;
-}
-
-/* Many rows, sorted by their codes. Returns whether the codes differ. */
-IN_PLACE int judge_sorted_narrow(CodedTree *tree, OpenNode *node, int64_t attribute, int width) {
-    const uint64_t *keys = sort_node(tree, node, attribute, width, tree->node_marks);
-    CutBlock block;
-    if (keys == NULL) return 0;
-    NarrowWalk walk = begin_narrow_walk(tree, node);
-    for (int64_t start = 0; start < node->n_rows - 1; start += CUT_BLOCK) {
-        int64_t left = node->n_rows - 1 - start;
-        int n = (int)(left < CUT_BLOCK ? left : CUT_BLOCK);
-        for (int p = 0; p < n; p++)
-            pass_narrow_row(tree, &walk, &block, p, (uint32_t)keys[start + p], (uint32_t)(keys[start + p] >> 32));
-        block.codes[n] = (uint32_t)(keys[start + n] >> 32);
-        judge_cut_block(&walk, &block, n);
-    }
-    end_narrow_walk(node, &walk, attribute);
     return 1;
 }
 

@@ -62,67 +62,14 @@ IN_PLACE int judge_pair_of_numbers(const CodedTree *tree, OpenNode *node, int64_
     return 1;
 }
 
-#define NUMBER_BLOCK 64         /* cuts between sorted rows that are judged together */
-
-typedef struct {                /* sums and weights on either side of the cuts behind rows of a block */
-    uint32_t codes[NUMBER_BLOCK + 1];
-    double sums[NUMBER_BLOCK], other_sums[NUMBER_BLOCK], weights[NUMBER_BLOCK], others[NUMBER_BLOCK];
-} NumberBlock;
-
-/* Moves row i of the node to the left, and notes the sums. */
-IN_PLACE void note_number(const CodedTree *tree, NumberWalk *walk, NumberBlock *block, int p, int64_t i, uint32_t code) {
-    pass_number(tree, walk, i);
-    block->codes[p] = code;
-    block->sums[p] = (double)walk->sum;
-    block->other_sums[p] = (double)(walk->total_sum - walk->sum);
-    block->weights[p] = (double)walk->weight;
-    block->others[p] = (double)(walk->total_weight - walk->weight);
-}
-
-/* Judges the cuts behind n rows as `judge_number_cut` does; `codes` has one more. */
-IN_PLACE void judge_number_block(NumberWalk *walk, const NumberBlock *block, int n) {
-    double worths[NUMBER_BLOCK], bar = walk->worth + walk->slack, least = (double)walk->least;
-    int is_above = 0;
-    for (int p = 0; p < n; p++) {
-        worths[p] = level_of_sums(block->sums[p], block->weights[p], block->other_sums[p], block->others[p]) - walk->whole;
-        is_above |= worths[p] > bar;
-    }
-    for (int p = 0; is_above && p < n; p++)
-        if (worths[p] > walk->worth + walk->slack && block->codes[p] != block->codes[p + 1] &&
-            block->weights[p] >= least && block->others[p] >= least) {
-            walk->worth = worths[p];
-            walk->best_code = block->codes[p];
-        }
-}
-
-IN_PLACE int judge_few_numbers(CodedTree *tree, OpenNode *node, int64_t attribute, int width) {
-    int n = (int)node->n_rows;
-    uint8_t order[MAX_COMPARED];
-    uint32_t codes[MAX_COMPARED];
-    NumberBlock block;
-    NumberWalk walk = begin_number_walk(node);
-    if (!order_few_rows(tree, node, attribute, width, codes, order)) return 0;
-    for (int p = 0; p < n - 1; p++) note_number(tree, &walk, &block, p, order[p], codes[order[p]]);
-    block.codes[n - 1] = codes[order[n - 1]];
-    judge_number_block(&walk, &block, n - 1);
-    end_number_walk(node, &walk, attribute);
-    return 1;
-}
-
+/* Sorted rows, one by one. Returns whether the codes differ. */
 IN_PLACE int judge_sorted_numbers(CodedTree *tree, OpenNode *node, int64_t attribute, int width) {
     const uint64_t *keys = sort_node(tree, node, attribute, width, NULL);
-    NumberBlock block;
     NumberWalk walk = begin_number_walk(node);
     if (keys == NULL) return 0;
-    for (int64_t start = 0; start < node->n_rows - 1; start += NUMBER_BLOCK) {
-        int64_t left = node->n_rows - 1 - start;
-        int n = (int)(left < NUMBER_BLOCK ? left : NUMBER_BLOCK);
-        for (int p = 0; p < n; p++) {
-            uint64_t key = keys[start + p];
-            note_number(tree, &walk, &block, p, key & 0xFFFFFFFFu, (uint32_t)(key >> 32));
-        }
-        block.codes[n] = (uint32_t)(keys[start + n] >> 32);
-        judge_number_block(&walk, &block, n);
+    for (int64_t p = 0; p < node->n_rows - 1; p++) {
+        pass_number(tree, &walk, keys[p] & 0xFFFFFFFFu);
+        if ((keys[p] ^ keys[p + 1]) >> 32) judge_number_cut(&walk, keys[p] >> 32);
     }
     end_number_walk(node, &walk, attribute);
     return 1;
@@ -136,31 +83,20 @@ IN_PLACE void add_number(NumberCell *cell, int64_t target, int64_t count, int ha
     if (has_magnitude) cell->magnitude += product < 0 ? -product : product;
 }
 
-/* Sums the rows of each code, or bin of 2^shift codes; in several histograms in turn, so that a row need not wait for
- * the one before it where both fall into the same cell. */
+/* Sums the rows of each code, or bin of 2^shift codes. */
 IN_PLACE void fill_target_cells(CodedTree *tree, const OpenNode *node, int64_t attribute, int shift,
                                 int64_t n_bins) {
     const uint8_t *codes = codes_of(tree, node, attribute);
     const uint32_t *rows = node->rows, *marks = tree->node_marks;
     const int32_t *targets = tree->node_targets;
     NumberCell *cells = (NumberCell *)tree->cells;
-    int64_t n = node->n_rows, stride = tree->table.stride, ahead = node->is_local ? 0 : AHEAD, i = 0;
-    int64_t step = n > NUMBER_TURNS * n_bins ? n_bins : 0;
-    memset(cells, 0, (step ? NUMBER_TURNS : 1) * n_bins * sizeof(NumberCell));
-    for (; i <= n - NUMBER_TURNS; i += NUMBER_TURNS)
-        for (int turn = 0; turn < NUMBER_TURNS; turn++) {
-            uint32_t code = code_at(codes + rows[i + turn] * stride, CODE_WIDTH) >> shift;
-            PREFETCH(codes + rows[i + turn + ahead] * stride);
-            add_number(cells + turn * step + code, targets[i + turn], marks[i + turn], shift > 0);
-        }
-    for (; i < n; i++)
-        add_number(cells + (code_at(codes + rows[i] * stride, CODE_WIDTH) >> shift), targets[i], marks[i], shift > 0);
-    for (int turn = 1; step && turn < NUMBER_TURNS; turn++)
-        for (int64_t bin = 0; bin < n_bins; bin++) {
-            cells[bin].sum += cells[turn * step + bin].sum;
-            cells[bin].weight += cells[turn * step + bin].weight;
-            cells[bin].magnitude += cells[turn * step + bin].magnitude;
-        }
+    int64_t n = node->n_rows, stride = tree->table.stride, ahead = node->is_local ? 0 : AHEAD;
+    memset(cells, 0, n_bins * sizeof(NumberCell));
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t code = code_at(codes + rows[i] * stride, CODE_WIDTH) >> shift;
+        PREFETCH(codes + rows[i + ahead] * stride);
+        add_number(cells + code, targets[i], marks[i], shift > 0);
+    }
 }
 
 /* Compiled apart: other loops leave few registers. */

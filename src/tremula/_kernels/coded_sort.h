@@ -11,11 +11,22 @@
 #pragma GCC diagnostic ignored "-Wpsabi"    /* such values never leave this file */
 typedef int16_t Shorts __attribute__((vector_size(32), may_alias, aligned(2)));
 typedef int32_t Wholes __attribute__((vector_size(32), may_alias, aligned(4)));
+#define REALS 4
+typedef double Reals __attribute__((vector_size(32), may_alias, aligned(8)));
+typedef int64_t Flags __attribute__((vector_size(32)));
+typedef int32_t HalfWholes __attribute__((vector_size(16), may_alias, aligned(4)));
+IN_PLACE Reals reals_of(const int32_t *wholes) { return __builtin_convertvector(*(const HalfWholes *)wholes, Reals); }
+IN_PLACE int any_flag(Flags flags) { return (flags[0] | flags[1] | flags[2] | flags[3]) != 0; }
 #else
 #define SHORTS 1
 #define WHOLES 1
 typedef int16_t Shorts;
 typedef int32_t Wholes;
+#define REALS 1
+typedef double Reals;
+typedef int64_t Flags;
+IN_PLACE Reals reals_of(const int32_t *wholes) { return *wholes; }
+IN_PLACE int any_flag(Flags flags) { return flags != 0; }
 #endif
 
 IN_PLACE void order_shorts(int16_t *keys, int n, uint8_t *order) {
@@ -60,9 +71,12 @@ IN_PLACE int order_few_rows(const CodedTree *tree, const OpenNode *node, int64_t
     int are_shorts = width == 1 || tree->table.n_codes[attribute] <= 1 << (16 - n_bits);
     int16_t shorts[MAX_COMPARED + 16];
     int32_t wholes[MAX_COMPARED + 16];
+    const uint8_t *all_codes = codes_of(tree, node, attribute);
+    const uint32_t *rows = node->rows;
+    const int64_t stride = tree->table.stride;
     uint32_t differences = 0;
     for (int i = 0; i < n; i++) {
-        codes[i] = code_of_row(tree, node, i, attribute, width);
+        codes[i] = code_at(all_codes + rows[i] * stride, width);
         differences |= codes[i] ^ codes[0];
     }
     if (!differences) return 0;
@@ -133,10 +147,12 @@ static uint64_t *sort_keys_by_digits(uint64_t *keys, uint64_t *spare, int64_t n,
 IN_PLACE uint64_t *sort_node(CodedTree *tree, const OpenNode *node, int64_t attribute, int width,
                              const uint32_t *tags) {
     uint64_t *keys = tree->keys;
+    const uint8_t *codes = codes_of(tree, node, attribute);
+    const uint32_t *rows = node->rows;
     uint32_t least = UINT32_MAX, largest = 0;
-    int64_t n = node->n_rows;
+    int64_t n = node->n_rows, stride = tree->table.stride;
     for (int64_t i = 0; i < n; i++) {
-        uint32_t code = code_of_row(tree, node, i, attribute, width);
+        uint32_t code = code_at(codes + rows[i] * stride, width);
         least = code < least ? code : least;
         largest = code > largest ? code : largest;
         keys[i] = (uint64_t)code << 32 | (tags ? tags[i] : (uint32_t)i);

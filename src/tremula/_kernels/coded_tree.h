@@ -38,7 +38,7 @@
 #define MAX_COMPARED 64         /* rows that are sorted by comparing each with each */
 #define LOCAL_BYTES 24576       /* codes of a node that are copied side by side, to stay in the nearest cache */
 #define AHEAD 12                /* rows between the one read and the one fetched */
-#define NUMBER_TURNS 4          /* histograms of a numeric target that are filled in turn */
+#define MAX_EXACT 8388608       /* weight of a node whose sums of 30-bit targets fit into the 53 bits of a double */
 #define GATHERED_BLOCK 64       /* gathered codes, a bit for each of which is a word */
 
 enum Target { CLASSES = 0, NUMBERS = 1, WEIGHTED_CLASSES = 2 };
@@ -115,6 +115,10 @@ typedef struct {
     int64_t magnitude;          /* sum of the absolute targets */
 } NumberCell;
 
+typedef struct {                /* the same without magnitude, where no sum in the node needs more bits than a double has */
+    double sum, weight;
+} NumberPair;
+
 typedef struct {
     double key;
     int64_t group;
@@ -169,6 +173,7 @@ typedef struct {
     /* scratch by row of the node */
     uint32_t *node_marks;
     int32_t *node_targets;
+    NumberPair *node_pairs;
     double *node_weights;
     uint64_t *node_bits;
     uint64_t *keys, *spare_keys;
@@ -204,12 +209,19 @@ IN_PLACE uint32_t code_of_row(const CodedTree *tree, const OpenNode *node, int64
 #define PREFETCH_CODE(tree, node, i, attribute)                                                                        \
     PREFETCH(codes_of(tree, node, attribute) + (node)->rows[(i) + AHEAD] * (tree)->table.stride)
 
+/* The first row of the node whose code differs from that of row 0; the number of rows if there is none. */
+IN_PLACE int64_t first_other_code(const CodedTree *tree, const OpenNode *node, int64_t attribute, int width) {
+    const uint8_t *codes = codes_of(tree, node, attribute);
+    const uint32_t *rows = node->rows;
+    int64_t n = node->n_rows, stride = tree->table.stride, i = 1;
+    uint32_t first = code_at(codes + rows[0] * stride, width);
+    while (i < n && code_at(codes + rows[i] * stride, width) == first) i++;
+    return i;
+}
+
 /* Whether the rows of the node have different codes; usually the first few tell. */
 IN_PLACE int codes_differ(const CodedTree *tree, const OpenNode *node, int64_t attribute, int width) {
-    uint32_t first = code_of_row(tree, node, 0, attribute, width);
-    for (int64_t i = 1; i < node->n_rows; i++)
-        if (code_of_row(tree, node, i, attribute, width) != first) return 1;
-    return 0;
+    return first_other_code(tree, node, attribute, width) < node->n_rows;
 }
 
 /* Whether a row of the node has no value of an attribute. */

@@ -6,7 +6,7 @@
 #ifndef TREMULA_CODED_TWO_H
 #define TREMULA_CODED_TWO_H
 
-#include "coded_numbers.h"
+#include "coded_pairs.h"
 
 /* Gathers the words of the rows, and notes the attributes that are constant. */
 IN_PLACE void open_bits(CodedTree *tree, OpenNode *node) {

@@ -14,7 +14,6 @@ cdef extern from "coded_root.h" nogil:
         MAX_CELL_CODES
         AHEAD
         GATHERED_BLOCK
-        NUMBER_TURNS
         LOCAL_BYTES
         COUNT_MASK
         CLASSES
@@ -25,6 +24,8 @@ cdef extern from "coded_root.h" nogil:
     ctypedef struct CodedNode:
         pass
     ctypedef struct NumberCell:
+        pass
+    ctypedef struct NumberPair:
         pass
     ctypedef struct GroupKey:
         pass
@@ -89,6 +90,7 @@ cdef extern from "coded_root.h" nogil:
         int64_t local_rows
         uint32_t* node_marks
         int32_t* node_targets
+        NumberPair* node_pairs
         double* node_weights
         uint64_t* node_bits
         uint64_t* keys
@@ -181,6 +183,7 @@ cdef void allocate_for_rows(CodedTree* tree, Arena* arena, int64_t n_present) no
     tree.local_origins = <uint32_t*> take(arena, tree.local_rows, sizeof(uint32_t))
     if tree.target == NUMBERS:
         tree.node_targets = <int32_t*> take(arena, n, sizeof(int32_t))
+        tree.node_pairs = <NumberPair*> take(arena, n, sizeof(NumberPair), False)
         tree.local_targets = <int32_t*> take(arena, tree.local_rows, sizeof(int32_t))
         tree.local_numbers = <double*> take(arena, tree.local_rows, sizeof(double))
     if tree.target == WEIGHTED_CLASSES:
@@ -208,7 +211,7 @@ cdef void allocate_for_classes(CodedTree* tree, Arena* arena, int64_t max_levels
     tree.is_refined = <uint8_t*> take(arena, MAX_CELL_CODES, sizeof(uint8_t))
     tree.levels_of_bins = <double*> take(arena, MAX_CELL_CODES, sizeof(double))
     if tree.target == NUMBERS:
-        tree.cells = take(arena, NUMBER_TURNS * MAX_CELL_CODES, sizeof(NumberCell))
+        tree.cells = take(arena, 2 * MAX_CELL_CODES, sizeof(NumberCell))
     elif tree.target == CLASSES:
         tree.cells = take(arena, 2 * MAX_CELL_CODES * n_classes, sizeof(uint32_t))
     else:
