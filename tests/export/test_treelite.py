@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.ensemble import GradientBoostingClassifier
 
 import tremula as tm
 from tremula.errors import UnsupportedModel
+from tremula.export import treelite as treelite_export
 
 from .tables import NAMES, answers_of, mixed_table, numeric_forest, trained
 
@@ -76,3 +78,14 @@ def test_margins_of_single_classes_and_links() -> None:
     np.testing.assert_allclose(run(tm.to_treelite(three), X), three.predict_proba(X), atol=1e-6)  # softmax in float32
     two = GradientBoostingClassifier(n_estimators=5).fit(X, y == 1)
     np.testing.assert_allclose(run(tm.to_treelite(two), X)[:, 0], two.predict_proba(X)[:, 1], atol=1e-6)
+
+
+def test_an_infinite_offset_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A forged file can hold one; treelite's own error was about JSON."""
+    X, y = load_iris(return_X_y=True)
+    forest = tm.RandomForestRegressor(n_estimators=2, random_state=0).fit(X, y)
+    exported = treelite_export.read_exported(forest)
+    forged = replace(exported, whole=replace(exported.whole, offset=np.array([np.inf])))
+    monkeypatch.setattr(treelite_export, "read_exported", lambda model: forged)
+    with pytest.raises(UnsupportedModel, match="finite numbers"):
+        tm.to_treelite(forest)

@@ -21,7 +21,7 @@ from tremula.errors import FileDamaged, InvalidInput, UnknownClass, UnsupportedM
 from tremula.persistence.archive import FREE_BYTES, MAX_RATIO
 from tremula.persistence.hints import hints_of
 from tremula.persistence.registry import storable_classes
-from tremula.trees.structure import MISSING_FIRST, MISSING_SECOND, NODE_DTYPE, NUMERIC_SPLIT
+from tremula.trees.structure import MISSING_FIRST, MISSING_SECOND, NODE_DTYPE, NUMERIC_SPLIT, check_structure
 
 from .archive import Parts, read_parts, write_parts, zip_entries
 from .fuzz_files import Findings
@@ -427,3 +427,14 @@ def test_a_chain_of_nodes_is_answered(tmp_path: Path) -> None:
     assert tree.apply(rows)[:2].tolist() == [1, depth + 1]
     assert np.isfinite(tree.predict_values(rows)).all()
     assert tree.decision_path(rows[:1]).nnz == 2
+
+
+@pytest.mark.parametrize(
+    ("weight", "n_levels", "message"),
+    [(1.0, 2, "a numeric split tests a nominal attribute"), (1e308, 0, "the sum of the weights is infinite")],
+)
+def test_trees_whose_branches_would_have_no_share_are_refused(weight: float, n_levels: int, message: str) -> None:
+    """Kernels took such a split for a leaf, and read before the values: found under the sanitizers."""
+    nodes = np.array([(0.5, 1, 0, 1, 2, -1), (0, weight, -1, 0, 0, 0), (0, weight, -1, 0, 0, 1)], dtype=NODE_DTYPE)
+    with pytest.raises(ValueError, match=message):
+        check_structure(nodes, 2, np.zeros(0, np.uint8), np.array([n_levels], np.int32))

@@ -129,6 +129,10 @@ class _Shape:
                 f"{name} applies the link {whole.link.name!r} to its sum of trees, which treelite does not have: "
                 "export it to ONNX, SQL or a page"
             )
+        if not np.isfinite(whole.offset).all():
+            raise UnsupportedModel(
+                f"{name} adds {whole.offset.tolist()} to its sum of trees: treelite takes finite numbers"
+            )
         if exported.classes is None:
             task, n_classes = NUMBERS, 1
         elif isinstance(whole.link, LogisticLink):

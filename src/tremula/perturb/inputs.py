@@ -201,6 +201,7 @@ class LearnedNoise(Perturbation):
         """Learn the attributes from the rows that can be drawn."""
         rows = sample.eligible_rows()
         weights = None if sample.weights is None else sample.weights[rows]
+        check_choice("unit", recipe.unit, UNITS)
         facts = [_facts(recipe, table.values[rows, a], weights, n) for a, n in enumerate(table.n_levels)]
         return cls(recipe, np.asarray(table.n_levels), *(np.array(column) for column in zip(*facts)))
 

@@ -145,12 +145,15 @@ def check_structure(
         "a multiway split does not have one branch per level": multiway & (splits["n_branches"] != levels),
         "a numeric split has no threshold": is_numeric(splits) & np.isnan(splits["threshold"]),
         "a split of levels tests a numeric attribute": (multiway | subset) & (levels == 0),
+        "a numeric split tests a nominal attribute": is_numeric(splits) & (levels > 0),
         "a subset split reads beyond the subsets": subset & (splits["index"].astype(np.int64) + levels > len(subsets)),
         "a leaf has an attribute": leaves["attribute"] != -1,
         "a leaf's value does not exist": (leaves["index"] < 0) | (leaves["index"] >= n_value_rows),
         "a subset names a third branch": subsets > LEVEL_UNSEEN,
         "a weight is negative or not a number": ~((nodes["weight"] >= 0) & (nodes["weight"] < np.inf)),
     }
+    with np.errstate(over="ignore"):  # shares of branches are weights divided by their sum, and 0 if that is infinite
+        faults["the sum of the weights is infinite"] = ~np.isfinite(nodes["weight"].sum())
     for fault, is_present in faults.items():
         if np.any(is_present):
             raise ValueError(f"the arrays are not a valid tree: {fault}")

@@ -14,7 +14,8 @@ FEWEST_FOR_INTERVALS = 3
 
 def check_confidence(confidence: Any) -> float:
     """Check that the confidence lies strictly between 0 and 1, and return it."""
-    if not isinstance(confidence, Real) or not 0 < confidence < 1:
+    is_number = isinstance(confidence, Real)
+    if not (is_number and 0 < confidence < 1):
         raise InvalidParameter(
             f"confidence={confidence!r} was given; expected a number between 0 and 1, such as 0.95 for 95 %"
         )

@@ -126,7 +126,7 @@ class Ensemble(
         if (
             not self._takes_targets()
             or getattr(self, "combine", None) == "vote"
-            or getattr(self, "bootstrap", True) == "balanced"
+            or str(getattr(self, "bootstrap", True)) == "balanced"
         ):
             return False
         return bool(get_tags(self._member_estimator()).target_tags.multi_output)
