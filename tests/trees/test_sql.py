@@ -238,8 +238,8 @@ def test_doubles_keep_every_bit(database: duckdb.DuckDBPyConnection) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"output": "label"}, "'class' or 'probabilities'"),
-        ({"output": "value"}, "'class' or 'probabilities'"),
+        ({"output": "label"}, "'class', 'probabilities'"),
+        ({"output": "value"}, "'class', 'probabilities'"),
         ({"missing": "ignore"}, "'shares', 'none'"),
     ],
 )

@@ -189,7 +189,7 @@ def test_classes_that_come_with_scikit_learn_are_no_numbers() -> None:
 
 
 def test_an_unknown_task_is_refused() -> None:
-    with pytest.raises(InvalidParameter, match="task='ranking': give 'classification', 'regression' or None"):
+    with pytest.raises(InvalidParameter, match="task='ranking' is not known: choose one of 'classification', 'regression', None"):
         load_dataset("wine", task="ranking")
 
 
