@@ -47,6 +47,7 @@ X, y = load_iris(return_X_y=True)
         ({"max_noise": 0.0}, "max_noise=0.0"),
         ({"n_draws": 0}, "n_draws=0"),
         ({"cv": 1}, "cv=1"),
+        ({"noise": "auto", "tuning": "cv", "cv": object()}, "cv is of type object"),
         ({"tol": -1.0}, "tol=-1.0"),
         ({"prefit": "maybe"}, "prefit='maybe'"),
         ({"tune_on": "leaf"}, "tune_on='leaf'"),

@@ -189,7 +189,8 @@ def test_classes_that_come_with_scikit_learn_are_no_numbers() -> None:
 
 
 def test_an_unknown_task_is_refused() -> None:
-    with pytest.raises(InvalidParameter, match="task='ranking' is not known: choose one of 'classification', 'regression', None"):
+    message = "task='ranking' is not known: choose one of 'classification', 'regression', None"
+    with pytest.raises(InvalidParameter, match=message):
         load_dataset("wine", task="ranking")
 
 

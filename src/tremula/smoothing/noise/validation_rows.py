@@ -79,7 +79,8 @@ def make_folds(target: NDArray[Any], is_classifier: bool, cv: Any, random: np.ra
         parts = stratified_parts(rows, target if is_classifier else None, min(int(cv), len(rows)), random)
         folds = [Fold(np.setdiff1d(rows, part), np.sort(part)) for part in parts]
     else:
-        folds = [Fold(*pair) for pair in check_cv(cv, target, classifier=is_classifier).split(rows[:, None], target)]
+        splitter = _read_splitter(cv, target, is_classifier)
+        folds = [Fold(*pair) for pair in splitter.split(rows[:, None], target)]
     usable = [fold for fold in folds if len(np.unique(target[fold.training])) > 1]
     if not usable:
         raise InvalidInput(
@@ -87,3 +88,10 @@ def make_folds(target: NDArray[Any], is_classifier: bool, cv: Any, random: np.ra
             "amount of noise"
         )
     return usable
+
+
+def _read_splitter(cv: Any, target: NDArray[Any], is_classifier: bool) -> Any:
+    try:
+        return check_cv(cv, target, classifier=is_classifier)
+    except ValueError as error:
+        raise InvalidParameter(f"cv is of type {type(cv).__name__}: give a number of folds, or a splitter") from error
