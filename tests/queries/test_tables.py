@@ -342,7 +342,7 @@ def test_no_query_of_deep_trees_is_longer_than_the_limit(monkeypatch: pytest.Mon
     assert MAX_SQL <= 100_000
     monkeypatch.setattr("tremula.queries.sql.oracle.MAX_SQL", 8_000)  # the queries of two depths are longer
     table, sent = deep_table(), []
-    oracle = TableOracle(ibis.memtable(table), "again", on_query=sent.append)
+    oracle = TableOracle(ibis.memtable(table), "again", working_table=False, on_query=sent.append)
     model = tm.SimulatedBaggingClassifier(10, random_state=0)
     trees = model.fit(oracle).members_
     assert 6_000 < max(len(sql.encode()) for sql in sent) <= 8_000
