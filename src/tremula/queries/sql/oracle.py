@@ -75,6 +75,7 @@ class TableOracle:
         rows are on, so that no query computes them anew. Rows do not leave the database. All counts are then those of
         the table as it was at the first one. "auto" does without where the engine or the role does not allow it, as in
         a transaction that only reads, or where `form` is given; True raises an error then. See `working_table_refusal`.
+        A depth whose copies of rows would take more than 8 GB is counted without it, with the same answers.
     retries : int, default=2
         Number of times that a failed query is sent again, on a new connection.
     on_query : callable or None, default=None
